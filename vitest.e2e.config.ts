@@ -4,7 +4,8 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['tests/e2e/**/*.e2e.ts'],
-    fileParallelism: false,
+    // each file has a hub and a browser of its own, which wait for each other half of the time
+    maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },

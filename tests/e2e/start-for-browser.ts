@@ -111,17 +111,45 @@ export async function openPage(context: BrowserContext): Promise<{ page: Page; e
 }
 
 const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
+/** The rules of axe whose answer depends on colors. */
+const colorRules = ['color-contrast', 'link-in-text-block']
 
 interface AxeResults {
   violations: { id: string; impact: string; nodes: { html: string }[] }[]
 }
 
-/** Returns axe's findings on the page, one line each. */
-export async function findAxeViolations(page: Page): Promise<string[]> {
-  const results: AxeResults = await page.evaluate(`(() => { ${axeSource}; return axe.run() })()`)
+/** Returns axe's findings on the page, one line each: of every rule, or of the given ones. */
+export async function findAxeViolations(page: Page, rules?: string[]): Promise<string[]> {
+  if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(axeSource)
+  const results: AxeResults = await page.evaluate(
+    `axe.run(${JSON.stringify({ resultTypes: ['violations'], ...(rules && { runOnly: rules }) })})`,
+  )
   return results.violations.map(
     ({ id, impact, nodes }) => `${id} (${impact}): ${nodes.map(({ html }) => html).join(' ')}`,
   )
+}
+
+/**
+ * Returns what is wrong with the open page when it is wide or narrow, light or dark, a line each: findings of
+ * axe and whatever scrolls sideways. The page is not loaded again; a dark page differs in colors only,
+ * so only rules about colors run again.
+ */
+export async function findLayoutProblems(
+  page: Page,
+  takePicture: (name: string) => Promise<void> = async () => {},
+): Promise<string[]> {
+  const problems: string[] = []
+  for (const width of [1280, 320]) {
+    await page.setViewportSize({ width, height: 800 })
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      const rules = colorScheme === 'dark' ? colorRules : undefined
+      const found = [...(await findAxeViolations(page, rules)), ...(await findOverflow(page))]
+      problems.push(...found.map((line) => `${width} px, ${colorScheme}: ${line}`))
+      await takePicture(`${width}-${colorScheme}`)
+    }
+  }
+  return problems
 }
 
 /** Returns elements wider than the page; none when it does not scroll sideways. */

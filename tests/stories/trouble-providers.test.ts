@@ -36,7 +36,7 @@ afterEach(() => {
 describe.each(['anthropic', 'openai', 'openai-compatible'] as const)('%s', (provider) => {
   test.each(failureCases)('L23 L24 L26: $what', async (failure) => {
     const agent = await createAgent(nameFor(provider, failure), failure.answers, { provider })
-    if (failure.idleTimeoutMs) await setIdleTimeout(agent, failure.idleTimeoutMs)
+    if (failure.idleTimeout) await setIdleTimeout(agent, failure.idleTimeout)
     const asked = await post(mira.key, failure.what, `@${agent.name} are you there?`)
     const activation = await waitForActivation(asked)
     expect(activation.outcome).toBe(failure.outcome)

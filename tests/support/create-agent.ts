@@ -4,6 +4,7 @@ import type { AgentObjectBase } from '../../src/agents/agent-object'
 import { AgentShell } from '../../src/agents/agent-shell'
 import { ActivationStream } from '../../src/agents/live/activation-stream'
 import { createModelRegistry } from '../../src/agents/models/registry'
+import type { Clock } from '../../src/agents/models/response-timer'
 import { composeApp } from '../../src/compose'
 import { readSettings } from '../../src/shared/settings'
 import { pushDefinition, waitForValue } from './cast'
@@ -65,20 +66,46 @@ export async function createAgent(
   }
 }
 
+/** Milliseconds, or as soon as the provider has received the request of a call that it never answers. */
+export type IdleTimeout = number | 'once received'
+
+/** A clock whose nth timer ends when the provider has received n requests. */
+function createRequestClock({ requests }: TestAgent): Clock {
+  let timers = 0
+  return {
+    now: () => Date.now(),
+    setTimer(_ms, action) {
+      const wanted = ++timers
+      let isCancelled = false
+      const isReceived = async () => isCancelled || (await requests()).length >= wanted
+      waitForValue(isReceived, 'a request')
+        .then(() => isCancelled || action())
+        .catch(action)
+      return () => {
+        isCancelled = true
+      }
+    },
+  }
+}
+
 /** Sets the idle timeout of an agent's models. */
-export async function setIdleTimeout({ accountId }: TestAgent, silenceMs: number): Promise<void> {
+export async function setIdleTimeout(agent: TestAgent, timeout: IdleTimeout): Promise<void> {
   const { agentDeps } = composeApp(env as unknown as Env)
   const settings = readSettings(env as unknown as Record<string, unknown>)
   const readKey = (name: string) => String(Reflect.get(env, name) ?? '')
+  const ms = timeout === 'once received' ? 1 : timeout
   const models = createModelRegistry(settings, {
-    timeouts: { firstByteMs: silenceMs, betweenBytesMs: silenceMs },
+    timeouts: { firstByteMs: ms, betweenBytesMs: ms },
+    ...(timeout === 'once received' && { clock: createRequestClock(agent) }),
     readKey,
   })
-  const stub = (env.AGENTS as DurableObjectNamespace<AgentObjectBase<Env>>).getByName(accountId)
-  await runInDurableObject(stub, (agent, state) => {
+  const stub = (env.AGENTS as DurableObjectNamespace<AgentObjectBase<Env>>).getByName(
+    agent.accountId,
+  )
+  await runInDurableObject(stub, (object, state) => {
     const stream = new ActivationStream(state, agentDeps.mask)
     const shell = new AgentShell(state.storage, { ...agentDeps, models }, stream)
-    Reflect.set(agent, 'shell', shell)
+    Reflect.set(object, 'shell', shell)
   })
 }
 

@@ -1,4 +1,4 @@
-import type { FakeProvider } from './create-agent'
+import type { FakeProvider, IdleTimeout } from './create-agent'
 import type { FakeAnswer } from './fake-model-wire'
 
 /**
@@ -19,7 +19,8 @@ export interface FailureCase {
   /** Results returned to the model, and calls that ran. */
   tools?: { results: number; run: number | Record<FakeProvider, number> }
   reply?: RegExp
-  idleTimeoutMs?: number
+  /** Milliseconds, or as soon as the provider has received a request. */
+  idleTimeout?: IdleTimeout
 }
 
 const ok = { text: 'All is well.' }
@@ -127,7 +128,7 @@ export const failureCases: FailureCase[] = [
     outcome: 'failed',
     error: 'TIMEOUT',
     pauses: everyPause,
-    idleTimeoutMs: 40,
+    idleTimeout: 'once received',
   },
   {
     what: 'silence in the middle',
@@ -138,7 +139,7 @@ export const failureCases: FailureCase[] = [
     outcome: 'completed',
     pauses: [first],
     reply: well,
-    idleTimeoutMs: 1_500,
+    idleTimeout: 1_500,
   },
   {
     what: 'a body that is not the protocol',

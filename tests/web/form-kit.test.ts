@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { AppError } from '../../src/shared/errors'
+import { Checkbox } from '../../src/web/form/checkbox'
 import { ErrorSummary } from '../../src/web/form/error-summary'
 import { Field } from '../../src/web/form/field'
 import {
@@ -175,4 +176,15 @@ test('forms: the error summary is announced, and absent without an error', () =>
   const html = String(ErrorSummary({ problem: { message: 'Not saved.', hint: null } }))
   expect(html).toBe('<div class="wrong" role="alert"><strong>Not saved.</strong></div>')
   expect(ErrorSummary({ problem: null })).toBeNull()
+})
+
+test('forms: a checkbox keeps its state and has its error', () => {
+  const on = createForm({ allows_critical: 'on' })
+  const box = '<input type="checkbox" name="allows_critical"'
+  const html = String(Checkbox({ form: on, name: 'allows_critical', label: 'Allow it' }))
+  expect(html).toContain(`${box} checked=""/>Allow it</label>`)
+  const off = { ...createForm({ allows_critical: '' }), errors: { allows_critical: 'Not here.' } }
+  const rejected = String(Checkbox({ form: off, name: 'allows_critical', label: 'Allow it' }))
+  expect(rejected).toContain(`${box} aria-describedby="allows_critical-wrong" aria-invalid="true"`)
+  expect(rejected).toContain('<p class="bad" id="allows_critical-wrong">Not here.</p>')
 })

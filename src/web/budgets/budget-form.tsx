@@ -1,6 +1,7 @@
 import type { Child, FC } from 'hono/jsx'
 import { periodOptions, scopeOptions } from '../../hub/budgets/budget-labels'
 import { budgetLimits } from '../../shared/config'
+import { Checkbox } from '../form/checkbox'
 import { Field } from '../form/field'
 import type { BudgetField, BudgetFormState } from './form-values'
 
@@ -108,12 +109,11 @@ const ThresholdFields: FC<{ form: BudgetFormState }> = ({ form }) => {
       <Text form={form} name="critical_percent" label="Critical at (%)" inputmode="decimal">
         Tasks are refused. Below 100, only critical tasks can use the rest, if allowed here.
       </Text>
-      <div>
-        <label class="check">
-          <input type="checkbox" name="allows_critical" checked={allows_critical === 'on'} />
-          Critical tasks can use the rest, up to the limit
-        </label>
-      </div>
+      <Checkbox
+        form={form}
+        name="allows_critical"
+        label="Critical tasks can use the rest, up to the limit"
+      />
     </CollapsedFields>
   )
 }

@@ -7,8 +7,10 @@ import {
   type FormDefinition,
   type FormField,
   type FormState,
+  isChecked,
   listFields,
   type Typed,
+  toCheckboxText,
 } from '../form/form-state'
 import {
   formatDollars,
@@ -72,7 +74,7 @@ export const toFormValues = (budget: PageBudget): BudgetFormValues => ({
   limit_dollars: formatDollars(budget.limitMicrousd),
   limit_tokens: formatTokens(budget.limitTokens),
   ...formatPercents(budget),
-  allows_critical: budget.allowsCritical ? 'on' : '',
+  allows_critical: toCheckboxText(budget.allowsCritical),
 })
 
 const chooseHint = 'Choose an option from the list.'
@@ -111,7 +113,7 @@ export const newBudgetForm: FormDefinition<BudgetField> = {
       parse: (text: string) => parsePercent(text) ?? defaultThresholds[`${threshold}Share`],
       message: percentHint,
     })),
-    allows_critical: { parse: (text) => text === 'on' },
+    allows_critical: { parse: isChecked },
   },
   check: checkThresholdOrder,
 }

@@ -24,6 +24,12 @@ export const createForm = <Name extends string>(typed: Typed<Name>): FormState<N
   problem: null,
 })
 
+/** Returns whether a checkbox was checked. */
+export const isChecked = (text: string): boolean => text === 'on'
+
+/** Returns the text of a checkbox. */
+export const toCheckboxText = (isOn: boolean): string => (isOn ? 'on' : '')
+
 /** Returned by the `parse` of a field for text that it can't convert. */
 export const invalidText = Symbol('invalid text')
 

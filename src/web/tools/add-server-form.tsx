@@ -1,8 +1,12 @@
 import type { FC } from 'hono/jsx'
 import type { RemoteServerInput } from '../../mcp-servers/contract/tool-admin'
+import { Checkbox } from '../form/checkbox'
+import { Field } from '../form/field'
+import { createForm, type FormState, isChecked } from '../form/form-state'
 
 /** A server as form fields. */
-export type TypedServer = Record<(typeof serverFields)[number], string>
+export type TypedServer = Record<ServerField, string>
+type ServerField = (typeof serverFields)[number]
 
 export const serverFields = [
   'name',
@@ -38,34 +42,34 @@ export const toServerInput = (typed: TypedServer): RemoteServerInput => ({
           : '{credential}',
     },
   }),
-  allow_http: typed.allow_http === 'on',
-  allow_private: typed.allow_private === 'on',
+  allow_http: isChecked(typed.allow_http),
+  allow_private: isChecked(typed.allow_private),
 })
 
 export const AddServerForm: FC<{ typed: TypedServer | null }> = ({ typed }) => {
-  const start = typed ?? emptyServer
+  const form = createForm(typed ?? emptyServer)
   return (
     <details class="up4" id="add" {...(typed ? { open: true } : {})}>
       <summary>Add a server</summary>
       <form class="form wide up3" method="post" action="/tools/remote">
         <fieldset>
-          <Field name="name" label="Name" start={start} hint="Its tools are called name_tool." />
-          <Field
+          <Text name="name" label="Name" form={form} hint="Its tools are called name_tool." />
+          <Text
             name="base_url"
             label="URL"
-            start={start}
+            form={form}
             hint="The endpoint of MCP over Streamable HTTP."
           />
-          <Field name="description" label="Description" start={start} />
-          <Field
+          <Text name="description" label="Description" form={form} />
+          <Text
             name="credential"
             label="Credential"
-            start={start}
+            form={form}
             hint="Name of a credential, set at /credentials for the server remote. Leave empty for none."
           />
-          <Field name="header" label="Credential header" start={start} />
-          <Option name="allow_http" label="Allow plain http" start={start} />
-          <Option name="allow_private" label="Allow private addresses" start={start} />
+          <Text name="header" label="Credential header" form={form} />
+          <Checkbox name="allow_http" label="Allow plain http" form={form} />
+          <Checkbox name="allow_private" label="Allow private addresses" form={form} />
         </fieldset>
         <button type="submit" class="btn">
           Add server
@@ -75,25 +79,11 @@ export const AddServerForm: FC<{ typed: TypedServer | null }> = ({ typed }) => {
   )
 }
 
-interface FieldProps {
-  name: (typeof serverFields)[number]
+interface TextProps {
+  form: FormState<ServerField>
+  name: ServerField
   label: string
-  start: TypedServer
   hint?: string
 }
 
-const Field: FC<FieldProps> = ({ name, label, start, hint }) => (
-  <div>
-    <label for={`remote-${name}`}>{label}</label>
-    <input id={`remote-${name}`} name={name} value={start[name]} />
-    {hint && <p class="meta">{hint}</p>}
-  </div>
-)
-
-const Option: FC<FieldProps> = ({ name, label, start }) => (
-  <div>
-    <label class="check">
-      <input type="checkbox" name={name} checked={start[name] === 'on'} /> {label}
-    </label>
-  </div>
-)
+const Text: FC<TextProps> = (props) => <Field {...props} id={`remote-${props.name}`} />

@@ -1,8 +1,12 @@
 import type { FC } from 'hono/jsx'
 import type { ServiceInput, ServiceSummary } from '../../mcp-servers/contract/tool-admin'
+import { Checkbox } from '../form/checkbox'
+import { Field } from '../form/field'
+import { createForm, type FormState, isChecked, toCheckboxText } from '../form/form-state'
 
 /** A service as form fields: one host or header a line. */
-export type TypedService = Record<(typeof serviceFields)[number], string>
+type ServiceField = (typeof serviceFields)[number]
+export type TypedService = Record<ServiceField, string>
 
 export const serviceFields = [
   'server',
@@ -39,8 +43,8 @@ export const toTyped = (line: ServiceSummary): TypedService => ({
     .join('\n'),
   hosts: furtherHosts(line).join('\n'),
   format: line.format,
-  allow_http: line.allow_http ? 'on' : '',
-  allow_private: line.allow_private ? 'on' : '',
+  allow_http: toCheckboxText(line.allow_http),
+  allow_private: toCheckboxText(line.allow_private),
 })
 
 /** Returns the allowed hosts besides that of the base URL. */
@@ -57,8 +61,8 @@ export const toServiceInput = (typed: TypedService): ServiceInput => ({
   ...(typed.headers.trim() !== '' && { headers: readHeaders(typed.headers) }),
   hosts: toLines(typed.hosts),
   format: typed.format,
-  allow_http: typed.allow_http === 'on',
-  allow_private: typed.allow_private === 'on',
+  allow_http: isChecked(typed.allow_http),
+  allow_private: isChecked(typed.allow_private),
 })
 
 const toLines = (text: string): string[] =>
@@ -88,32 +92,35 @@ interface ServiceFormProps {
 
 export const ServiceForm: FC<ServiceFormProps> = ({ servers, typed, isChange }) => {
   const start = typed ?? emptyService
+  const form = createForm(start)
   return (
     <details class="up4" id="declare" {...(typed ? { open: true } : {})}>
       <summary>{isChange ? `Change ${start.server} / ${start.name}` : 'Declare a service'}</summary>
       <form class="form wide up3" method="post" action="/credentials/services">
         <fieldset>
-          <Place start={start} servers={servers} isChange={isChange} />
-          <Line name="base_url" label="Base URL" start={start} required />
-          <Line
+          <Place form={form} servers={servers} isChange={isChange} />
+          <Text name="base_url" label="Base URL" form={form} required />
+          <Text
             name="credential"
             label="Credential"
-            start={start}
+            form={form}
             hint="Name of the credential. Leave empty to use the only one of this service."
           />
-          <Lines
+          <Text
             name="headers"
+            as="textarea"
             label="Headers"
-            start={start}
+            form={form}
             hint="One a line. {credential} is replaced: Authorization: Bearer {credential}"
           />
-          <Lines
+          <Text
             name="hosts"
+            as="textarea"
             label="Further hosts"
-            start={start}
+            form={form}
             hint="Hosts that it redirects to, one a line. They never receive a credential."
           />
-          <Options start={start} />
+          <Options form={form} />
         </fieldset>
         <div class="acts">
           <button type="submit" class="btn">
@@ -131,36 +138,35 @@ export const ServiceForm: FC<ServiceFormProps> = ({ servers, typed, isChange }) 
 }
 
 interface PartProps {
-  start: TypedService
+  form: FormState<ServiceField>
 }
 
 const Place: FC<PartProps & { servers: readonly string[]; isChange: boolean }> = (props) => {
-  const { start, servers, isChange } = props
+  const { form, servers, isChange } = props
   if (isChange) {
     return (
       <>
-        <input type="hidden" name="server" value={start.server} />
-        <input type="hidden" name="name" value={start.name} />
+        <input type="hidden" name="server" value={form.typed.server} />
+        <input type="hidden" name="name" value={form.typed.name} />
         <input type="hidden" name="is_change" value="yes" />
       </>
     )
   }
+  const options = servers.map((server) => [server, server] as const)
   return (
     <>
-      <div>
-        <label for="service-server">Server</label>
-        <select id="service-server" name="server">
-          {servers.map((server) => (
-            <option value={server} selected={start.server === server}>
-              {server}
-            </option>
-          ))}
-        </select>
-      </div>
-      <Line
+      <Field
+        as="select"
+        form={form}
+        name="server"
+        id="service-server"
+        label="Server"
+        options={options}
+      />
+      <Text
         name="name"
         label="Name"
-        start={start}
+        form={form}
         hint="Used in grants, as in http:name:read."
         required
       />
@@ -168,56 +174,32 @@ const Place: FC<PartProps & { servers: readonly string[]; isChange: boolean }> =
   )
 }
 
-interface FieldProps extends PartProps {
-  name: keyof TypedService
+interface TextProps extends PartProps {
+  as?: 'input' | 'textarea'
+  name: ServiceField
   label: string
   hint?: string
   required?: boolean
 }
 
-const Line: FC<FieldProps> = ({ name, label, start, hint, required = false }) => (
-  <div>
-    <label for={`service-${name}`}>{label}</label>
-    <input
-      id={`service-${name}`}
-      name={name}
-      value={start[name]}
-      autocomplete="off"
-      spellcheck={false}
-      required={required}
+const Text: FC<TextProps> = ({ as = 'input', ...props }) => {
+  const common = { ...props, id: `service-${props.name}`, autocomplete: 'off', spellcheck: false }
+  return as === 'input' ? <Field {...common} /> : <Field as="textarea" {...common} rows={2} />
+}
+
+const formats = { json: 'JSON; a web page is an error', any: 'Any' }
+
+const Options: FC<PartProps> = ({ form }) => (
+  <>
+    <Field
+      as="select"
+      form={form}
+      name="format"
+      id="service-format"
+      label="Response format"
+      options={formats}
     />
-    {hint && <p class="meta">{hint}</p>}
-  </div>
-)
-
-const Lines: FC<FieldProps> = ({ name, label, start, hint }) => (
-  <div>
-    <label for={`service-${name}`}>{label}</label>
-    <textarea id={`service-${name}`} name={name} rows={2} spellcheck={false} autocomplete="off">
-      {start[name]}
-    </textarea>
-    {hint && <p class="meta">{hint}</p>}
-  </div>
-)
-
-const Options: FC<PartProps> = ({ start }) => (
-  <div>
-    <label for="service-format">Response format</label>
-    <select id="service-format" name="format">
-      <option value="json" selected={start.format === 'json'}>
-        JSON; a web page is an error
-      </option>
-      <option value="any" selected={start.format === 'any'}>
-        Any
-      </option>
-    </select>
-    <label class="check up2">
-      <input type="checkbox" name="allow_http" checked={start.allow_http === 'on'} /> Allow plain
-      http
-    </label>
-    <label class="check">
-      <input type="checkbox" name="allow_private" checked={start.allow_private === 'on'} /> Allow
-      private addresses
-    </label>
-  </div>
+    <Checkbox form={form} name="allow_http" label="Allow plain http" />
+    <Checkbox form={form} name="allow_private" label="Allow private addresses" />
+  </>
 )

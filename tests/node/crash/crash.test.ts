@@ -8,7 +8,11 @@ import { buildCrashWorker } from './build-crash-worker'
 import { CrashControl } from './crash-control'
 
 const agentsCount = 10
+/** On a machine that does a round without a crash in under a second; a slower one has as much more. */
 const recoveryMsMax = 10_000
+const calmRoundMs = 1_000
+/** Ends only what hangs. */
+const patienceMs = 60_000
 const adminKey = 'crash_admin_key_0123456789'
 
 const effects = ['load', 'model1', 'tool', 'renew', 'model2', 'commit'] as const
@@ -22,6 +26,7 @@ let hub: Hub
 let fake: FakeModelServer
 let bundlePath: string
 let controlUrl: string
+let slowness = 1
 const control = new CrashControl()
 const stateDir = mkdtempSync(join(tmpdir(), 'rookery-crash-state-'))
 
@@ -48,7 +53,7 @@ const api = (method: string, path: string, body: unknown, headers: Record<string
       ...headers,
     },
     body: JSON.stringify(body),
-    signal: AbortSignal.timeout(10_000),
+    signal: AbortSignal.timeout(patienceMs),
   })
 
 async function rows<Row>(sql: string): Promise<Row[]> {
@@ -61,7 +66,7 @@ const count = async (sql: string): Promise<number> =>
 
 /** Posts one mention of each agent, as a client that repeats with the same key until it is told. */
 async function postMention(round: string, index: number): Promise<void> {
-  for (let attempt = 0; attempt < 40; attempt++) {
+  for (const end = Date.now() + patienceMs; Date.now() < end; ) {
     try {
       const response = await api(
         'POST',
@@ -82,16 +87,29 @@ async function postMention(round: string, index: number): Promise<void> {
   throw new Error(`${round} ${index} was never accepted`)
 }
 
-async function waitFor(
-  isThere: () => Promise<boolean> | boolean,
-  ms: number,
-  what: string,
-): Promise<void> {
-  const end = Date.now() + ms
+async function waitFor(isThere: () => Promise<boolean> | boolean, what: string): Promise<void> {
+  const end = Date.now() + patienceMs
   while (!(await isThere())) {
-    if (Date.now() > end) throw new Error(`${what}: not within ${ms} ms`)
+    if (Date.now() > end) throw new Error(`${what}: not within ${patienceMs} ms`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
+}
+
+const postMentions = (round: string): Promise<void>[] =>
+  Array.from({ length: agentsCount }, (_, index) => postMention(round, index))
+
+/** Waits until every mention of a round has a reply. */
+async function waitForReplies(round: string): Promise<void> {
+  const done = `SELECT count(*) FROM comments c JOIN posts p ON p.id = c.post_id WHERE p.title LIKE '${round}%'`
+  await waitFor(async () => (await count(done)) >= agentsCount, `the replies of ${round}`)
+}
+
+/** Returns how long a round takes without a crash, in milliseconds. */
+async function timeCalmRound(round: string): Promise<number> {
+  const startedAt = Date.now()
+  await Promise.all(postMentions(round))
+  await waitForReplies(round)
+  return Date.now() - startedAt
 }
 
 /** Requests the model got from one agent since `from`, by turn. */
@@ -116,6 +134,8 @@ beforeAll(async () => {
     const response = await api('PUT', `/agents/a${index}/definition`, { files })
     if (!response.ok) throw new Error(await response.text())
   }
+  await timeCalmRound('first')
+  slowness = Math.max(1, (await timeCalmRound('calm')) / calmRoundMs)
 })
 
 afterAll(async () => {
@@ -131,26 +151,20 @@ describe(`L36 S6 invariant 1: the machine dies while ${agentsCount} agents are a
     const round = `round ${point}`
     const from = fake.requests.length
     const hit = control.aim(point)
-    const posted = Array.from({ length: agentsCount }, (_, index) => postMention(round, index))
+    const posted = postMentions(round)
     const struckId = await hit
     if (point === 'model1.during' || point === 'model2.during') {
-      await waitFor(() => fake.inFlight() > 0, 5_000, 'a model call in flight')
+      await waitFor(() => fake.inFlight() > 0, 'a model call in flight')
     }
     await hub.kill()
     control.release()
     await start()
     const restartedAt = Date.now()
     await Promise.all(posted)
-    const done = `SELECT count(*) FROM comments c JOIN posts p ON p.id = c.post_id WHERE p.title LIKE '${round}%'`
-    await waitFor(
-      async () => (await count(done)) >= agentsCount,
-      recoveryMsMax,
-      `recovery from ${point}`,
-    )
+    await waitForReplies(round)
     const recoveryMs = Date.now() - restartedAt
     await waitFor(
       async () => (await count("SELECT count(*) FROM activations WHERE state = 'running'")) === 0,
-      5_000,
       'rest',
     )
 
@@ -163,7 +177,7 @@ describe(`L36 S6 invariant 1: the machine dies while ${agentsCount} agents are a
       `SELECT name FROM accounts WHERE id = '${struckId}'`,
     )
     expectPaid(point, struck?.name ?? '', from)
-    expect(recoveryMs).toBeLessThan(recoveryMsMax)
+    expect(recoveryMs).toBeLessThan(recoveryMsMax * slowness)
   })
 
   async function expectConsistent(): Promise<void> {
