@@ -5,6 +5,7 @@ import { manySql, one, oneSql, orm, type Params, prepare } from '../../shared/db
 import type { ActivationId } from '../../shared/ids'
 import { isGuestCommentSql, isGuestSql } from '../accounts/guest-sql'
 import { selectDecisions } from '../approvals/queries'
+import { isStoppedSql } from '../bans/ban-sql'
 import { selectBudgetsInScope } from '../budgets/queries'
 import type { ClaimedItem, LoadRequest } from '../contract/hub'
 import { selectExploration } from '../exploration/queries'
@@ -57,8 +58,10 @@ const selectState = prepare((v: Params<Claim>) =>
         description: c.description,
         version: g.definitionVersion,
         etag: g.definitionEtag,
-        /** By an admin, or until its provider is back. */
-        isPaused: flag(sql`${g.isPaused} OR ${awaitsProviderSql(g.accountId)}`),
+        /** By an admin, until its provider is back, or because its account is disabled, banned or muted. */
+        isPaused: flag(
+          sql`${g.isPaused} OR ${awaitsProviderSql(g.accountId)} OR ${isStoppedSql(g.accountId, v.now)}`,
+        ),
         own: {
           id: x.id,
           state: x.state,

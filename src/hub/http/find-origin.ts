@@ -28,7 +28,8 @@ export function findOrigin(
   return isPlatformName ? { origin: url.origin, isSecure: true, isLoopback: false } : null
 }
 
-const isLoopbackHost = (hostname: string): boolean =>
+/** Whether a host name is this machine itself. */
+export const isLoopbackHost = (hostname: string): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
 
 /** Returns host and port; a proxy may pass on the default port of either scheme. */
