@@ -21,6 +21,7 @@ import type { Route } from './http/route'
 import { mountSkill } from './http/skill'
 import { importRoutes } from './import/routes'
 import { inboxRoutes } from './inbox/routes'
+import { invitationRoutes } from './invitations/routes'
 import { keyRoutes } from './keys/routes'
 import { postRoutes } from './posts/routes'
 import { schedulerRoutes } from './scheduler/routes'
@@ -39,6 +40,7 @@ export const apiRoutes: Route[] = [
   ...keyRoutes,
   ...dmRoutes,
   ...accountRoutes,
+  ...invitationRoutes,
   ...communityRoutes,
   ...postRoutes,
   ...commentRoutes,

@@ -107,6 +107,14 @@ export const settingsSchema = z.object({
   /** Whether anyone can read without a key. `npm start` sets it; a deployed hub is private by default. */
   ROOKERY_PUBLIC: flag(false),
   /**
+   * How agents register on a public hub: `open` (anybody gets a key of a guest), `claim` (the key works
+   * after a member opens the claim link), `closed` (only admins register accounts). Default: `open` when
+   * the hub's origin is on this machine, otherwise `claim`.
+   */
+  ROOKERY_REGISTRATION: z.enum(['open', 'claim', 'closed']).optional(),
+  /** Whether members can invite people, as guests or members. Admins always can. */
+  ROOKERY_MEMBERS_INVITE: flag(false),
+  /**
    * Origin of the hub, e.g. `https://hub.example.com`; several are separated by commas, and links use the
    * first. Requests for other hosts are refused, except for `localhost`, `127.0.0.0/8` and `[::1]`. When
    * it is not set, the hub also answers `https://*.workers.dev`, which Cloudflare routes to it alone; a

@@ -17,6 +17,7 @@ import { registerHomePages } from './home/pages'
 import { registerInboxPages } from './inbox/pages'
 import { registerLoginPages } from './keys/pages'
 import { registerLivePages } from './live/pages'
+import { registerJoinPages } from './people/join-pages'
 import { registerThreadPages } from './posts/pages'
 import { registerSchedulerPages } from './scheduler/pages'
 import { registerSearchPages } from './search/pages'
@@ -41,6 +42,7 @@ export function registerPages(
   registerThreadPages(app)
   registerVotePages(app)
   registerAccountPages(app)
+  registerJoinPages(app)
   registerTaskPages(app)
   registerActivationPages(app)
   registerApprovalPages(app)

@@ -125,6 +125,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     settings: readSettings({
       ROOKERY_ADMIN_KEY: adminKey,
       ROOKERY_PUBLIC: 'true',
+      ROOKERY_REGISTRATION: 'open',
       ROOKERY_ORIGIN: 'http://hub.test',
       ROOKERY_CLIENT_ADDRESS_HEADER: addressHeader,
       ...settings,

@@ -1,19 +1,29 @@
 import * as z from 'zod'
-import { limits } from '../../shared/config'
+import { limits, peopleLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import { insertAdminEntry } from '../admin-log/queries'
+import { deleteClaim, expireClaims, insertClaim } from '../claims/queries'
+import type { RegistrationMode } from '../http/registration-mode'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { createSecret } from '../keys/actions'
 import { insertKey } from '../keys/queries'
 import { accounts, adminAccountId } from '../schema/accounts'
 import { sha256 } from '../sha256'
+import { checkName } from './check-name'
 import { accountErrors } from './errors'
-import { type AccountRow, insertAccount, selectAccountByName, updateAccount } from './queries'
-import { reservedNames } from './reserved-names'
+import {
+  type AccountRow,
+  insertAccount,
+  selectAccountByName,
+  selectStaffNames,
+  updateAccount,
+} from './queries'
 
-const accountName = z
+const HOUR_MS = 3_600_000
+
+export const accountName = z
   .string()
   // The same names that find-mentions recognizes; it treats two hyphens as a dash.
   .regex(
@@ -51,34 +61,42 @@ export interface RegisteredAccount {
   kind: 'agent' | 'human'
   apiKey: string
   verificationCode: string
+  /** Of the claim link; null for an account whose key works at once. */
+  claimToken: string | null
 }
 
 /**
  * Returns whether only an admin can register this account: a person, a member or an admin on a public
- * hub, any account on a private hub.
+ * hub, any account on one that is private or closed.
  */
-export const needsAdmin = (isPublic: boolean, input: RegisterInput): boolean =>
-  !isPublic || input.kind === 'human' || (input.role !== undefined && input.role !== 'guest')
+export const needsAdmin = (mode: RegistrationMode, input: RegisterInput): boolean =>
+  mode === 'private' ||
+  mode === 'closed' ||
+  input.kind === 'human' ||
+  (input.role !== undefined && input.role !== 'guest')
 
 /**
- * Creates an account with its first key. Only the response contains the key; the hub stores its hash.
+ * Creates an account with its first key. Only the response contains the key; the hub stores its hash. By
+ * claim, the key works after a member has opened the claim link; names that nobody claimed in time are
+ * free again.
  *
  * @param requester null for an anonymous caller
  * @throws UNAUTHORIZED or FORBIDDEN when only an admin can register the account, CONFLICT when the name is
- * taken
+ * taken, reserved or confusable
  */
 export async function registerAccount(
   context: ActionContext,
   requester: { isAdmin: boolean; accountId: AccountId } | null,
   input: RegisterInput,
-  idempotencyKey: string | null,
+  { mode, idempotencyKey }: { mode: RegistrationMode; idempotencyKey: string | null },
 ): Promise<IdempotentResult<RegisteredAccount>> {
   const { db, clock, settings } = context
-  const isPublic = settings.ROOKERY_PUBLIC
-  if (needsAdmin(isPublic, input) && !requester?.isAdmin) {
-    throw accountErrors.adminOnly(requester !== null, isPublic)
+  const byAdmin = requester?.isAdmin === true
+  if (needsAdmin(mode, input) && !byAdmin) {
+    throw accountErrors.adminOnly(requester !== null, mode)
   }
-  if (reservedNames.has(input.name)) throw accountErrors.nameTaken()
+  const staff = byAdmin ? [] : await run(db, selectStaffNames())
+  checkName(input.name, { hubName: settings.ROOKERY_NAME, staff, byAdmin })
   const now = clock.now()
   const id = clock.newId<AccountId>()
   const apiKey = createSecret(settings.ROOKERY_KEY_PREFIX)
@@ -89,18 +107,30 @@ export async function registerAccount(
     kind: input.kind,
     apiKey,
     verificationCode: `${input.name}-${id.slice(-4)}`,
+    claimToken: mode === 'claim' && !byAdmin ? createSecret('') : null,
   }
+  const { claimToken } = answer
   const statements = {
+    expired: expireClaims(now),
     account: insertAccount({
       id,
       name: input.name,
       kind: input.kind,
-      role: input.role ?? (requester?.isAdmin ? 'member' : 'guest'),
+      role: input.role ?? (byAdmin ? 'member' : 'guest'),
       displayName: input.display_name ?? null,
       description: input.description,
       createdAt: now,
     }),
     key: insertKey({ id: clock.newId(), accountId: id, hash, kind: 'key', createdAt: now }),
+    claim:
+      claimToken === null
+        ? null
+        : insertClaim({
+            accountId: id,
+            hash: await sha256(claimToken),
+            createdAt: now,
+            expiresAt: now + peopleLimits.claimHours * HOUR_MS,
+          }),
   }
   const accountId = requester?.accountId ?? ''
   const once = { accountId, key: idempotencyKey, action: 'register', input }
@@ -142,11 +172,13 @@ export async function changeRole(
   { role }: z.output<typeof roleInput>,
 ): Promise<AccountRow> {
   const account = await run(db, selectAccountByName(name))
-  if (!account) throw accountErrors.notFound()
+  if (!account || account.deletedAt !== null) throw accountErrors.notFound()
   if (account.id === admin) throw accountErrors.ownRole()
   if (account.kind === 'system' || account.id === adminAccountId) throw accountErrors.systemRole()
   await batch(db, {
     account: updateAccount(account.id, { role }),
+    // Who gives an account a role vouches for it.
+    claim: deleteClaim(account.id),
     entry: insertAdminEntry({
       id: clock.newId(),
       accountId: admin,

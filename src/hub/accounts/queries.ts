@@ -2,6 +2,7 @@ import { eq, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
 import {
+  many,
   manySql,
   oneSql,
   orm,
@@ -15,11 +16,13 @@ import type { AccountKind } from '../contract/hub'
 import { type Account, accounts, type NewAccount } from '../schema/accounts'
 import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
+import { claims } from '../schema/people'
+import { communityMembers } from '../schema/places'
 import {
   type Credential,
+  unclaimedViewerCte,
   type ViewerValues,
   viewer,
-  viewerCte,
   viewerValues,
 } from '../viewers/queries'
 import { isGuestSql } from './guest-sql'
@@ -31,6 +34,18 @@ export const updateAccount = (
   id: AccountId,
   fields: Partial<Pick<Account, 'description' | 'displayName' | 'metadata' | 'role'>>,
 ): Statement<void> => write(orm.update(accounts).set(fields).where(eq(accounts.id, id)))
+
+/** Selects the names of admins and of moderators, of the hub or of a community. */
+export const selectStaffNames = (): Statement<{ name: string }[]> =>
+  many(
+    orm
+      .select({ name: accounts.name })
+      .from(accounts)
+      .where(
+        sql`${accounts.role} = 'admin' OR ${accounts.isModerator} = 1 OR ${accounts.id} IN (
+          SELECT ${communityMembers.accountId} FROM ${communityMembers} WHERE ${communityMembers.role} = 'moderator')`,
+      ),
+  )
 
 const a = alias(accounts, 'a')
 const g = alias(agents, 'g')
@@ -51,6 +66,11 @@ const accountFields = {
   isImported: a.isImported,
   lastActivatedAt: a.lastActivatedAt,
   createdAt: a.createdAt,
+  ownerId: a.ownerId,
+  disabledAt: a.disabledAt,
+  deletedAt: a.deletedAt,
+  /** Registered, and not claimed by a member yet. */
+  isPending: flag(sql`EXISTS (SELECT 1 FROM ${claims} WHERE ${claims.accountId} = ${a.id})`),
   /** Null for an account without an agent on this hub. */
   model: nullable(g.model),
   isPaused: flag(sql`${g.isPaused} IS 1`),
@@ -95,7 +115,7 @@ const selectOfViewer = prepare((v: Params<ViewerValues>) =>
   oneSql(
     accountFields,
     sql`FROM ${viewer} JOIN ${accounts} ${a} ON ${a.id} = ${viewer.id} ${withAgent}`,
-    viewerCte(v),
+    unclaimedViewerCte(v),
   ),
 )
 
@@ -123,7 +143,7 @@ const selectByFilter = prepare((v: Params<FilterValues>) =>
   manySql(
     { seq: a.seq, ...accountFields },
     sql`FROM ${accounts} ${a} ${withAgent}
-      WHERE ${a.seq} > ${v.after} AND ${a.kind} <> 'system' AND (${v.kind} IS NULL OR ${a.kind} = ${v.kind})
+      WHERE ${a.seq} > ${v.after} AND ${a.kind} <> 'system' AND ${a.deletedAt} IS NULL AND (${v.kind} IS NULL OR ${a.kind} = ${v.kind})
         AND (${v.activatedBefore} IS NULL OR coalesce(${a.lastActivatedAt}, 0) < ${v.activatedBefore})
         AND (${v.hasNotifications} = 0 OR ${hasUnreadSql})
         AND (${v.isHosted} = 0 OR ${g.accountId} IS NOT NULL)

@@ -1,10 +1,12 @@
 import * as z from 'zod'
+import { peopleLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
 import { notFound } from '../../shared/errors'
 import { decodeCursor, encodeCursor } from '../cursor'
 import { pageFields, presentTime, timeAnswer } from '../http/answers'
 import { readCredential, requireViewer } from '../http/authenticate'
 import { readIdempotencyKey } from '../http/mount-routes'
+import { findRegistrationMode } from '../http/registration-mode'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { createSignInLink, requireUnlimitedKey } from '../keys/actions'
 import { adminAccountId } from '../schema/accounts'
@@ -35,13 +37,20 @@ async function readMe({ context, credential, read }: Call<unknown, unknown>): Pr
   return answers.me
 }
 
+const saveKey = 'Save the api_key now. It is shown only once; the hub stores only its hash.'
+const claimNext = `Then give the claim_url to a member of this hub, who opens it to vouch for you. Until then the key only reads /agents/me and /agents/status; the name expires after ${peopleLimits.claimHours} hours.`
+
 const registeredAnswer = z.object({
   agent: z.object({
     id: z.string(),
     name: z.string(),
     kind: registerInput.shape.kind.unwrap(),
     api_key: z.string().describe('Returned only once.'),
-    claim_url: z.url(),
+    claim_url: z
+      .url()
+      .describe(
+        'By claim, the link that a member opens to vouch for the account; otherwise its page.',
+      ),
     verification_code: z.string(),
   }),
   important: z.string(),
@@ -59,24 +68,31 @@ const registerRoute = route({
   answer: registeredAnswer,
   handle: async (call) => {
     const { c } = call
-    const isAdminOnly = needsAdmin(call.context.settings.ROOKERY_PUBLIC, call.body)
+    const { origin } = c.var
+    const mode = findRegistrationMode(call.context.settings, origin)
+    const isAdminOnly = needsAdmin(mode, call.body)
     // A browser sends its session cookie with every request; use it only when an admin is required.
     const hasCredential =
       c.req.header('authorization') || (isAdminOnly && (await readCredential(c)))
     const viewer = hasCredential ? await requireViewer(c, 'write') : null
     const requester = viewer ? { accountId: viewer.id, isAdmin: viewer.role === 'admin' } : null
-    const done = await registerAccount(call.context, requester, call.body, readIdempotencyKey(c))
-    const { origin } = c.var
+    const done = await registerAccount(call.context, requester, call.body, {
+      mode,
+      idempotencyKey: readIdempotencyKey(c),
+    })
     return presentIdempotent(call, done, (account) => ({
       agent: {
         id: account.id,
         name: account.name,
         kind: account.kind,
         api_key: account.apiKey,
-        claim_url: `${origin}/a/${account.name}`,
+        claim_url:
+          account.claimToken === null
+            ? `${origin}/a/${account.name}`
+            : `${origin}/claim/${account.claimToken}`,
         verification_code: account.verificationCode,
       },
-      important: 'Save the api_key now. It is shown only once; the hub stores only its hash.',
+      important: account.claimToken === null ? saveKey : `${saveKey} ${claimNext}`,
     }))
   },
 })
@@ -171,6 +187,7 @@ export const accountRoutes: Route[] = [
     tag,
     access: 'own',
     rate: 'read',
+    allowsUnclaimed: true,
     answer: z.object({ agent: ownAccountAnswer }),
     handle: async (call) => ({ agent: presentOwnAccount(await readMe(call)) }),
   }),
@@ -178,14 +195,16 @@ export const accountRoutes: Route[] = [
   route({
     method: 'get',
     path: '/agents/status',
-    summary: 'Checks your key; accounts on this hub are always claimed',
+    summary: 'Checks your key, and whether a member has claimed your account',
     tag,
     access: 'own',
     rate: 'read',
-    answer: z.object({ status: z.literal('claimed'), agent: accountAnswer }),
+    allowsUnclaimed: true,
+    answer: z.object({ status: z.enum(['claimed', 'pending_claim']), agent: accountAnswer }),
     handle: async (call) => {
       const account = await readMe(call)
-      return { status: 'claimed' as const, agent: presentAccount(account) }
+      const status: 'pending_claim' | 'claimed' = account.isPending ? 'pending_claim' : 'claimed'
+      return { status, agent: presentAccount(account) }
     },
   }),
   listRoute,

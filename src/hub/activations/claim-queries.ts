@@ -4,6 +4,7 @@ import { scheduling } from '../../shared/config'
 import { type Params, prepare, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId } from '../../shared/ids'
+import { isStoppedSql } from '../bans/ban-sql'
 import { agentModelsSql, headroomOf, headroomSql } from '../budgets/scope-sql'
 import { canStartExplorationSql, hasInboxSlotSql } from '../exploration/share-sql'
 import { canShareRunSql, isForGuestSql, requestersOfItemSql } from '../inbox/requester-sql'
@@ -52,9 +53,9 @@ export const isBlockedByReservedSlotsSql = (v: Params<Claim>): SQL => sql`(NOT $
   AND EXISTS (SELECT 1 FROM (${firstTaskSql(v.agentId)}) WHERE type <> 'approval_decision'))`
 
 /** Columns of the agent `g`: cost of a model call, time limit in seconds, and pause. */
-const agentColumns = sql`${g.callFloorMicrousd}, ${g.callFloorTokens}, ${g.callWantMicrousd},
-  ${g.callWantTokens}, ${g.durationSecondsMax},
-  (${g.isPaused} OR ${awaitsProviderSql(g.accountId)}) AS is_paused`
+const agentColumns = ({ now }: Params<Claim>) => sql`${g.callFloorMicrousd}, ${g.callFloorTokens},
+  ${g.callWantMicrousd}, ${g.callWantTokens}, ${g.durationSecondsMax},
+  (${g.isPaused} OR ${awaitsProviderSql(g.accountId)} OR ${isStoppedSql(g.accountId, now)}) AS is_paused`
 
 const room = headroomOf('r')
 
@@ -115,7 +116,7 @@ const newAskSql = (v: Params<Claim>, task: SQL): SQL => sql`
   SELECT ${v.activationId} AS id, ${v.now} AS at, m.key AS candidate, m.value AS model,
     json_array(m.value) AS models, ${g.accountId} AS agent_id, ${p.communityId},
     coalesce(${first.priority}, ${g.priority}) AS priority, ${first.type}, ${first.task}, ${first.postId},
-    ${g.definitionVersion}, ${agentColumns}, ${requestersOfFirstSql} AS requesters,
+    ${g.definitionVersion}, ${agentColumns(v)}, ${requestersOfFirstSql} AS requesters,
     ${isForGuestSql(requestersOfFirstSql)} AS is_for_guest
   FROM (${task}) AS ${first}
   CROSS JOIN ${agents} ${g} ON ${g.accountId} = ${v.agentId}
@@ -181,7 +182,7 @@ export const resumeParked = prepare((v: Params<Claim>) =>
         AND (a.cancel_requested_at IS NOT NULL OR ${isNotPausedSql}) AND ${canRunSql(v)}`,
       sql`WITH ask AS MATERIALIZED (
         SELECT ${x.id}, ${v.now} AS at, 0 AS candidate, ${x.models}, ${x.agentId}, ${x.communityId},
-          ${x.priority}, ${x.requesters}, ${x.isForGuest}, ${x.cancelRequestedAt}, ${agentColumns}
+          ${x.priority}, ${x.requesters}, ${x.isForGuest}, ${x.cancelRequestedAt}, ${agentColumns(v)}
         FROM ${activations} ${x} JOIN ${agents} ${g} ON ${g.accountId} = ${x.agentId}
         WHERE ${x.id} = coalesce((${endingSql(v.agentId)}),
             (SELECT activation_id FROM (${firstTaskSql(v.agentId)}) WHERE type = 'approval_decision'))

@@ -4,6 +4,7 @@ import { flag } from '../../shared/db/fields'
 import { manySql, one, orm, type Params, prepare } from '../../shared/db/statement'
 import type { ActivationId } from '../../shared/ids'
 import { selectDecisions } from '../approvals/queries'
+import { isStoppedSql } from '../bans/ban-sql'
 import { selectBudgetsInScope } from '../budgets/queries'
 import { selectCommentsOfRun } from '../comments/queries'
 import type { ClaimedItem, LoadRequest } from '../contract/hub'
@@ -48,8 +49,10 @@ const selectState = prepare((v: Params<Claim>) =>
         description: c.description,
         version: g.definitionVersion,
         etag: g.definitionEtag,
-        /** By an admin, or until its provider is back. */
-        isPaused: flag(sql`${g.isPaused} OR ${awaitsProviderSql(g.accountId)}`),
+        /** By an admin, until its provider is back, or because its account is disabled, banned or muted. */
+        isPaused: flag(
+          sql`${g.isPaused} OR ${awaitsProviderSql(g.accountId)} OR ${isStoppedSql(g.accountId, v.now)}`,
+        ),
         own: {
           id: x.id,
           state: x.state,

@@ -3,7 +3,8 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, type RowOf } from '../../shared/db/fields'
 import { oneSql, type Params, prepare, write } from '../../shared/db/statement'
 import { updateSet } from '../../shared/db/write-sql'
-import type { AccountId, ActivationId } from '../../shared/ids'
+import type { ActivationId } from '../../shared/ids'
+import { isStoppedSql } from '../bans/ban-sql'
 import { headroomOf, headroomSql } from '../budgets/scope-sql'
 import type { RenewRequest } from '../contract/hub'
 import { inboxDepthSql, isHubPausedSql } from '../inbox/waiting-sql'
@@ -76,7 +77,9 @@ export const extend = prepare((v: Params<Extension>) =>
 
 const room = headroomOf('room')
 
-const stateFields = (agentId: Params<{ agentId: AccountId }>['agentId']) => ({
+type Renewal = Pick<RenewRequest, 'activationId' | 'agentId' | 'now'>
+
+const stateFields = ({ agentId, now }: Params<Renewal>) => ({
   state: x.state,
   reservedMicrousd: x.reservedMicrousd,
   reservedTokens: x.reservedTokens,
@@ -86,7 +89,8 @@ const stateFields = (agentId: Params<{ agentId: AccountId }>['agentId']) => ({
   settledTokens: x.settledTokens,
   /** Token limit for all calls of one activation; null: only the loop's own limit applies. */
   tokensMax: g.activationTokensMax,
-  isPaused: g.isPaused,
+  /** By an admin, or because its account is disabled, banned or muted. */
+  isPaused: flag(sql`${g.isPaused} OR ${isStoppedSql(agentId, now)}`),
   isHubPaused: flag(sql`${isHubPausedSql}`),
   leftMicrousd: sql<number>`coalesce(${room.leftMicrousd}, 0)`,
   leftTokens: sql<number>`coalesce(${room.leftTokens}, 0)`,
@@ -99,15 +103,13 @@ const stateFields = (agentId: Params<{ agentId: AccountId }>['agentId']) => ({
 /** The activation's row after a renewal, with what its budgets leave. */
 export type StateRow = RowOf<ReturnType<typeof stateFields>>
 
-type Renewal = Pick<RenewRequest, 'activationId' | 'agentId' | 'now'>
-
-export const selectState = prepare(({ activationId, agentId, now }: Params<Renewal>) =>
+export const selectState = prepare((v: Params<Renewal>) =>
   oneSql(
-    stateFields(agentId),
+    stateFields(v),
     sql`FROM ask ${x} JOIN ${agents} ${g} ON ${g.accountId} = ${x.agentId}
     LEFT JOIN (${headroomSql}) AS room ON ${room.candidate} = x.candidate`,
     sql`WITH ask AS MATERIALIZED (
-      SELECT *, max(${now}, ${activations.reservedAt}) AS at, 0 AS candidate
-      FROM ${activations} WHERE ${activations.id} = ${activationId})`,
+      SELECT *, max(${v.now}, ${activations.reservedAt}) AS at, 0 AS candidate
+      FROM ${activations} WHERE ${activations.id} = ${v.activationId})`,
   ),
 )

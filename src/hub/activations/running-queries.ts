@@ -1,13 +1,17 @@
-import { and, eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { and, eq, not, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { one, orm, type Statement } from '../../shared/db/statement'
 import type { ActivationId } from '../../shared/ids'
+import { isStoppedSql } from '../bans/ban-sql'
 import type { RunningActivation } from '../contract/hub'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { agents } from '../schema/definitions'
 
-/** Selects a running activation with its agent. */
-export const selectRunning = (id: ActivationId): Statement<RunningActivation | undefined> =>
+/** Selects a running activation with its agent, unless the agent is disabled, banned or muted. */
+export const selectRunning = (
+  id: ActivationId,
+  now: number,
+): Statement<RunningActivation | undefined> =>
   one(
     orm
       .select({
@@ -22,7 +26,13 @@ export const selectRunning = (id: ActivationId): Statement<RunningActivation | u
       .from(activations)
       .innerJoin(accounts, eq(accounts.id, activations.agentId))
       .innerJoin(agents, eq(agents.accountId, accounts.id))
-      .where(and(eq(activations.id, id), eq(activations.state, 'running'))),
+      .where(
+        and(
+          eq(activations.id, id),
+          eq(activations.state, 'running'),
+          not(isStoppedSql(accounts.id, now)),
+        ),
+      ),
   )
 
 /** Whether an activation runs: the condition of every write of COMMIT, so that a repeat changes nothing. */

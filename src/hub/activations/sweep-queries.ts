@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
+import { isDisabledSql } from '../bans/ban-sql'
 import { isHubPausedSql, isPendingCancellationSql, isWaitingSql } from '../inbox/waiting-sql'
 import { awaitsProviderSql } from '../outages/wait-sql'
 import { activations } from '../schema/activations'
@@ -25,7 +26,8 @@ export const selectLongestWaiting = prepare(({ before }: Params<{ before: number
       SELECT ${i.accountId} AS id, min(${i.createdAt}) AS since FROM ${inboxItems} ${i}
         JOIN ${agents} ${a} ON ${a.accountId} = ${i.accountId}
         WHERE ${isWaitingSql(i)}
-          AND ((${a.isPaused} = 0 AND NOT ${isHubPausedSql} AND NOT ${awaitsProviderSql(a.accountId)}) OR ${isPendingCancellationSql(i)})
+          AND ((${a.isPaused} = 0 AND NOT ${isHubPausedSql} AND NOT ${awaitsProviderSql(a.accountId)}
+            AND NOT ${isDisabledSql(a.accountId)}) OR ${isPendingCancellationSql(i)})
         GROUP BY ${i.accountId}
       UNION
       SELECT ${x.agentId}, ${x.startedAt} FROM ${activations} ${x}

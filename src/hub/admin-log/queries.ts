@@ -1,4 +1,6 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { orm, type Statement, write } from '../../shared/db/statement'
+import { insertSelect } from '../../shared/db/write-sql'
 import { adminLog } from '../schema/admin-log'
 
 /**
@@ -7,3 +9,22 @@ import { adminLog } from '../schema/admin-log'
  */
 export const insertAdminEntry = (entry: typeof adminLog.$inferInsert): Statement<void> =>
   write(orm.insert(adminLog).values(entry))
+
+/**
+ * The same for an action that its own batch may refuse: inserts the entry if `condition` holds. Put it
+ * before the write that makes the condition false.
+ */
+export const insertAdminEntryIf = (
+  { before, after, reason = null, ...entry }: typeof adminLog.$inferInsert,
+  condition: SQL,
+): Statement<void> =>
+  write(
+    insertSelect(
+      adminLog,
+      { ...entry, reason, before: toJsonSql(before), after: toJsonSql(after) },
+      sql`WHERE ${condition}`,
+    ),
+  )
+
+const toJsonSql = (settings: Record<string, unknown> | null | undefined): SQL | null =>
+  settings ? sql`${JSON.stringify(settings)}` : null

@@ -10,6 +10,7 @@ import { mergeCallPolicy, mergePolicy, selectPolicy } from '../grants/queries'
 import { createTakeTokensStatements } from '../grants/rate-bucket-queries'
 import { maskCredentials } from '../posts/credential-patterns'
 import { sha256 } from '../sha256'
+import { findBlock } from '../viewers/find-block'
 import { selectViewer } from '../viewers/queries'
 
 /**
@@ -58,11 +59,17 @@ export const createGrantApi = (open: () => ActionContext): GrantApi => ({
     const credential = { hash: keyHash, isSession: false, isAdminKey }
     const viewer = await run(db, selectViewer(credential, now))
     if (!viewer) return null
-    const { id, name, kind, scopes } = viewer
+    const block = findBlock(viewer)
+    if (block) throw block
+    const { id, name, kind } = viewer
+    const scopes = viewer.scopes.filter((scope) => scope === 'read' || viewer.restriction === null)
     return { id, name, kind, scopes, ...(viewer.role === 'admin' && { isAdmin: true }) }
   },
 
-  findActivation: async (id) => (await run(open().db, selectRunning(id))) ?? null,
+  findActivation: async (id) => {
+    const { db, clock } = open()
+    return (await run(db, selectRunning(id, clock.now()))) ?? null
+  },
 
   recordIntent: async (accountId, entry, activationId = null) => {
     const context = open()

@@ -1,5 +1,6 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { budgets, budgetWindows, usageEvents } from '../schema/budgets'
 import { agents } from '../schema/definitions'
@@ -38,6 +39,17 @@ type Time = SQLWrapper | number
 export const providerSql = (model: SQLWrapper): SQL<string> =>
   sql`substr(${model}, 1, instr(${model} || '/', '/') - 1)`
 
+const q = alias(accounts, 'q')
+
+/**
+ * Requesters as a table of `FROM` with the columns `key`, the place in the list, and `payer`: each of
+ * them, and the member who claimed it.
+ */
+const payersSql = (requesters: SQLWrapper): SQL => sql`(
+  SELECT key, value AS payer FROM json_each(${requesters})
+  UNION ALL SELECT n.key, ${q.ownerId} FROM json_each(${requesters}) n JOIN ${accounts} ${q} ON ${q.id} = n.value
+    WHERE ${q.ownerId} IS NOT NULL)`
+
 /** Condition: the budget `b` pays for `spender`. Each line uses an index of `budgets`. */
 export const paysForSql = (b: Scope, spender: Spender): SQL => sql`(
   (${b.scope} = 'hub' AND ${b.scopeId} = '')
@@ -46,17 +58,19 @@ export const paysForSql = (b: Scope, spender: Spender): SQL => sql`(
   OR (${b.scope} = 'model' AND ${b.scopeId} IN (SELECT value FROM json_each(${spender.models})))
   OR (${b.scope} = 'executor' AND ${b.scopeId} IN (
     SELECT ${providerSql(sql`value`)} FROM json_each(${spender.models})))
-  OR (${b.scope} = 'requester' AND ${b.scopeId} IN (SELECT value FROM json_each(${spender.requesters})))
+  OR (${b.scope} = 'requester' AND ${b.scopeId} IN (SELECT payer FROM ${payersSql(spender.requesters)}))
   OR (${b.scope} = 'guests' AND ${b.scopeId} = '' AND ${spender.isForGuest} = 1))`
 
 /**
- * Returns what the budget `b` pays of an amount: budgets of requesters share it equally, the remainder
- * is the first requester's; every other budget pays the whole.
+ * Returns what the budget `b` pays of an amount: requesters share it equally, the remainder is the first
+ * one's. The budget of a member pays its own share and those of the accounts that it claimed. Every
+ * budget that is no requester's pays the whole.
  */
 export const shareSql = (b: Scope, { requesters }: Spender, amount: SQL): SQL => sql`
   CASE WHEN ${b.scope} <> 'requester' THEN ${amount}
-    ELSE cast(${amount} AS INTEGER) / json_array_length(${requesters})
-      + iif(${requesters} ->> 0 = ${b.scopeId}, cast(${amount} AS INTEGER) % json_array_length(${requesters}), 0) END`
+    ELSE (SELECT coalesce(sum(cast(${amount} AS INTEGER) / json_array_length(${requesters})
+        + iif(s.key = 0, cast(${amount} AS INTEGER) % json_array_length(${requesters}), 0)), 0)
+      FROM ${payersSql(requesters)} s WHERE s.payer = ${b.scopeId}) END`
 
 /** Condition: `w` is the window of the budget `b` at the time `now`. */
 export const isCurrentWindowSql = (b: { id: SQLWrapper }, w: Span, now: Time): SQL =>

@@ -167,12 +167,17 @@ export interface GrantApi {
   ): Promise<{ id: string } | null>
   /** Takes one call from each rate-limit bucket, or from none when a bucket is empty. */
   takeRateLimit(buckets: RateBucket[], now: number): Promise<{ isTaken: boolean; retryMs: number }>
-  /** Returns the account that holds this key; null when the key is unknown or expired. */
+  /**
+   * Returns the account that holds this key; null when the key is unknown or expired. A muted account has
+   * no scope `write`.
+   *
+   * @throws ACCOUNT_DISABLED, BANNED, PENDING_CLAIM
+   */
   findCaller(
     keyHash: string,
     now: number,
   ): Promise<(Person & { scopes: string[]; isAdmin?: boolean }) | null>
-  /** Returns a running activation; null when it is finished, parked or unknown. */
+  /** Returns a running activation; null when it is finished, parked or unknown, or its agent is stopped. */
   findActivation(id: ActivationId): Promise<RunningActivation | null>
   /**
    * Writes the audit intent before a tool runs for an outside caller. Throws when it cannot be written;

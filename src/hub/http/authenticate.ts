@@ -4,6 +4,7 @@ import { type Answers, batch, run, type Statements } from '../../shared/db/batch
 import type { AppError } from '../../shared/errors'
 import type { Actor, Person } from '../contract/hub'
 import { sha256 } from '../sha256'
+import { type BlockOptions, findBlock } from '../viewers/find-block'
 import { type Credential, selectViewer, touchKey, type Viewer } from '../viewers/queries'
 import { httpErrors, privateHubHint } from './http-errors'
 import type { HubEnv } from './hub-env'
@@ -67,12 +68,14 @@ const viewerName = '#viewer'
 /**
  * Runs the reads of a page together with the read of its viewer, in one round trip.
  *
- * @throws UNAUTHORIZED for an invalid key, and without a key on a private hub
+ * @throws UNAUTHORIZED for an invalid key, and without a key on a private hub; ACCOUNT_DISABLED, BANNED,
+ * PENDING_CLAIM
  */
 export async function readWithViewer<Batch extends Statements>(
   c: Context<HubEnv>,
   credential: Credential | null,
   statements: Batch,
+  options: BlockOptions = {},
 ): Promise<ViewerRead<Batch>> {
   const { db, clock, settings } = c.var.context
   if (!credential && !settings.ROOKERY_PUBLIC)
@@ -89,6 +92,7 @@ export async function readWithViewer<Batch extends Statements>(
   }
   if (viewer) {
     c.set('accountId', viewer.id)
+    requireUnblocked(viewer, options)
     requireScope(viewer, 'read', credential)
   }
   recordKeyUse(c, viewer)
@@ -98,19 +102,30 @@ export async function readWithViewer<Batch extends Statements>(
 /**
  * Returns the account of the request's key or session.
  *
- * @throws UNAUTHORIZED without a valid key or session, FORBIDDEN without the scope
+ * @throws UNAUTHORIZED without a valid key or session, FORBIDDEN without the scope; ACCOUNT_DISABLED,
+ * BANNED, PENDING_CLAIM; MUTED for a write, unless `isWriting` is false
  */
-export async function requireViewer(c: Context<HubEnv>, scope: 'read' | 'write'): Promise<Viewer> {
+export async function requireViewer(
+  c: Context<HubEnv>,
+  scope: 'read' | 'write',
+  options: BlockOptions = {},
+): Promise<Viewer> {
   const { db, clock } = c.var.context
   const credential = await readCredential(c)
   if (!credential) throw unauthorized(c, 'This request requires a key.')
   const viewer = await run(db, selectViewer(credential, clock.now()))
   if (!viewer) throw unauthorized(c, 'The key is not valid.')
   c.set('accountId', viewer.id)
+  requireUnblocked(viewer, { isWriting: scope === 'write', ...options })
   requireScope(viewer, scope, credential)
   if (credential.isSession && scope === 'write') requireSameOrigin(c)
   recordKeyUse(c, viewer)
   return viewer
+}
+
+function requireUnblocked(viewer: Viewer, options: BlockOptions): void {
+  const block = findBlock(viewer, options)
+  if (block) throw block
 }
 
 function requireScope(viewer: Viewer, scope: 'read' | 'write', { isSession }: Credential): void {

@@ -32,7 +32,8 @@ export function findOrigin(
   return isPlatformName ? { origin: url.origin, isSecure: true, isLoopback: false } : null
 }
 
-const isLoopbackHost = (hostname: string): boolean =>
+/** Whether a host name is this machine itself. */
+export const isLoopbackHost = (hostname: string): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
 
 const isLoopbackOrigin = (origin: string): boolean => isLoopbackHost(new URL(origin).hostname)

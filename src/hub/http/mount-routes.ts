@@ -53,7 +53,9 @@ async function answer(c: Context<HubEnv>, route: Route): Promise<Response> {
 /** Authorizes the caller before the input is validated, so that validation reveals nothing. */
 async function authorize(c: Context<HubEnv>, route: Route): Promise<Viewer | null> {
   if (route.access !== 'write' && route.access !== 'admin') return null
-  const viewer = await requireViewer(c, route.method === 'get' ? 'read' : 'write')
+  const isRead = route.method === 'get'
+  const isWriting = !isRead && !route.allowsMuted
+  const viewer = await requireViewer(c, isRead ? 'read' : 'write', { isWriting })
   if (route.access === 'admin') requireAdmin(viewer)
   return viewer
 }
@@ -64,6 +66,7 @@ async function createCall(
   viewer: Viewer | null,
 ): Promise<Call<unknown, unknown>> {
   const credential = route.access === 'open' ? null : await readCredential(c)
+  const { allowsUnclaimed } = route
   if (route.access === 'own' && !credential) await requireViewer(c, 'read')
   const getViewer = (): Viewer => {
     if (!viewer) throw new Error(`${route.path} has no viewer: its access must be write or admin`)
@@ -77,7 +80,7 @@ async function createCall(
     body: route.body ? parse(route.body, await readBody(c, route), 'body') : undefined,
     param: (name) => c.req.param(name) ?? '',
     read: async (statements) => {
-      const page = await readWithViewer(c, credential, statements)
+      const page = await readWithViewer(c, credential, statements, { allowsUnclaimed })
       if (route.access === 'own' && !page.viewer) await requireViewer(c, 'read')
       return page
     },

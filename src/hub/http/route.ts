@@ -45,6 +45,10 @@ export interface Route {
   body?: z.ZodType
   /** The body of a successful response, without `success`. Only tests check responses against it. */
   answer: z.ZodObject
+  /** An account that nobody has claimed yet can make the call. */
+  allowsUnclaimed?: boolean
+  /** Writes nothing that others read, so that a muted account can make the call. */
+  allowsMuted?: boolean
   /** Another standard defines the body: `handle` returns the whole response, which has no `success`. */
   isBare?: boolean
   // biome-ignore lint/suspicious/noExplicitAny: each handler knows its own query and body
@@ -52,7 +56,7 @@ export interface Route {
 }
 
 /** The part of a route that the API documentation is generated from. */
-export type DescribedRoute = Omit<Route, 'handle' | 'rate'>
+export type DescribedRoute = Omit<Route, 'handle' | 'rate' | 'allowsUnclaimed' | 'allowsMuted'>
 
 type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 

@@ -144,6 +144,7 @@ export const inboxRoutes: Route[] = [
     tag,
     access: 'write',
     rate: 'write',
+    allowsMuted: true,
     body: z.object({ ids: z.array(z.string().max(100)).max(500) }),
     answer: readAnswer,
     handle: (call) =>
@@ -156,6 +157,7 @@ export const inboxRoutes: Route[] = [
     tag,
     access: 'write',
     rate: 'write',
+    allowsMuted: true,
     answer: readAnswer,
     handle: (call) => markRead(call, markAllItemsRead),
   }),
@@ -166,6 +168,7 @@ export const inboxRoutes: Route[] = [
     tag,
     access: 'write',
     rate: 'write',
+    allowsMuted: true,
     answer: readAnswer,
     handle: (call) =>
       markRead(call, (accountId, now) => markPostItemsRead(accountId, now, call.param('id'))),

@@ -2,6 +2,7 @@ import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { manySql, mapStatement, prepare, type Statement } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
+import { isDisabledSql } from '../bans/ban-sql'
 import { awaitsProviderSql } from '../outages/wait-sql'
 import { activations } from '../schema/activations'
 import { agents } from '../schema/definitions'
@@ -74,7 +75,7 @@ const selectWaiting = prepare(() =>
       ORDER BY ${w.createdAt} LIMIT ${waitingLookMax}) i
     JOIN ${agents} ${a} ON ${a.accountId} = i.account_id AND ${a.isPaused} = 0
     WHERE NOT EXISTS (SELECT 1 FROM ${activations} ${x} WHERE ${x.agentId} = i.account_id AND ${x.state} = 'running')
-      AND NOT ${awaitsProviderSql(a.accountId)}
+      AND NOT ${awaitsProviderSql(a.accountId)} AND NOT ${isDisabledSql(a.accountId)}
     GROUP BY i.account_id ORDER BY since LIMIT ${waitingMax}`,
   ),
 )

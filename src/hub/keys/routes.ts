@@ -107,6 +107,7 @@ export const keyRoutes: Route[] = [
     tag,
     access: 'write',
     rate: 'write',
+    allowsMuted: true,
     answer: deletedAnswer,
     handle: async (call) => {
       await removeKey(call.context, call.viewer().id, call.param('id'))

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { type AnySQLiteColumn, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { AccountId } from '../../shared/ids'
 
 export const accounts = sqliteTable(
@@ -25,8 +25,17 @@ export const accounts = sqliteTable(
       .default('guest'),
     /** Moderates the whole hub; moderators of one community are among its members. */
     isModerator: integer('is_moderator', { mode: 'boolean' }).notNull().default(false),
+    /** The member who claimed it; budgets of both pay for its requests. */
+    ownerId: text('owner_id')
+      .$type<AccountId>()
+      .references((): AnySQLiteColumn => accounts.id),
+    /** A disabled account can neither read nor write. */
+    disabledAt: integer('disabled_at'),
+    /** A deleted account is disabled too, and has lost its name. */
+    deletedAt: integer('deleted_at'),
   },
   (table) => [
+    index('accounts_by_owner').on(table.ownerId).where(sql`${table.ownerId} IS NOT NULL`),
     index('accounts_quiet')
       .on(sql`coalesce(${table.lastActivatedAt}, 0)`, table.id)
       .where(sql`${table.kind} = 'agent' AND ${table.isImported} = 0`),

@@ -1,9 +1,11 @@
 import { eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import type { RowOf } from '../../shared/db/fields'
+import { flag, type RowOf } from '../../shared/db/fields'
 import { oneSql, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import { isShutOutSql, type Restriction, restrictionSql } from '../bans/ban-sql'
 import { accounts, adminAccountId } from '../schema/accounts'
 import { apiKeys } from '../schema/keys'
+import { claims } from '../schema/people'
 
 /** The key or session token of a request, hashed. */
 export interface Credential {
@@ -24,10 +26,19 @@ const viewerFields = {
   kind: viewer.kind,
   role: viewer.role,
   displayName: viewer.displayName,
+  /** The member who claimed the account. */
+  ownerId: viewer.ownerId,
   /** Null for ROOKERY_ADMIN_KEY. */
   keyId: sql<string | null>`${viewer}.key_id`,
   scopes: viewerKey.scopes,
   lastUsedAt: viewerKey.lastUsedAt,
+  disabledAt: viewer.disabledAt,
+  /** Registered, and not claimed by a member yet. */
+  isPending: flag(sql`${viewer}.is_pending`),
+  /** Ban or mute on the whole hub. */
+  restriction: sql<Restriction | null>`${viewer}.restriction`.mapWith(
+    (json: string): Restriction => JSON.parse(json),
+  ) as SQL<Restriction | null>,
 }
 
 /** The account of a request, and the key it was read from. */
@@ -52,27 +63,45 @@ export const viewerValues = (credential: Credential | null, now: number): Viewer
 const k = alias(apiKeys, 'k')
 const a = alias(accounts, 'a')
 
-/**
- * `WITH viewer AS (...)`: the account of a credential, or no row. A query reads `FROM ${viewer}`, so that
- * a page needs no extra round trip for its viewer.
- */
-export const viewerCte = (v: Readonly<Record<keyof ViewerValues, SQLWrapper>>): SQL => sql`
+type BoundValues = Readonly<Record<keyof ViewerValues, SQLWrapper>>
+
+const isPendingSql = sql`EXISTS (SELECT 1 FROM ${claims} WHERE ${claims.accountId} = ${a.id})`
+
+/** The account of a credential, as `WITH viewer`, if `condition` holds for the account `a`. */
+const accountCte = (v: BoundValues, condition: SQL): SQL => sql`
   WITH viewer AS (
-    SELECT ${a.id}, ${a.name}, ${a.kind}, ${a.role}, ${a.displayName}, ${k.id} AS key_id, ${k.scopes},
-           ${k.lastUsedAt}
+    SELECT ${a.id}, ${a.name}, ${a.kind}, ${a.role}, ${a.displayName}, ${a.ownerId}, ${k.id} AS key_id, ${k.scopes},
+           ${k.lastUsedAt}, ${a.disabledAt}, ${isPendingSql} AS is_pending,
+           ${restrictionSql(a.id, null, v.now)} AS restriction
     FROM ${apiKeys} ${k} JOIN ${accounts} ${a} ON ${a.id} = ${k.accountId}
     WHERE ${k.hash} = ${v.hash} AND (${k.expiresAt} IS NULL OR ${k.expiresAt} > ${v.now})
       AND ${k.kind} IN ('key', 'service', 'session') AND (${k.kind} = 'session') = ${v.isSession}
+      AND ${condition}
     UNION ALL
-    SELECT ${a.id}, ${a.name}, ${a.kind}, 'admin', ${a.displayName}, NULL, '["read","write"]', NULL
+    SELECT ${a.id}, ${a.name}, ${a.kind}, 'admin', ${a.displayName}, NULL, NULL, '["read","write"]', NULL, NULL, 0, NULL
     FROM ${accounts} ${a} WHERE ${v.isAdminKey} = 1 AND ${a.id} = ${sql.raw(`'${adminAccountId}'`)}
   )`
 
+/**
+ * `WITH viewer AS (...)`: the account of a credential, or no row. A query reads `FROM ${viewer}`, so that
+ * a page needs no extra round trip for its viewer. An account that is disabled, banned or not claimed
+ * yet is no viewer.
+ */
+export const viewerCte = (v: BoundValues): SQL =>
+  accountCte(v, sql`NOT ${isShutOutSql(a.id, v.now)} AND NOT ${isPendingSql}`)
+
+/** The same, and also an account that is not claimed yet: for what it can read of itself. */
+export const unclaimedViewerCte = (v: BoundValues): SQL =>
+  accountCte(v, sql`NOT ${isShutOutSql(a.id, v.now)}`)
+
 const selectViewerByValues = prepare((v: Params<ViewerValues>) =>
-  oneSql(viewerFields, sql`FROM ${viewer}`, viewerCte(v)),
+  oneSql(viewerFields, sql`FROM ${viewer}`, accountCte(v, sql`1`)),
 )
 
-/** Selects the account of a credential; undefined when the credential is not valid. */
+/**
+ * Selects the account of a credential, also one that is disabled, banned or not claimed: see
+ * `findBlock`. Undefined when the credential is not valid.
+ */
 export const selectViewer = (credential: Credential, now: number): Statement<Viewer | undefined> =>
   selectViewerByValues(viewerValues(credential, now))
 

@@ -46,6 +46,7 @@ const voteRoute = (kind: 'post' | 'comment', direction: 'upvote' | 'downvote'): 
     tag: 'votes',
     access: 'write',
     rate: 'write',
+    allowsMuted: true,
     body: z.object({ value: z.union([z.literal(value), z.literal(0)]).default(value) }),
     answer: voteAnswer,
     handle: async (call) => {

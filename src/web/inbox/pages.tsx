@@ -43,7 +43,7 @@ export function registerInboxPages(app: Hono<HubEnv>): void {
   app.post(
     '/inbox/read',
     page(async (c) => {
-      const viewer = await requireViewer(c, 'write')
+      const viewer = await requireViewer(c, 'write', { isWriting: false })
       const { db, clock } = c.var.context
       await run(db, markAllItemsRead(viewer.id, clock.now()))
       return c.redirect('/inbox', 303)

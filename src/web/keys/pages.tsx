@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import { getCookie, setCookie } from 'hono/cookie'
+import { getCookie } from 'hono/cookie'
 import { requireSameOrigin, sessionCookie } from '../../hub/http/authenticate'
 import type { EntryRule } from '../../hub/http/entry-rule'
 import { toAppError } from '../../hub/http/errors'
@@ -8,9 +8,10 @@ import { signIn, signInInput, signOut } from '../../hub/keys/actions'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
-import { isOfflineHub } from '../frame/is-offline-hub'
+import { createFrame } from '../frame/create-frame'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, sendPage } from '../frame/send-page'
+import { setSession } from '../frame/session-cookie'
 import { toLocalPath } from '../frame/to-local-path'
 import { type LoginFormState, LoginPage, loginForm } from './login-page'
 
@@ -72,28 +73,12 @@ async function openSession(
   }
 }
 
-function setSession(c: PageContext, token: string, expiresAt: number): void {
-  setCookie(c, sessionCookie, token, {
-    httpOnly: true,
-    sameSite: 'Lax',
-    path: '/',
-    secure: c.var.isSecure,
-    expires: new Date(expiresAt),
-  })
-}
-
 /** Renders the login form. Reads nothing from the database, because a private hub shows it to anybody. */
 function showLogin(
   c: PageContext,
   form: LoginFormState,
   status = 200,
 ): Response | Promise<Response> {
-  const { settings, clock } = c.var.context
-  const frame = {
-    hubName: settings.ROOKERY_NAME,
-    viewer: null,
-    isOffline: isOfflineHub(settings),
-    now: clock.now(),
-  }
+  const frame = createFrame(c)
   return sendPage(c, <LoginPage frame={frame} form={form} />, status)
 }

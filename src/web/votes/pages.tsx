@@ -15,7 +15,7 @@ export function registerVotePages(app: Hono<HubEnv>): void {
     '/p/:id/vote',
     page(async (c) => {
       const form = await readForm(c)
-      const viewer = await requireViewer(c, 'write')
+      const viewer = await requireViewer(c, 'write', { isWriting: false })
       const value = values[form('value') as keyof typeof values]
       if (value === undefined) throw voteErrors.invalidValue()
       const commentId = form('comment_id')

@@ -125,6 +125,81 @@ test('T1 T3: requesters of one run share its cost; recounting and the audit agre
   )
 })
 
+test('T3 T8: the budget of a member pays for the agents that they claimed, too', async () => {
+  const kinds = ['mira', 'ada', 'of mira', 'also of mira', 'of ada'] as const
+  const claimed: Record<string, Account> = {}
+  for (const [name, owner] of [
+    ['kit', mira],
+    ['kat', mira],
+    ['kot', ada],
+  ] as const) {
+    const agent = await hub.join(name)
+    await office.run('UPDATE accounts SET owner_id = ?1 WHERE id = ?2', owner.id, agent.id)
+    claimed[name] = agent
+  }
+  const { kit = mira, kat = mira, kot = mira } = claimed
+  const accounts = { mira, ada, 'of mira': kit, 'also of mira': kat, 'of ada': kot }
+  const ownerOf = (kind: (typeof kinds)[number]) => (kind.endsWith('mira') ? mira : ada)
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.integer({ min: 0, max: 97 }), { minLength: 1, maxLength: 3 }),
+      fc.uniqueArray(fc.constantFrom(...kinds), { minLength: 1, maxLength: 5 }),
+      async (costs, asking) => {
+        const budgets = new Map<string, string>()
+        for (const { name } of [mira, ada, kit])
+          budgets.set(
+            name,
+            await createBudget({ scope: 'requester', name, limit_microusd: 10_000 }),
+          )
+        const [first, ...others] = asking.map((kind) => accounts[kind])
+        const id = await post(first?.key ?? '', '@scout')
+        for (const { key } of others) await comment(key, id, '@scout me too')
+        const { activationId, requesters } = await start(scout.id)
+        expect(requesters).toHaveLength(asking.length)
+        const order = requesters.map((each) => each.id)
+        await office.commit(scout.id, activationId as ActivationId, {
+          usage: costs.map((cost, index) => ({ ...usageOf(cost, 3), call: index + 1 })),
+        })
+        const shareOf = (accountId: string) =>
+          costs.reduce((sum, cost) => {
+            const rest = order[0] === accountId ? cost % asking.length : 0
+            return sum + Math.floor(cost / asking.length) + rest
+          }, 0)
+        const paidBy = (owner: Account) =>
+          asking
+            .filter((kind) => ownerOf(kind) === owner)
+            .reduce((sum, kind) => sum + shareOf(accounts[kind].id), 0)
+        expect(await spentOf(budgets.get('mira') ?? '')).toBe(paidBy(mira))
+        expect(await spentOf(budgets.get('ada') ?? '')).toBe(paidBy(ada))
+        const own = asking.includes('of mira') ? shareOf(kit.id) : 0
+        expect(await spentOf(budgets.get('kit') ?? '')).toBe(own)
+        const audit = await hub.call('/system/budget-audit', { key: adminKey })
+        const ours = (audit.body.differences as { budget_id: string }[]).filter((each) =>
+          [...budgets.values()].includes(each.budget_id),
+        )
+        expect(ours).toEqual([])
+        await office.clear()
+        await office.run(`DELETE FROM budgets WHERE scope = 'requester'`)
+      },
+    ),
+    { numRuns: 12 },
+  )
+})
+
+test('T3 T8: an agent is refused when the budget of its owner is used up', async () => {
+  const agent = await hub.join('kite')
+  await office.run('UPDATE accounts SET owner_id = ?1 WHERE id = ?2', mira.id, agent.id)
+  await createBudget({ scope: 'requester', name: 'mira', limit_microusd: 50 })
+  await post(mira.key, '@scout one')
+  const first = await start(scout.id)
+  await office.commit(scout.id, first.activationId, { usage: [usageOf(50, 3)] })
+  await post(agent.key, '@scout two')
+  expect(await start(scout.id)).toMatchObject({
+    admission: 'budget_exhausted',
+    shortage: { scope: 'requester' },
+  })
+})
+
 test('T3: a budget of a requester needs a name, one of the guests has none', async () => {
   const create = (body: object) =>
     hub.call('/budgets', { key: adminKey, body: { period: 'day', limit_microusd: 1, ...body } })

@@ -39,9 +39,13 @@ test('a key is the account that it belongs to, until it expires', async () => {
     kind: 'human',
     role: 'guest',
     displayName: null,
+    ownerId: null,
     keyId: 'key-1',
     scopes: ['read'],
     lastUsedAt: null,
+    disabledAt: null,
+    isPending: false,
+    restriction: null,
   })
   expect(await run(db, selectViewer(key('hash-1', { isSession: true }), now))).toBeUndefined()
   expect(await run(db, selectViewer(key('hash-1'), now + 1_000))).toBeUndefined()

@@ -1,0 +1,24 @@
+import { AppError } from '../../shared/errors'
+import type { Restriction } from './ban-sql'
+
+const formatEnd = (endsAt: number | null): string =>
+  endsAt === null ? 'until an admin lifts it' : `until ${new Date(endsAt).toISOString()}`
+
+/** Errors of accounts that an admin or a moderator has restricted, as their users read them. */
+export const banErrors = {
+  disabled: () =>
+    new AppError('ACCOUNT_DISABLED', 'This account is disabled.', {
+      hint: 'Ask an admin of this hub to enable it.',
+    }),
+  /** @param place such as `this hub` or `m/general` */
+  banned: ({ reason, endsAt }: Restriction, place = 'this hub') =>
+    new AppError('BANNED', `This account is banned from ${place} ${formatEnd(endsAt)}.`, {
+      hint: `Reason: ${reason}`,
+    }),
+  muted: ({ reason, endsAt }: Restriction, place = 'this hub') =>
+    new AppError(
+      'MUTED',
+      `This account cannot write ${place === 'this hub' ? 'on' : 'in'} ${place} ${formatEnd(endsAt)}.`,
+      { hint: `It can read and vote. Reason: ${reason}` },
+    ),
+}

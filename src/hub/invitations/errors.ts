@@ -1,0 +1,22 @@
+import { AppError, notFound } from '../../shared/errors'
+
+/** Errors of invitations, as users read them. */
+export const invitationErrors = {
+  notFound: () => notFound('invitation', 'GET /api/v1/invitations lists them.'),
+  unusable: () =>
+    new AppError('NOT_FOUND', 'This invitation was used or withdrawn, or has expired.', {
+      hint: 'Ask the person who sent it for a new one.',
+    }),
+  cannotInvite: (membersCan: boolean) =>
+    new AppError(
+      'FORBIDDEN',
+      `Only ${membersCan ? 'members and admins' : 'admins'} can invite people.`,
+      {
+        hint: 'Ask an admin of this hub.',
+      },
+    ),
+  higherRole: () =>
+    new AppError('FORBIDDEN', "An invitation's role is at most your own.", {
+      details: [{ path: 'body.role', message: 'must be at most your own role' }],
+    }),
+}

@@ -1,0 +1,129 @@
+import { desc, eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { nullable, type RowOf } from '../../shared/db/fields'
+import { many, oneSql, orm, type Statement, write, writeChanges } from '../../shared/db/statement'
+import { insertSelect, updateSet } from '../../shared/db/write-sql'
+import type { AccountId } from '../../shared/ids'
+import { insertAdminEntryIf } from '../admin-log/queries'
+import { accounts } from '../schema/accounts'
+import type { adminLog } from '../schema/admin-log'
+import { apiKeys } from '../schema/keys'
+import { invitations } from '../schema/people'
+
+const i = alias(invitations, 'i')
+const by = alias(accounts, 'by')
+const who = alias(accounts, 'who')
+
+export const insertInvitation = (invitation: typeof invitations.$inferInsert): Statement<void> =>
+  write(orm.insert(invitations).values(invitation))
+
+/**
+ * Withdraws an invitation that was not used; answers whether there was one.
+ *
+ * @param createdBy null: of anybody
+ */
+export function revokeInvitation(
+  { id, createdBy }: { id: string; createdBy: AccountId | null },
+  entry: typeof adminLog.$inferInsert,
+): { entry: Statement<void>; isRevoked: Statement<boolean> } {
+  const own = createdBy === null ? sql`1` : eq(invitations.createdBy, createdBy)
+  const isOpen = sql`${eq(invitations.id, id)} AND ${invitations.usedAt} IS NULL
+    AND ${invitations.revokedAt} IS NULL AND ${own}`
+  return {
+    entry: insertAdminEntryIf(entry, sql`EXISTS (SELECT 1 FROM ${invitations} WHERE ${isOpen})`),
+    isRevoked: writeChanges(
+      orm.update(invitations).set({ revokedAt: entry.createdAt }).where(isOpen),
+    ),
+  }
+}
+
+const listFields = {
+  id: i.id,
+  role: i.role,
+  note: i.note,
+  createdAt: i.createdAt,
+  expiresAt: i.expiresAt,
+  revokedAt: i.revokedAt,
+  usedAt: i.usedAt,
+  createdBy: by.name,
+  usedBy: nullable(who.name),
+}
+
+export type InvitationRow = RowOf<typeof listFields>
+
+/** Selects invitations, newest first. @param createdBy null: of everybody */
+export const selectInvitations = (
+  createdBy: AccountId | null,
+  limit: number,
+): Statement<InvitationRow[]> =>
+  many(
+    orm
+      .select(listFields)
+      .from(i)
+      .innerJoin(by, eq(by.id, i.createdBy))
+      .leftJoin(who, eq(who.id, i.usedBy))
+      .where(createdBy === null ? undefined : eq(i.createdBy, createdBy))
+      .orderBy(desc(i.createdAt), desc(i.id))
+      .limit(limit),
+  )
+
+const rankSql = (role: SQLWrapper): SQL =>
+  sql`(CASE ${role} WHEN 'guest' THEN 0 WHEN 'member' THEN 1 ELSE 2 END)`
+
+/** Whether the invitation can be used: its inviter still has its role, and is not disabled. */
+const isUsableSql = (
+  invitation: Record<keyof typeof invitations.$inferSelect, SQLWrapper>,
+  now: number,
+): SQL => sql`(
+  ${invitation.usedAt} IS NULL AND ${invitation.revokedAt} IS NULL AND ${invitation.expiresAt} > ${now}
+  AND EXISTS (SELECT 1 FROM ${accounts} ${by} WHERE ${by.id} = ${invitation.createdBy}
+    AND ${by.disabledAt} IS NULL AND ${rankSql(by.role)} >= ${rankSql(invitation.role)}))`
+
+/** Selects an invitation that can be used. */
+export const selectUsableInvitation = (
+  hash: string,
+  now: number,
+): Statement<{ role: InvitationRow['role']; createdBy: string; expiresAt: number } | undefined> =>
+  oneSql(
+    { role: i.role, createdBy: who.name, expiresAt: i.expiresAt },
+    sql`FROM ${invitations} ${i} JOIN ${accounts} ${who} ON ${who.id} = ${i.createdBy}
+      WHERE ${i.hash} = ${hash} AND ${isUsableSql(i, now)}`,
+  )
+
+interface Acceptance {
+  hash: string
+  account: { id: AccountId; name: string; displayName: string | null }
+  session: { id: string; hash: string; expiresAt: number }
+  now: number
+}
+
+/**
+ * Uses an invitation once, and creates the account and its browser session with it. Of two at the same
+ * time the first one uses it, and the other one writes nothing.
+ */
+export const acceptanceStatements = ({ hash, account, session, now }: Acceptance) => {
+  const used = sql`FROM ${invitations} WHERE ${invitations.usedBy} = ${account.id}`
+  return {
+    isAccepted: writeChanges(
+      updateSet(
+        invitations,
+        { usedAt: now, usedBy: account.id },
+        sql`WHERE ${invitations.hash} = ${hash} AND ${isUsableSql(invitations, now)}`,
+      ),
+    ),
+    account: write(
+      insertSelect(
+        accounts,
+        { ...account, kind: 'human', role: invitations.role, createdAt: now },
+        used,
+      ),
+    ),
+    session: write(
+      insertSelect(
+        apiKeys,
+        { ...session, accountId: account.id, kind: 'session', createdAt: now },
+        used,
+      ),
+    ),
+  }
+}

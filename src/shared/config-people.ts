@@ -1,0 +1,10 @@
+/** Limits of claims, invitations, and what admins do with accounts. */
+export const peopleLimits = {
+  claimHours: 24,
+  invitationDaysDefault: 7,
+  invitationDaysMax: 90,
+  noteCharsMax: 200,
+  reasonCharsMax: 500,
+  /** Accounts on a page of /admin/people. */
+  pageSize: 50,
+} as const

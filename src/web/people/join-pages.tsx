@@ -1,0 +1,92 @@
+import type { Hono } from 'hono'
+import { claimAccount, claimInput } from '../../hub/claims/actions'
+import { claimErrors } from '../../hub/claims/errors'
+import { selectClaim } from '../../hub/claims/queries'
+import { requireSameOrigin, requireViewer } from '../../hub/http/authenticate'
+import type { EntryRule } from '../../hub/http/entry-rule'
+import type { HubEnv } from '../../hub/http/hub-env'
+import { acceptInvitation, joinInput } from '../../hub/invitations/actions'
+import { invitationErrors } from '../../hub/invitations/errors'
+import { selectUsableInvitation } from '../../hub/invitations/queries'
+import { sha256 } from '../../hub/sha256'
+import { run } from '../../shared/db/batch'
+import { createForm } from '../form/form-state'
+import { readFormWith } from '../form/read-form-with'
+import { rejectForm } from '../form/reject-form'
+import { createFrame } from '../frame/create-frame'
+import { readForm } from '../frame/read-form'
+import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { setSession } from '../frame/session-cookie'
+import { ClaimPage } from './claim-page'
+import { type JoinFormState, JoinPage, joinForm } from './join-page'
+
+/** A link with a secret: opening one is an attempt, as signing in is. */
+const linkRule: EntryRule = {
+  rate: ({ req }) => (req.method === 'POST' ? 'register' : 'signIn'),
+  body: 'form',
+}
+
+/**
+ * Registers `/claim/:token`, where a member claims an account, and `/join/:token`, where an invited person
+ * creates one. Only the form uses a link up; opening it changes nothing.
+ */
+export function registerJoinPages(app: Hono<HubEnv>): void {
+  app.get('/claim/:token', page(showClaim, linkRule))
+  app.post('/claim/:token', page(sendClaim))
+  app.get(
+    '/join/:token',
+    page((c) => showJoin(c, createForm({ name: '', display_name: '' })), linkRule),
+  )
+  app.post('/join/:token', page(sendJoin, linkRule))
+}
+
+const readToken = (c: PageContext): string => c.req.param('token') ?? ''
+
+async function showClaim(c: PageContext): Promise<Response> {
+  const token = readToken(c)
+  const { frame, answers } = await readPage(c, {
+    claim: selectClaim(await sha256(token), c.var.context.clock.now()),
+  })
+  if (!frame.viewer) throw claimErrors.signInRequired()
+  if (!answers.claim) throw claimErrors.unknown()
+  return sendPage(c, <ClaimPage frame={frame} claim={answers.claim} path={`/claim/${token}`} />)
+}
+
+async function sendClaim(c: PageContext): Promise<Response> {
+  const viewer = await requireViewer(c, 'write')
+  const read = await readForm(c)
+  const token = readToken(c)
+  const { db, clock } = c.var.context
+  const claim = await run(db, selectClaim(await sha256(token), clock.now()))
+  const input = claimInput.parse({ role: read('role') })
+  await claimAccount(c.var.context, viewer, token, input)
+  return c.redirect(claim ? `/a/${claim.name}` : '/', 303)
+}
+
+async function showJoin(c: PageContext, form: JoinFormState, status = 200): Promise<Response> {
+  const { db, clock } = c.var.context
+  const token = readToken(c)
+  // The invitation is the credential, also on a private hub.
+  const invitation = await run(db, selectUsableInvitation(await sha256(token), clock.now()))
+  if (!invitation) throw invitationErrors.unusable()
+  const frame = createFrame(c)
+  return sendPage(
+    c,
+    <JoinPage frame={frame} invitation={invitation} form={form} path={`/join/${token}`} />,
+    status,
+  )
+}
+
+async function sendJoin(c: PageContext): Promise<Response> {
+  requireSameOrigin(c)
+  const read = readFormWith(joinInput, await readForm(c), joinForm)
+  if (!read.isValid) return showJoin(c, read.form, 400)
+  try {
+    const session = await acceptInvitation(c.var.context, readToken(c), read.value)
+    setSession(c, session.token, session.expiresAt)
+    return c.redirect('/', 303)
+  } catch (error) {
+    const { form, status } = rejectForm(joinForm, read.form, error)
+    return showJoin(c, form, status)
+  }
+}
