@@ -22,6 +22,8 @@ import { mountSkill } from './http/skill'
 import { importRoutes } from './import/routes'
 import { inboxRoutes } from './inbox/routes'
 import { keyRoutes } from './keys/routes'
+import { moderationRoutes } from './moderation/routes'
+import { moderatorRoutes } from './moderators/routes'
 import { postRoutes } from './posts/routes'
 import { schedulerRoutes } from './scheduler/routes'
 import { searchRoutes } from './search/routes'
@@ -40,6 +42,7 @@ export const apiRoutes: Route[] = [
   ...dmRoutes,
   ...accountRoutes,
   ...communityRoutes,
+  ...moderatorRoutes,
   ...postRoutes,
   ...commentRoutes,
   ...voteRoutes,
@@ -47,6 +50,7 @@ export const apiRoutes: Route[] = [
   ...explorationRoutes,
   ...feedRoutes,
   ...searchRoutes,
+  ...moderationRoutes,
   ...sessionRoutes,
   ...definitionRoutes,
   ...taskRoutes,

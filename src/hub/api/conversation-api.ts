@@ -15,7 +15,7 @@ import { toMatch } from '../exploration/to-match'
 import { explainNotWoken } from '../inbox/deliver'
 import { selectItems } from '../inbox/queries'
 import { createPost, postInput } from '../posts/actions'
-import { selectPost, selectPosts } from '../posts/queries'
+import { selectPosts, selectShownPost } from '../posts/queries'
 import { hitTypes, selectHits } from '../search/queries'
 import { toMatchExpression } from '../search/search-terms'
 import { toSearchHit } from '../search/to-search-hit'
@@ -52,7 +52,7 @@ const createPostReads = (
 
   readThread: async (_actor, postId, commentsMax) => {
     const { post, comments } = await batch(open().db, {
-      post: selectPost(postId),
+      post: selectShownPost(postId),
       comments: selectComments(postId, { sort: 'new', limit: commentsMax, offset: 0 }),
     })
     if (!post) throw notFound('post')

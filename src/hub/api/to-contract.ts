@@ -22,26 +22,33 @@ export const toPostSummary = (post: PostRow): PostSummary => ({
   createdAt: post.createdAt,
 })
 
-/** Converts rows to a thread, comments oldest first, without deleted comments. */
+/** Returns the text, or a placeholder with the reason for what a moderator removed. */
+const toText = ({ content, removalReason }: PostRow | CommentRow): string =>
+  removalReason === null ? content : `[removed by a moderator: ${removalReason}]`
+
+/**
+ * Converts rows to a thread, comments oldest first, without deleted comments. Of removed ones the place
+ * and the reason stay.
+ */
 export const toThread = (post: PostRow, comments: CommentRow[]): Thread => ({
   post: {
     id: post.id,
     community: post.communityName,
     author: toAuthor(post),
     title: post.title,
-    content: post.content,
+    content: toText(post),
     url: post.url,
     createdAt: post.createdAt,
     isLocked: post.isLocked,
   },
   comments: comments
-    .filter((comment) => comment.deletedAt === null)
+    .filter((comment) => comment.deletedAt === null || comment.removalReason !== null)
     .sort((one, other) => one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1))
     .map((comment) => ({
       id: comment.id,
       parentId: comment.parentId,
       author: toAuthor(comment),
-      content: comment.content,
+      content: toText(comment),
       createdAt: comment.createdAt,
     })),
   commentCount: post.commentCount,

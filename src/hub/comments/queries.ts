@@ -12,18 +12,20 @@ import {
   write,
 } from '../../shared/db/statement'
 import { updateSet } from '../../shared/db/write-sql'
-import type { CommentId, PostId } from '../../shared/ids'
+import type { CommentId, CommunityId, PostId } from '../../shared/ids'
 import { isGuestCommentSql } from '../accounts/guest-sql'
 import { type RenderedText, renderText } from '../markdown/render-markdown'
 import { accounts } from '../schema/accounts'
 import { comments } from '../schema/comments'
 import { agents } from '../schema/definitions'
+import { moderationActions } from '../schema/moderation'
 import { posts } from '../schema/posts'
 
 const m = alias(comments, 'm')
 const a = alias(accounts, 'a')
 const p = alias(posts, 'p')
 const g = alias(agents, 'g')
+const r = alias(moderationActions, 'removal')
 
 /** A comment `m` with its author, the account `a`. The content of a deleted comment is empty. */
 export const commentFields = {
@@ -44,6 +46,10 @@ export const commentFields = {
   authorKind: a.kind,
   authorDisplayName: a.displayName,
   isFromGuest: isGuestCommentSql(m, a),
+  /** Why a moderator removed it; null for any other comment. */
+  removalReason: sql<
+    string | null
+  >`(SELECT ${r.reason} FROM ${moderationActions} ${r} WHERE ${r.id} = ${m.removalId})`,
 }
 
 export type CommentRow = RowOf<typeof commentFields>
@@ -116,21 +122,37 @@ export const selectCommentAt = (
   index: number,
 ): Statement<{ id: CommentId } | undefined> => preparedCommentAt({ postId, index })
 
-const preparedComment = prepare(({ id }: Params<{ id: string }>) =>
+const preparedOwnComment = prepare(({ id }: Params<{ id: string }>) =>
   oneSql(
-    commentFields,
+    { ...commentFields, communityId: p.communityId },
     sql`FROM ${comments} ${m} JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
       JOIN ${posts} ${p} ON ${p.id} = ${m.postId}
       WHERE ${m.id} = ${id} AND ${m.deletedAt} IS NULL AND ${p.deletedAt} IS NULL`,
   ),
 )
 
-/** Selects one comment, unless it or its post is deleted. */
+/** Selects one comment with the community that it is in, to change it. */
+export const selectOwnComment = (
+  id: string,
+): Statement<(CommentRow & { communityId: CommunityId }) | undefined> => preparedOwnComment({ id })
+
+const preparedComment = prepare(({ id }: Params<{ id: string }>) =>
+  oneSql(
+    commentFields,
+    sql`FROM ${comments} ${m} JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
+      JOIN ${posts} ${p} ON ${p.id} = ${m.postId}
+      WHERE ${m.id} = ${id} AND (${m.deletedAt} IS NULL OR ${m.removalId} IS NOT NULL)
+        AND (${p.deletedAt} IS NULL OR ${p.removalId} IS NOT NULL)`,
+  ),
+)
+
+/** Selects one comment, unless it or its post was deleted by its author; one removed has no text. */
 export const selectComment = (id: string): Statement<CommentRow | undefined> =>
   preparedComment({ id })
 
 const parentPostFields = {
   id: p.id,
+  communityId: p.communityId,
   isLocked: p.isLocked,
   authorId: p.authorId,
   isHosted: flag(sql`EXISTS (SELECT 1 FROM ${agents} ${g} WHERE ${g.accountId} = ${p.authorId})`),
