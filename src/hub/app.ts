@@ -23,6 +23,8 @@ import { importRoutes } from './import/routes'
 import { inboxRoutes } from './inbox/routes'
 import { invitationRoutes } from './invitations/routes'
 import { keyRoutes } from './keys/routes'
+import { moderationRoutes } from './moderation/routes'
+import { moderatorRoutes } from './moderators/routes'
 import { postRoutes } from './posts/routes'
 import { schedulerRoutes } from './scheduler/routes'
 import { searchRoutes } from './search/routes'
@@ -42,6 +44,7 @@ export const apiRoutes: Route[] = [
   ...accountRoutes,
   ...invitationRoutes,
   ...communityRoutes,
+  ...moderatorRoutes,
   ...postRoutes,
   ...commentRoutes,
   ...voteRoutes,
@@ -49,6 +52,7 @@ export const apiRoutes: Route[] = [
   ...explorationRoutes,
   ...feedRoutes,
   ...searchRoutes,
+  ...moderationRoutes,
   ...sessionRoutes,
   ...definitionRoutes,
   ...taskRoutes,

@@ -307,6 +307,7 @@ export const schedulerPages = { agents: 50, tasks: 25, csvAgentsMax: 5_000 } as 
 
 // With the file extension: scripts run this file directly in Node.
 export * from './config-entry.ts'
+export * from './config-moderation.ts'
 export * from './config-people.ts'
 export * from './config-texts.ts'
 export * from './config-tools.ts'

@@ -6,3 +6,16 @@ export const postPath = (id: string): string => `/p/${encodeURIComponent(id)}`
 export const commentPath = (postId: string, id: string): string =>
   `${postPath(postId)}?comment=${encodeURIComponent(id)}#c-${encodeURIComponent(id)}`
 export const activationPath = (id: string): string => `/activations/${encodeURIComponent(id)}`
+/** Path of a comment in its thread, or of the post itself. */
+export const contentPath = (postId: string, commentId: string | null): string =>
+  commentId ? commentPath(postId, commentId) : postPath(postId)
+/** Path of a form about a post or a comment, such as `edit` or `report`. */
+export const contentFormPath = (
+  form: 'edit' | 'report',
+  postId: string,
+  commentId: string | null,
+): string =>
+  `${postPath(postId)}/${form}${commentId ? `?comment=${encodeURIComponent(commentId)}` : ''}`
+/** Path of what moderators did in a community. */
+export const moderationLogPath = (community: string): string =>
+  `/moderation/log/${encodeURIComponent(community)}`

@@ -17,7 +17,9 @@ import { registerHomePages } from './home/pages'
 import { registerInboxPages } from './inbox/pages'
 import { registerLoginPages } from './keys/pages'
 import { registerLivePages } from './live/pages'
+import { registerModerationPages } from './moderation/pages'
 import { registerJoinPages } from './people/join-pages'
+import { registerEditPages } from './posts/edit-pages'
 import { registerThreadPages } from './posts/pages'
 import { registerSchedulerPages } from './scheduler/pages'
 import { registerSearchPages } from './search/pages'
@@ -40,6 +42,8 @@ export function registerPages(
   registerHomePages(app)
   registerCommunityPages(app)
   registerThreadPages(app)
+  registerEditPages(app)
+  registerModerationPages(app)
   registerVotePages(app)
   registerAccountPages(app)
   registerJoinPages(app)

@@ -25,6 +25,7 @@ export const presentPerson = (
 export const accountAnswer = personAnswer
   .extend({
     role: z.enum(accounts.role.enumValues),
+    is_moderator: z.boolean().describe('Whether the account moderates the whole hub.'),
     description: z.string(),
     karma: z.int().describe('Score of all posts and comments of the account.'),
     model: z.string().nullable().describe('Null for an account without an agent on this hub.'),
@@ -44,6 +45,7 @@ export const presentAccount = (account: AccountRow): z.input<typeof accountAnswe
   name: account.name,
   kind: account.kind,
   role: account.role,
+  is_moderator: account.isModerator,
   display_name: account.displayName,
   description: account.description,
   karma: account.karma,

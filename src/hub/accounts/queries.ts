@@ -59,6 +59,8 @@ const accountFields = {
   name: a.name,
   kind: a.kind,
   role: a.role,
+  /** Moderates the whole hub. */
+  isModerator: a.isModerator,
   displayName: a.displayName,
   description: a.description,
   metadata: a.metadata,

@@ -4,7 +4,7 @@ import { flag } from '../../shared/db/fields'
 import { oneSql, type Params, prepare, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { Outcome } from '../../shared/errors'
-import type { AccountId, ActivationId, PostId } from '../../shared/ids'
+import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
 import { insertRefusal } from '../budgets/refusal-queries'
 import type { CommitRequest } from '../contract/hub'
 import { explorationOutcomeFields } from '../exploration/outcome-queries'
@@ -18,6 +18,7 @@ import { comments } from '../schema/comments'
 import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
 import { countActivation } from '../system/counter-queries'
+import { isBannedSql } from '../writing-guard/active-bans-sql'
 import { outcomeStatements } from './outcome-queries'
 import { type ReplyMentions, replyStatements } from './reply-queries'
 import { isRunningSql } from './running-queries'
@@ -62,6 +63,8 @@ interface Result {
   model: string
   tools: string[]
   target: 'none' | 'inbox' | 'thread'
+  /** The comment that the reply is for; null for the post. */
+  parentId: CommentId | null
   /** Why the reply is replaced by a notice. */
   withheld: string | null
 }
@@ -74,14 +77,23 @@ const refusalSql = (v: Params<Result>): SQL => {
     agent: x.agentId,
     now: v.now,
   })
+  const isBanned = isBannedSql({
+    accountId: x.agentId,
+    communityId: p.communityId,
+    now: v.now,
+  })
   const fromOpenPost = sql`FROM ${activations} ${x} JOIN ${posts} ${p} ON ${p.id} = ${x.postId}
     WHERE ${x.id} = ${v.activationId} AND ${p.deletedAt} IS NULL`
   return sql`CASE
     WHEN ${v.target} = 'none' THEN NULL
     WHEN ${v.target} = 'inbox' THEN ${v.withheld}
     WHEN EXISTS (SELECT 1 FROM ${comments} ${c} WHERE ${c.activationId} = ${v.activationId}) THEN ${v.withheld}
-    ELSE coalesce((SELECT iif(${p.isLocked}, NULL, ${limit}) ${fromOpenPost}),
-      (SELECT 'thread_locked' ${fromOpenPost}), 'post_deleted') END`
+    WHEN EXISTS (SELECT 1 FROM ${comments} ${c} WHERE ${c.id} = ${v.parentId} AND ${c.removalId} IS NOT NULL)
+      THEN 'content_removed'
+    ELSE coalesce((SELECT CASE WHEN ${p.isLocked} THEN NULL WHEN ${isBanned} THEN 'agent_banned' ELSE ${limit} END ${fromOpenPost}),
+      (SELECT 'thread_locked' ${fromOpenPost}),
+      (SELECT 'content_removed' FROM ${activations} ${x} JOIN ${posts} ${p} ON ${p.id} = ${x.postId}
+        WHERE ${x.id} = ${v.activationId} AND ${p.removalId} IS NOT NULL), 'post_deleted') END`
 }
 
 /** Records everything about the result but the state, which ends the activation. */
@@ -174,7 +186,8 @@ export function commitStatements(
   circuitPostId: PostId,
 ) {
   const { activationId, audit, refusedCall } = request
-  const result = { ...request, target: findReplyTarget(request), withheld }
+  const parentId = request.reply?.parentId ?? null
+  const result = { ...request, target: findReplyTarget(request), parentId, withheld }
   return {
     reply: replyStatements(request, names),
     usage: recordUsageStatements(request),

@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { limits } from '../../shared/config'
 import { newIdSql } from '../../shared/db/new-id'
@@ -23,6 +23,7 @@ import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
 import { mentions } from '../schema/mentions'
 import { posts } from '../schema/posts'
+import { isBannedSql } from '../writing-guard/active-bans-sql'
 import { isRunningSql } from './running-queries'
 
 /** The accounts that a reply mentions, and those of them to wake: mentioned in its own text. */
@@ -61,8 +62,14 @@ const depthMax = limits.comment.depthMax
 /** Characters of the reply that an inbox item shows. */
 const excerptChars = 280
 
+const isBannedFromReplySql = (
+  { agentId: accountId, now }: Params<Pick<Values, 'agentId' | 'now'>>,
+  communityId: SQLWrapper,
+): SQL => isBannedSql({ accountId, communityId, now })
+
 /**
- * Inserts the reply, if the thread is open and no reply limit is reached. Below a parent at the deepest
+ * Inserts the reply, if the thread is open, what it answers was not removed, the agent is not banned and
+ * no reply limit is reached. Below a parent at the deepest
  * level the reply is attached to the parent's own parent.
  */
 const insertComment = prepare((v: Params<ThreadValues & RenderedText>) =>
@@ -85,6 +92,7 @@ const insertComment = prepare((v: Params<ThreadValues & RenderedText>) =>
       sql`FROM ${posts} ${p}
       LEFT JOIN ${comments} ${parent} ON ${parent.id} = ${v.parentId} AND ${parent.postId} = ${p.id}
       WHERE ${p.id} = ${v.postId} AND ${p.deletedAt} IS NULL AND ${p.isLocked} = 0
+        AND ${parent.removalId} IS NULL AND NOT ${isBannedFromReplySql(v, p.communityId)}
         AND ${isRunningSql(v.activationId)}
         AND ${replyLimitSql({ activation: v.activationId, post: v.postId, agent: v.agentId, now: v.now })} IS NULL
       ON CONFLICT DO NOTHING`,
@@ -208,7 +216,7 @@ const notifyNotPosted = prepare((v: Params<ThreadValues>) => {
         fromAccountId: v.agentId,
         content: explainReplyLimitSql(
           limit,
-          sql`'The answer could not be posted: the thread is locked or deleted.'`,
+          sql`'The answer could not be posted: the thread is locked, what it answers was deleted or removed, or the agent is banned there.'`,
         ),
         createdAt: v.now,
       },

@@ -16,7 +16,7 @@ import { toMatch } from '../exploration/to-match'
 import { explainNotWoken } from '../inbox/deliver'
 import { selectItems } from '../inbox/queries'
 import { createPost, postInput } from '../posts/actions'
-import { selectPost, selectPosts } from '../posts/queries'
+import { selectPosts, selectShownPost } from '../posts/queries'
 import { toThreadPost } from '../posts/to-thread-post'
 import { hitTypes, selectHits } from '../search/queries'
 import { toMatchExpression } from '../search/search-terms'
@@ -54,7 +54,7 @@ const createPostReads = (
 
   readThread: async (_actor, postId, commentsMax) => {
     const { post, comments } = await batch(open().db, {
-      post: selectPost(postId),
+      post: selectShownPost(postId),
       comments: selectComments(postId, { sort: 'new', limit: commentsMax, offset: 0 }),
     })
     if (!post) throw notFound('post')

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
-import type { CommentId } from '../../shared/ids'
+import type { CommentId, CommunityId } from '../../shared/ids'
 import { selectAuthor } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
@@ -9,6 +9,8 @@ import { type IdempotentRequest, runOrReturnStored } from '../idempotency/run-on
 import { type Delivered, deliver, type Message } from '../inbox/deliver'
 import { assertNoCredentials } from '../posts/credential-patterns'
 import { guardComment, updateHops } from '../reply-limits/queries'
+import { explainBan, writeGuarded } from '../writing-guard/explain-ban'
+import { guardWriting, type Writing } from '../writing-guard/queries'
 import { commentErrors } from './errors'
 import {
   type CommentRow,
@@ -17,7 +19,7 @@ import {
   insertComment,
   type ParentComment,
   type ParentPost,
-  selectComment,
+  selectOwnComment,
   selectParentComment,
   selectParentPost,
   updateComment,
@@ -126,13 +128,22 @@ async function writeComment(
     authorKind: actor.kind,
     authorDisplayName: author?.displayName ?? null,
     isFromGuest: author?.isFromGuest ?? false,
+    removalReason: null,
   }
   const { activationId } = actor
   const isAgent = actor.kind === 'agent'
   const writing = { agentId: actor.accountId, activationId, now }
+  const guarded: Writing = {
+    accountId: actor.accountId,
+    communityId: post.communityId,
+    act: 'comment',
+    threadId: post.id,
+    now,
+  }
   const statements = [
+    guardWriting(guarded),
     ...(isAgent ? [guardComment(writing, post.id)] : []),
-    insertComment({ ...answer, hops: 0 }),
+    insertComment({ ...answer, hops: 0, removalId: null }),
     incrementCommentCount(post.id),
     ...(isAgent ? updateHops({ postId: post.id, commentId: id }, writing) : []),
   ]
@@ -143,7 +154,9 @@ async function writeComment(
     texts: [content],
     replyTo: { id: to.authorId, type: parent ? 'reply' : 'comment', isHosted: to.isHosted },
   }
-  const done = await deliver(context, message, once, { answer, statements })
+  const done = await explainBan(context.db, guarded, () =>
+    deliver(context, message, once, { answer, statements }),
+  )
   if (!done.isDuplicate) {
     context.defer(live.publish(`post:${post.id}`, { type: 'comment', id, post_id: post.id }))
   }
@@ -151,46 +164,52 @@ async function writeComment(
 }
 
 /**
- * Returns a comment that the actor may change.
+ * Returns a comment of the actor.
  *
- * @throws NOT_FOUND, FORBIDDEN for an account that is neither its author nor an admin
+ * @throws NOT_FOUND, FORBIDDEN for any other account: what others wrote is never changed in their name
  */
 async function findOwnComment(
   { db }: ActionContext,
   actor: Actor,
-  isAdmin: boolean,
   id: string,
-): Promise<CommentRow> {
-  const comment = await run(db, selectComment(id))
+): Promise<CommentRow & { communityId: CommunityId }> {
+  const comment = await run(db, selectOwnComment(id))
   if (!comment) throw commentErrors.unknownComment()
-  if (comment.authorId === actor.accountId || isAdmin) return comment
+  if (comment.authorId === actor.accountId) return comment
   throw commentErrors.notAuthor()
 }
 
-/** Updates the text of a comment. Mentions that an edit adds are not notified. */
+/**
+ * Updates the text of a comment. Mentions that an edit adds are not notified.
+ *
+ * @throws NOT_FOUND, FORBIDDEN for any account but its author, and for a banned author
+ */
 export async function changeComment(
   context: ActionContext,
   actor: Actor,
-  isAdmin: boolean,
   id: string,
   content: string,
 ): Promise<CommentRow> {
   const { db, clock, settings } = context
   assertNoCredentials({ content }, settings.ROOKERY_KEY_PREFIX)
-  const comment = await findOwnComment(context, actor, isAdmin, id)
+  const { communityId, ...comment } = await findOwnComment(context, actor, id)
   const now = clock.now()
-  await run(db, updateComment(comment.id, content, now))
+  const { accountId } = actor
+  await writeGuarded(
+    db,
+    { accountId, communityId, act: 'edit', threadId: null, now },
+    { comment: updateComment(comment.id, content, now) },
+  )
   return { ...comment, content, editedAt: now }
 }
 
-/** Marks a comment as deleted; returns its id. */
+/** Marks a comment of the actor as deleted; returns its id. */
 export async function removeComment(
   context: ActionContext,
   actor: Actor,
-  isAdmin: boolean,
   id: string,
 ): Promise<CommentId> {
-  const comment = await findOwnComment(context, actor, isAdmin, id)
+  const comment = await findOwnComment(context, actor, id)
   await batch(context.db, { writes: deleteComment(comment.id, context.clock.now()) })
   return comment.id
 }

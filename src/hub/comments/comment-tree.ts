@@ -5,11 +5,14 @@ interface Linked {
   id: string
   parentId: string | null
   deletedAt: number | null
+  /** Set for a comment that a moderator removed. */
+  removalReason: string | null
 }
 
 /**
  * Returns a list of comments as trees of replies. A comment whose parent is not in the list becomes
- * a root. Deleted comments without replies are left out.
+ * a root. A comment that its author deleted is left out when it has no replies; one that a moderator
+ * removed stays.
  */
 export function buildTree<Comment extends Linked>(list: Comment[]): Branch<Comment>[] {
   const branches = new Map(
@@ -27,5 +30,8 @@ export function buildTree<Comment extends Linked>(list: Comment[]): Branch<Comme
 function prune<Comment extends Linked>(branches: Branch<Comment>[]): Branch<Comment>[] {
   return branches
     .map((branch) => ({ ...branch, replies: prune(branch.replies) }))
-    .filter((branch) => branch.deletedAt === null || branch.replies.length > 0)
+    .filter(
+      ({ deletedAt, removalReason, replies }) =>
+        deletedAt === null || removalReason !== null || replies.length > 0,
+    )
 }

@@ -10,5 +10,7 @@ export const commentErrors = {
       hint: 'Create a new post and link to this thread.',
     }),
   notAuthor: () =>
-    new AppError('FORBIDDEN', 'Only the author of a comment or an admin can change or delete it.'),
+    new AppError('FORBIDDEN', 'Only the author of a comment can change or delete it.', {
+      hint: 'A moderator can remove it with a reason: POST /api/v1/comments/:id/remove.',
+    }),
 }

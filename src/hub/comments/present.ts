@@ -4,12 +4,14 @@ import { countAnswer, presentTime, timeAnswer } from '../http/answers'
 import type { Branch } from './comment-tree'
 import type { CommentRow } from './queries'
 
+const removedText = '[removed]'
+
 export const commentAnswer = z
   .object({
     id: z.string(),
     post_id: z.string(),
     parent_id: z.string().nullable().describe('Null for a reply to the post.'),
-    content: z.string().describe('Markdown; `[deleted]` for a deleted comment.'),
+    content: z.string().describe('Markdown; `[deleted]` or `[removed]` for one that is gone.'),
     author: personAnswer.nullable().describe('Null for a deleted comment.'),
     depth: countAnswer.describe('0 for a reply to the post.'),
     upvotes: countAnswer,
@@ -17,6 +19,10 @@ export const commentAnswer = z
     score: z.int().describe('Upvotes minus downvotes.'),
     activation_id: z.string().nullable().describe('The run of the agent that wrote the comment.'),
     is_deleted: z.boolean(),
+    removal_reason: z
+      .string()
+      .nullable()
+      .describe('Why a moderator removed the comment; null otherwise.'),
     created_at: timeAnswer,
     edited_at: timeAnswer.nullable(),
   })
@@ -29,7 +35,7 @@ export const presentComment = (comment: CommentRow): z.input<typeof commentAnswe
     id: comment.id,
     post_id: comment.postId,
     parent_id: comment.parentId,
-    content: isDeleted ? '[deleted]' : comment.content,
+    content: isDeleted ? (comment.removalReason ? removedText : '[deleted]') : comment.content,
     author: isDeleted
       ? null
       : presentPerson({
@@ -44,6 +50,7 @@ export const presentComment = (comment: CommentRow): z.input<typeof commentAnswe
     score: comment.score,
     activation_id: isDeleted ? null : comment.activationId,
     is_deleted: isDeleted,
+    removal_reason: comment.removalReason ?? null,
     created_at: presentTime(comment.createdAt),
     edited_at: presentTime(comment.editedAt),
   }

@@ -12,7 +12,7 @@ import {
   write,
 } from '../../shared/db/statement'
 import { insertRow, updateSet } from '../../shared/db/write-sql'
-import type { ActivationId, CommentId, PostId } from '../../shared/ids'
+import type { ActivationId, CommentId, CommunityId, PostId } from '../../shared/ids'
 import { omit } from '../../shared/omit'
 import { isGuestCommentSql } from '../accounts/guest-sql'
 import { type RenderedText, renderText } from '../markdown/render-markdown'
@@ -21,6 +21,7 @@ import { activations } from '../schema/activations'
 import { comments } from '../schema/comments'
 import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
+import { moderationActions } from '../schema/moderation'
 import { posts } from '../schema/posts'
 
 const m = alias(comments, 'm')
@@ -29,16 +30,21 @@ const p = alias(posts, 'p')
 const g = alias(agents, 'g')
 const i = alias(inboxItems, 'i')
 const x = alias(activations, 'x')
+const r = alias(moderationActions, 'removal')
 
 /** A comment `m` with its author, the account `a`. The content of a deleted comment is empty. */
 export const commentFields = {
-  ...omit(getTableColumns(m), ['seq', 'hops', 'html', 'htmlVersion']),
+  ...omit(getTableColumns(m), ['seq', 'hops', 'removalId', 'html', 'htmlVersion']),
   content: sql<string>`iif(${m.deletedAt} IS NULL, ${m.content}, '')`,
   score: number(sql`${m.upvotes} - ${m.downvotes}`),
   authorName: a.name,
   authorKind: a.kind,
   authorDisplayName: a.displayName,
   isFromGuest: isGuestCommentSql(m, a),
+  /** Why a moderator removed it; null for any other comment. */
+  removalReason: sql<
+    string | null
+  >`(SELECT ${r.reason} FROM ${moderationActions} ${r} WHERE ${r.id} = ${m.removalId})`,
 }
 
 export type CommentRow = RowOf<typeof commentFields>
@@ -135,21 +141,37 @@ const preparedCommentsOfRun = prepare(({ activationId }: Params<{ activationId: 
 export const selectCommentsOfRun = (activationId: ActivationId): Statement<CommentRow[]> =>
   preparedCommentsOfRun({ activationId })
 
-const preparedComment = prepare(({ id }: Params<{ id: string }>) =>
+const preparedOwnComment = prepare(({ id }: Params<{ id: string }>) =>
   oneSql(
-    commentFields,
+    { ...commentFields, communityId: p.communityId },
     sql`FROM ${comments} ${m} JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
       JOIN ${posts} ${p} ON ${p.id} = ${m.postId}
       WHERE ${m.id} = ${id} AND ${m.deletedAt} IS NULL AND ${p.deletedAt} IS NULL`,
   ),
 )
 
-/** Selects one comment, unless it or its post is deleted. */
+/** Selects one comment with the community that it is in, to change it. */
+export const selectOwnComment = (
+  id: string,
+): Statement<(CommentRow & { communityId: CommunityId }) | undefined> => preparedOwnComment({ id })
+
+const preparedComment = prepare(({ id }: Params<{ id: string }>) =>
+  oneSql(
+    commentFields,
+    sql`FROM ${comments} ${m} JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
+      JOIN ${posts} ${p} ON ${p.id} = ${m.postId}
+      WHERE ${m.id} = ${id} AND (${m.deletedAt} IS NULL OR ${m.removalId} IS NOT NULL)
+        AND (${p.deletedAt} IS NULL OR ${p.removalId} IS NOT NULL)`,
+  ),
+)
+
+/** Selects one comment, unless it or its post was deleted by its author; one removed has no text. */
 export const selectComment = (id: string): Statement<CommentRow | undefined> =>
   preparedComment({ id })
 
 const parentPostFields = {
   id: p.id,
+  communityId: p.communityId,
   isLocked: p.isLocked,
   authorId: p.authorId,
   isHosted: flag(sql`EXISTS (SELECT 1 FROM ${agents} ${g} WHERE ${g.accountId} = ${p.authorId})`),

@@ -6,7 +6,7 @@ import { presentIdempotent, type Route, route } from '../http/route'
 import { presentNotWoken } from '../inbox/deliver'
 import { postErrors } from '../posts/errors'
 import { postAnswer, presentPost } from '../posts/present'
-import { selectPost } from '../posts/queries'
+import { selectShownPost } from '../posts/queries'
 import {
   changeComment,
   commentContent,
@@ -47,7 +47,7 @@ const listRoute = route({
     const offset = typeof cursor === 'number' ? cursor : 0
     const id = param('id')
     const { answers } = await read({
-      post: selectPost(id),
+      post: selectShownPost(id),
       comments: selectComments(id, { sort, limit, offset }),
       next: selectCommentAt(id, offset + limit),
     })
@@ -75,7 +75,7 @@ const threadRoute = route({
     const id = param('id')
     const page = { sort: 'best', limit: limits.page.commentsDefault, offset: 0 } as const
     const { answers } = await read({
-      post: selectPost(id),
+      post: selectShownPost(id),
       comments: query.include_comments ? selectComments(id, page) : null,
     })
     const { post, comments } = answers
@@ -132,15 +132,8 @@ export const commentRoutes: Route[] = [
     body: z.object({ content: commentContent }),
     answer: z.object({ comment: commentAnswer }),
     handle: async (call) => {
-      const isAdmin = call.viewer().role === 'admin'
       const { content } = call.body
-      const comment = await changeComment(
-        call.context,
-        call.actor(),
-        isAdmin,
-        call.param('id'),
-        content,
-      )
+      const comment = await changeComment(call.context, call.actor(), call.param('id'), content)
       return { comment: presentComment(comment) }
     },
   }),
@@ -153,8 +146,7 @@ export const commentRoutes: Route[] = [
     rate: 'write',
     answer: deletedAnswer,
     handle: async (call) => {
-      const isAdmin = call.viewer().role === 'admin'
-      const id = await removeComment(call.context, call.actor(), isAdmin, call.param('id'))
+      const id = await removeComment(call.context, call.actor(), call.param('id'))
       return { deleted: id }
     },
   }),

@@ -6,6 +6,7 @@ import { type IdempotentRequest, type IdempotentResult, runOnce } from '../idemp
 import { findMentions } from '../mentions/find-mentions'
 import { insertMentions, type PostedContent } from '../mentions/queries'
 import { explainReplyLimit, replyLimitConstraints } from '../reply-limits/explain-reply-limit'
+import { writingConstraints } from '../writing-guard/errors'
 import { contributionConstraints, guardContribution } from './contribution-queries'
 import {
   countRefusedMentions,
@@ -65,7 +66,7 @@ export async function deliver<Answer>(
         items,
         wakeResults: selectWakeResults(itemIds),
       },
-      constraints: { ...contributionConstraints, ...replyLimitConstraints },
+      constraints: { ...writingConstraints, ...contributionConstraints, ...replyLimitConstraints },
     },
   )
   const woken = readWakeResults(done).filter(({ refusal }) => refusal === null)

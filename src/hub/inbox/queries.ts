@@ -13,6 +13,7 @@ import {
 } from '../../shared/db/statement'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import { accounts } from '../schema/accounts'
+import { comments } from '../schema/comments'
 import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
 import {
@@ -29,20 +30,25 @@ const f = alias(accounts, 'f')
 const i = alias(inboxItems, 'i')
 const own = alias(inboxItems, 'own')
 const p = alias(posts, 'p')
+const m = alias(comments, 'm')
+
+/** Whether a moderator removed the post or comment that an item is about. Notices are not quotes. */
+const isRemovedSql = sql`(${i.type} <> 'system' AND (${p.removalId} IS NOT NULL
+  OR EXISTS (SELECT 1 FROM ${comments} ${m} WHERE ${m.id} = ${i.commentId} AND ${m.removalId} IS NOT NULL)))`
 
 const itemFields = {
   id: i.id,
   type: i.type,
   postId: i.postId,
   commentId: i.commentId,
-  content: i.content,
+  content: sql<string>`iif(${isRemovedSql}, '[removed by a moderator]', ${i.content})`,
   createdAt: i.createdAt,
   readAt: i.readAt,
   fromId: nullable(f.id),
   fromName: nullable(f.name),
   fromKind: nullable(f.kind),
   isFromGuest: flag(isForGuestSql(requestersOfItemSql(i))),
-  postTitle: nullable(p.title),
+  postTitle: sql<string | null>`iif(${p.removalId} IS NULL, ${p.title}, '[removed]')`,
   conversationId: i.conversationId,
 }
 

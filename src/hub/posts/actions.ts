@@ -8,6 +8,8 @@ import { selectCommunity } from '../communities/queries'
 import type { Actor } from '../contract/hub'
 import { type Delivered, deliver } from '../inbox/deliver'
 import { guardPost, updateHops } from '../reply-limits/queries'
+import { explainBan, writeGuarded } from '../writing-guard/explain-ban'
+import { guardWriting, type Writing } from '../writing-guard/queries'
 import { assertNoCredentials } from './credential-patterns'
 import { postErrors } from './errors'
 import { computeHotRank } from './hot-rank'
@@ -51,12 +53,25 @@ export const postUpdate = z.object({
   url: url.nullable().optional(),
 })
 
+/** What every new post begins with. */
+const emptyPost = {
+  editedAt: null,
+  upvotes: 0,
+  downvotes: 0,
+  score: 0,
+  commentCount: 0,
+  isLocked: false,
+  agentsCostMicrousd: 0,
+  isPinned: false,
+  removalReason: null,
+}
+
 /**
  * Creates a post, its mentions and its inbox items in one batch.
  *
  * @param input `community` is a name, with or without `m/`
  * @throws NOT_FOUND for an unknown community, VALIDATION for text that looks like a credential,
- *   REPLY_LIMIT for an agent that has reached a limit of its definition
+ *   FORBIDDEN for a banned account and in a community where only the hub posts, REPLY_LIMIT for an agent that has reached a limit of its definition
  */
 export async function createPost(
   context: ActionContext,
@@ -75,18 +90,12 @@ export async function createPost(
   const now = clock.now()
   const id = clock.newId<PostId>()
   const answer: PostRow = {
+    ...emptyPost,
     ...text,
     url: text.url ?? null,
     id,
     hotRank: computeHotRank(0, now),
     createdAt: now,
-    editedAt: null,
-    upvotes: 0,
-    downvotes: 0,
-    score: 0,
-    commentCount: 0,
-    isLocked: false,
-    agentsCostMicrousd: 0,
     communityId: community.id,
     communityName: community.name,
     communityDisplayName: community.displayName,
@@ -98,19 +107,32 @@ export async function createPost(
   }
   const isAgent = actor.kind === 'agent'
   const writing = { agentId: actor.accountId, activationId: actor.activationId, now }
+  const guarded: Writing = {
+    accountId: actor.accountId,
+    communityId: community.id,
+    act: 'post',
+    threadId: null,
+    now,
+  }
   const statements = [
+    guardWriting(guarded),
     ...(isAgent ? [guardPost(writing)] : []),
-    insertPost({ ...answer, isListed: !community.isMuted, deletedAt: null, hops: 0 }),
+    insertPost({
+      ...answer,
+      isListed: !community.isMuted,
+      deletedAt: null,
+      hops: 0,
+      pinnedAt: null,
+      removalId: null,
+    }),
     incrementPostCount(community.id),
     ...(isAgent ? updateHops({ postId: id, commentId: null }, writing) : []),
   ]
   const source = { postId: id, commentId: null, authorId: actor.accountId, at: now }
   const message = { actor, source, texts: [text.title, text.content], replyTo: null }
-  const done = await deliver(
-    context,
-    message,
-    { action: 'posts.create', input: { ...input, community: community.name } },
-    { answer, statements },
+  const once = { action: 'posts.create', input: { ...input, community: community.name } }
+  const done = await explainBan(db, guarded, () =>
+    deliver(context, message, once, { answer, statements }),
   )
   if (!done.isDuplicate) {
     context.defer(context.live.publish(`post:${id}`, { type: 'post', id, post_id: id }))
@@ -119,19 +141,14 @@ export async function createPost(
 }
 
 /**
- * Returns a post that the actor may change.
+ * Returns a post of the actor.
  *
- * @throws NOT_FOUND, FORBIDDEN for an account that is neither its author nor an admin
+ * @throws NOT_FOUND, FORBIDDEN for any other account: what others wrote is never changed in their name
  */
-async function findOwnPost(
-  { db }: ActionContext,
-  actor: Actor,
-  isAdmin: boolean,
-  id: string,
-): Promise<PostRow> {
+async function findOwnPost({ db }: ActionContext, actor: Actor, id: string): Promise<PostRow> {
   const post = await run(db, selectPost(id))
   if (!post) throw postErrors.unknownPost()
-  if (post.authorId === actor.accountId || isAdmin) return post
+  if (post.authorId === actor.accountId) return post
   throw postErrors.notAuthor()
 }
 
@@ -142,30 +159,38 @@ const withoutUndefined = <Values extends object>(values: Values): Given<Values> 
     Object.entries(values).filter(([, value]) => value !== undefined),
   ) as Given<Values>
 
-/** Updates the text or URL of a post. Mentions that an edit adds are not notified. */
+/**
+ * Updates the text or URL of a post. Mentions that an edit adds are not notified.
+ *
+ * @throws NOT_FOUND, FORBIDDEN for any account but its author, and for a banned author
+ */
 export async function changePost(
   context: ActionContext,
   actor: Actor,
-  isAdmin: boolean,
   id: string,
   change: z.output<typeof postUpdate>,
 ): Promise<PostRow> {
   const { db, clock, settings } = context
   assertNoCredentials(change, settings.ROOKERY_KEY_PREFIX)
-  const post = await findOwnPost(context, actor, isAdmin, id)
+  const post = await findOwnPost(context, actor, id)
   const changed = { ...withoutUndefined(change), editedAt: clock.now() }
-  await run(db, updatePost(post.id, changed))
+  const { communityId } = post
+  const { accountId } = actor
+  await writeGuarded(
+    db,
+    { accountId, communityId, act: 'edit', threadId: null, now: changed.editedAt },
+    { post: updatePost(post.id, changed) },
+  )
   return { ...post, ...changed }
 }
 
-/** Marks a post as deleted; returns its id. */
+/** Marks a post of the actor as deleted; returns it. */
 export async function removePost(
   context: ActionContext,
   actor: Actor,
-  isAdmin: boolean,
   id: string,
-): Promise<PostId> {
-  const post = await findOwnPost(context, actor, isAdmin, id)
+): Promise<PostRow> {
+  const post = await findOwnPost(context, actor, id)
   await batch(context.db, { writes: deletePost(post.id, context.clock.now()) })
-  return post.id
+  return post
 }

@@ -7,7 +7,9 @@ export const postErrors = {
   deletedPost: () =>
     notFound('post', 'The post may have been deleted. Search for it, or go back to the feed.'),
   notAuthor: () =>
-    new AppError('FORBIDDEN', 'Only the author of a post or an admin can change or delete it.'),
+    new AppError('FORBIDDEN', 'Only the author of a post can change or delete it.', {
+      hint: 'A moderator can remove it with a reason: POST /api/v1/posts/:id/remove.',
+    }),
   /** `kind` names the kind of credential, such as "a GitHub token"; never the credential itself. */
   credentialInText: (field: string, kind: string) =>
     new AppError('VALIDATION', `Not posted: the text seems to contain ${kind}.`, {

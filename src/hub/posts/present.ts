@@ -18,6 +18,11 @@ export const postAnswer = z
     score: z.int().describe('Upvotes minus downvotes.'),
     comment_count: countAnswer,
     is_locked: z.boolean(),
+    is_pinned: z.boolean().describe('Pinned to the top of its community.'),
+    removal_reason: z
+      .string()
+      .nullable()
+      .describe('Why a moderator removed the post, which then has no text; null otherwise.'),
     created_at: timeAnswer,
     edited_at: timeAnswer.nullable(),
   })
@@ -45,6 +50,8 @@ export const presentPost = (post: PostRow): z.input<typeof postAnswer> => ({
   score: post.score,
   comment_count: post.commentCount,
   is_locked: post.isLocked,
+  is_pinned: post.isPinned ?? false,
+  removal_reason: post.removalReason ?? null,
   created_at: presentTime(post.createdAt),
   edited_at: presentTime(post.editedAt),
 })

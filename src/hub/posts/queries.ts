@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { type Fields, number, type RowOf } from '../../shared/db/fields'
+import { type Fields, flag, number, type RowOf } from '../../shared/db/fields'
 import {
   manySql,
   oneSql,
@@ -19,6 +19,7 @@ import { type RenderedText, renderText } from '../markdown/render-markdown'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { communities } from '../schema/communities'
+import { moderationActions } from '../schema/moderation'
 import { posts } from '../schema/posts'
 import { type ViewerValues, viewerValues } from '../viewers/queries'
 
@@ -26,13 +27,23 @@ const p = alias(posts, 'p')
 const c = alias(communities, 'c')
 const a = alias(accounts, 'a')
 const x = alias(activations, 'x')
+const r = alias(moderationActions, 'removal')
 
 /**
  * A post with its author and community, in the tables of `postTables`. Every select of posts has these
  * fields: those of the table but its HTML, which only pages read, and what readers do not see.
  */
 export const postFields = {
-  ...omit(getTableColumns(p), ['seq', 'isListed', 'deletedAt', 'hops', 'html', 'htmlVersion']),
+  ...omit(getTableColumns(p), [
+    'seq',
+    'isListed',
+    'deletedAt',
+    'hops',
+    'html',
+    'htmlVersion',
+    'pinnedAt',
+    'removalId',
+  ]),
   score: number(sql`${p.upvotes} - ${p.downvotes}`),
   communityName: c.name,
   communityDisplayName: c.displayName,
@@ -40,6 +51,11 @@ export const postFields = {
   authorKind: a.kind,
   authorDisplayName: a.displayName,
   isFromGuest: isGuestSql(a),
+  isPinned: flag(sql`${p.pinnedAt} IS NOT NULL`),
+  /** Why a moderator removed it; null for any other post. */
+  removalReason: sql<
+    string | null
+  >`(SELECT ${r.reason} FROM ${moderationActions} ${r} WHERE ${r.id} = ${p.removalId})`,
 }
 
 export type PostRow = RowOf<typeof postFields>
@@ -175,6 +191,41 @@ const preparedPost = prepare(({ id }: Params<{ id: string }>) =>
 
 /** Selects one post that is not deleted. */
 export const selectPost = (id: string): Statement<PostRow | undefined> => preparedPost({ id })
+
+/** Title shown in place of that of a post that a moderator removed. */
+export const removedTitle = '[removed]'
+
+/** Fields of a post of which a moderator's removal leaves the place and the reason. */
+export const shownPostFields = {
+  ...postFields,
+  title: sql<string>`iif(${p.deletedAt} IS NULL, ${p.title}, ${sql.raw(`'${removedTitle}'`)})`,
+  content: sql<string>`iif(${p.deletedAt} IS NULL, ${p.content}, '')`,
+  url: sql<string | null>`iif(${p.deletedAt} IS NULL, ${p.url}, NULL)`,
+}
+
+/** Whether a post has a page: it is not deleted, or a moderator removed it. */
+export const hasPlaceSql = sql`(${p.deletedAt} IS NULL OR ${p.removalId} IS NOT NULL)`
+
+const preparedShownPost = prepare(({ id }: Params<{ id: string }>) =>
+  oneSql(shownPostFields, sql`FROM ${postTables} WHERE ${p.id} = ${id} AND ${hasPlaceSql}`),
+)
+
+/** Selects one post, or without its text one that a moderator removed. */
+export const selectShownPost = (id: string): Statement<PostRow | undefined> =>
+  preparedShownPost({ id })
+
+const preparedPinned = prepare(({ community }: Params<{ community: string }>) =>
+  manySql(
+    postFields,
+    sql`FROM ${postTables} WHERE ${p.pinnedAt} IS NOT NULL AND ${p.deletedAt} IS NULL
+      AND ${p.communityId} = (SELECT ${communities.id} FROM ${communities} WHERE ${communities.name} = ${community})
+      ORDER BY ${p.pinnedAt} DESC`,
+  ),
+)
+
+/** Selects the pinned posts of a community, the last pinned first. */
+export const selectPinnedPosts = (community: string): Statement<PostRow[]> =>
+  preparedPinned({ community })
 
 type NewPost = Omit<typeof posts.$inferSelect, 'seq' | keyof RenderedText>
 

@@ -62,14 +62,7 @@ export const postRoutes: Route[] = [
     body: postUpdate,
     answer: z.object({ post: postAnswer }),
     handle: async (call) => {
-      const isAdmin = call.viewer().role === 'admin'
-      const post = await changePost(
-        call.context,
-        call.actor(),
-        isAdmin,
-        call.param('id'),
-        call.body,
-      )
+      const post = await changePost(call.context, call.actor(), call.param('id'), call.body)
       return { post: presentPost(post) }
     },
   }),
@@ -82,8 +75,7 @@ export const postRoutes: Route[] = [
     rate: 'write',
     answer: deletedAnswer,
     handle: async (call) => {
-      const isAdmin = call.viewer().role === 'admin'
-      const id = await removePost(call.context, call.actor(), isAdmin, call.param('id'))
+      const { id } = await removePost(call.context, call.actor(), call.param('id'))
       return { deleted: id }
     },
   }),

@@ -12,9 +12,17 @@ export const toAuthor = (row: Pick<PostRow, AuthorFields>): Person => ({
   ...(row.isFromGuest && { isGuest: true }),
 })
 
+/** Returns the text, or a placeholder with the reason for what a moderator removed. */
+export const toShownText = ({
+  content,
+  removalReason,
+}: Pick<PostRow, 'content' | 'removalReason'>): string =>
+  removalReason === null ? content : `[removed by a moderator: ${removalReason}]`
+
 /** Converts a post to what agents and tools read of it, alone, in a list, and in its thread. */
 export const toThreadPost = (row: PostRow): ThreadPost => ({
   ...omit(row, notRead),
+  content: toShownText(row),
   community: row.communityName,
   author: toAuthor(row),
 })
@@ -33,4 +41,6 @@ const notRead = [
   'downvotes',
   'agentsCostMicrousd',
   'editedAt',
+  'isPinned',
+  'removalReason',
 ] as const

@@ -33,9 +33,12 @@ export const comments = sqliteTable(
     /** The content as safe HTML, rendered when it was written; null before the first rendering. */
     html: text('html'),
     htmlVersion: integer('html_version').notNull().default(0),
+    /** The moderation action that removed it; null for a comment that its author deleted. */
+    removalId: text('removal_id'),
   },
   (table) => [
     index('comments_by').on(table.authorId, sql`${table.createdAt} DESC`, sql`${table.id} DESC`),
+    index('comments_removed').on(table.postId).where(sql`${table.removalId} IS NOT NULL`),
     index('comments_of').on(table.postId, table.createdAt, table.id),
   ],
 )

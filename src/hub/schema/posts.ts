@@ -36,6 +36,9 @@ export const posts = sqliteTable(
     /** The content as safe HTML, rendered when it was written; null before the first rendering. */
     html: text('html'),
     htmlVersion: integer('html_version').notNull().default(0),
+    /** The moderation action that removed it; null for a post that its author deleted. */
+    removalId: text('removal_id'),
+    pinnedAt: integer('pinned_at'),
   },
   (table) => [
     index('posts_top_in')
@@ -48,6 +51,9 @@ export const posts = sqliteTable(
     index('posts_top')
       .on(sql`(${table.upvotes} - ${table.downvotes}) DESC`, sql`${table.id} DESC`)
       .where(sql`${table.deletedAt} IS NULL AND ${table.isListed} = 1`),
+    index('posts_pinned')
+      .on(table.communityId, table.pinnedAt)
+      .where(sql`${table.pinnedAt} IS NOT NULL`),
     index('posts_by').on(table.authorId, sql`${table.createdAt} DESC`, sql`${table.id} DESC`),
     index('posts_hot_in')
       .on(table.communityId, sql`${table.hotRank} DESC`, sql`${table.id} DESC`)

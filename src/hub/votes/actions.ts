@@ -3,6 +3,9 @@ import type { InboxItemId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runOnce, runOrReturnStored } from '../idempotency/run-once'
+import { writingConstraints } from '../writing-guard/errors'
+import { explainBan } from '../writing-guard/explain-ban'
+import { guardWriting, type Writing } from '../writing-guard/queries'
 import { voteErrors } from './errors'
 import { selectTarget, type VoteTarget, type VoteValue, voteStatements } from './queries'
 
@@ -20,7 +23,7 @@ export interface VoteResult {
  * Sets the one vote that an account has on a post or a comment; 0 removes it. Setting the same vote
  * again changes nothing.
  *
- * @throws NOT_FOUND, VALIDATION for a vote on one's own post or comment
+ * @throws NOT_FOUND, VALIDATION for a vote on one's own post or comment, FORBIDDEN for a banned account
  */
 export async function setVote(
   context: ActionContext,
@@ -37,11 +40,17 @@ export async function setVote(
     if (target.authorId === accountId) throw voteErrors.ownContent(on.kind)
     const now = clock.now()
     const itemId = clock.newId<InboxItemId>()
-    return runOnce(db, once, {
-      now,
-      answer: toResult(target, value),
-      statements: { vote: voteStatements({ target, voter: accountId, value, itemId, now }) },
-    })
+    const { communityId } = target
+    const guarded: Writing = { accountId, communityId, act: 'vote', threadId: null, now }
+    const vote = voteStatements({ target, voter: accountId, value, itemId, now })
+    return explainBan(db, guarded, () =>
+      runOnce(db, once, {
+        now,
+        answer: toResult(target, value),
+        statements: { guard: guardWriting(guarded), vote },
+        constraints: writingConstraints,
+      }),
+    )
   })
 }
 

@@ -44,6 +44,7 @@ const targetFields = (
   voter: Params<TargetValues>['voter'],
 ) => ({
   postId: p.id,
+  communityId: p.communityId,
   commentId,
   authorId: a.id,
   authorName: a.name,

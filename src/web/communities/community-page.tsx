@@ -1,9 +1,9 @@
 import type { FC } from 'hono/jsx'
 import type { CommunityRow } from '../../hub/communities/queries'
 import type { Cursor } from '../../hub/cursor'
-import { type PostSort, postSorts } from '../../hub/posts/queries'
+import { type PostRow, type PostSort, postSorts } from '../../hub/posts/queries'
 import { formatCount, formatDay } from '../../shared/format'
-import { communityPath } from '../../shared/paths'
+import { communityPath, moderationLogPath, postPath } from '../../shared/paths'
 import { createForm } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
@@ -17,6 +17,7 @@ export interface CommunityPageProps {
   frame: Frame
   community: CommunityRow
   sort: PostSort
+  pinned: PostRow[]
   rows: FeedPageRow[]
   next: Cursor | null
   running: RunningActivation[]
@@ -33,17 +34,33 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
           <h1>m/{community.name}</h1>
           <p class="lede">{community.description}</p>
           <div class="up4">
-            <PostComposer
-              frame={frame}
-              communities={[community.name]}
-              example={agents[0]?.name ?? null}
-              form={createForm({ community: community.name, title: '', content: '' })}
-              next={path}
-            />
+            {community.isSystem ? (
+              <p class="meta">Only the hub itself posts here. Everybody can comment.</p>
+            ) : (
+              <PostComposer
+                frame={frame}
+                communities={[community.name]}
+                example={agents[0]?.name ?? null}
+                form={createForm({ community: community.name, title: '', content: '' })}
+                next={path}
+              />
+            )}
           </div>
           <div class="up5">
             <Tabs label="Order" path={path} chosen={sort} tabs={postSorts} />
           </div>
+          {props.pinned.length > 0 && (
+            <ul class="list up4" aria-label="Pinned posts">
+              {props.pinned.map(({ id, title }) => (
+                <li>
+                  <span class="meta">Pinned</span>{' '}
+                  <a class="ul" href={postPath(id)}>
+                    {title}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          )}
           {rows.length === 0 && (
             <div class="empty">
               <p>
@@ -75,6 +92,9 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
             <dt>In the feed</dt>
             <dd>{community.isMuted ? 'No (muted)' : 'Yes'}</dd>
           </dl>
+          <p class="meta up3">
+            <a href={moderationLogPath(community.name)}>Moderation log</a>
+          </p>
         </aside>
       </div>
       <NameList names={agents} />

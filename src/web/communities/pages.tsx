@@ -4,7 +4,7 @@ import { selectCommunities, selectCommunity } from '../../hub/communities/querie
 import { decodeCursor } from '../../hub/cursor'
 import { readCredential } from '../../hub/http/authenticate'
 import type { HubEnv } from '../../hub/http/hub-env'
-import { postSorts } from '../../hub/posts/queries'
+import { postSorts, selectPinnedPosts } from '../../hub/posts/queries'
 import { limits } from '../../shared/config'
 import { page, readPage, sendPage } from '../frame/send-page'
 import {
@@ -36,6 +36,7 @@ export function registerCommunityPages(app: Hono<HubEnv>): void {
       const feed: FeedPage = { sort, cursor, within: { community: name }, viewer }
       const { frame, answers } = await readPage(c, {
         community: selectCommunity(name),
+        pinned: selectPinnedPosts(name),
         rows: selectFeedRows(feed),
         running: selectRunningActivations(),
         agents: selectHostedAgents(),
@@ -47,6 +48,7 @@ export function registerCommunityPages(app: Hono<HubEnv>): void {
           frame={frame}
           community={answers.community}
           sort={sort}
+          pinned={answers.pinned}
           rows={answers.rows.slice(0, limits.page.postsDefault)}
           next={computeNextCursor(feed, answers.rows)}
           running={answers.running}

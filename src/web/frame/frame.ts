@@ -8,6 +8,8 @@ export interface PageViewer {
   isAdmin: boolean
   /** Unread inbox items, for the header. */
   unreadCount: number
+  /** Reports and appeals that wait for the viewer; null for an account that moderates nothing. */
+  queueCount: number | null
 }
 
 /** The data that the layout of every page needs. */

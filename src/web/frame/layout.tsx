@@ -12,6 +12,7 @@ export type Place =
   | 'scheduler'
   | 'approvals'
   | 'search'
+  | 'moderation'
   | 'admin'
 
 export interface LayoutProps {
@@ -113,6 +114,11 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
               Inbox{frame.viewer.unreadCount > 0 && <b> {frame.viewer.unreadCount}</b>}
             </a>
           )}
+          {frame.viewer && frame.viewer.queueCount !== null && (
+            <a class="wide" href="/moderation" aria-current={here('moderation')}>
+              Moderation{frame.viewer.queueCount > 0 && <b> {frame.viewer.queueCount}</b>}
+            </a>
+          )}
           <a class="wide" href="/budgets" aria-current={here('budgets')}>
             Budgets
           </a>
@@ -133,6 +139,11 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
             <summary>More</summary>
             <div>
               <a href="/m">Communities</a>
+              {frame.viewer && frame.viewer.queueCount !== null && (
+                <a href="/moderation">
+                  Moderation{frame.viewer.queueCount > 0 && <b> {frame.viewer.queueCount}</b>}
+                </a>
+              )}
               <a href="/budgets">Budgets</a>
               <a href="/scheduler">Scheduler</a>
               {frame.viewer && <a href="/approvals">Approvals</a>}

@@ -5,6 +5,7 @@ import { declareEntry, pageRule } from '../../hub/http/entry-rule'
 import { logInternalError, toAppError } from '../../hub/http/errors'
 import type { HubEnv } from '../../hub/http/hub-env'
 import { countOwnUnread } from '../../hub/inbox/queries'
+import { countQueue } from '../../hub/moderation/queue-count-queries'
 import type { Answers, Statements } from '../../shared/db/batch'
 import type { AppError } from '../../shared/errors'
 import { createFrame } from './create-frame'
@@ -20,12 +21,13 @@ export interface PageRead<Batch extends Statements = Statements> {
   answers: Answers<Batch>
 }
 
-/** Name of the statement that counts unread items; no page names one of its own like this. */
+/** Names of the statements that the header needs; no page names one of its own like these. */
 const unreadName = '#unread'
+const queueName = '#queue'
 
 /**
- * Reads everything a page shows in one round trip: the answers of its statements, the viewer and the
- * number of unread items in the viewer's inbox.
+ * Reads everything a page shows in one round trip: the answers of its statements, the viewer, and how much
+ * waits in the viewer's inbox and for them as a moderator.
  *
  * @throws UNAUTHORIZED on a private hub for a viewer who is not signed in
  */
@@ -43,9 +45,11 @@ export async function readPage<Batch extends Statements>(
   }
   const read = await readWithViewer(c, credential, {
     [unreadName]: countOwnUnread(credential, now),
+    [queueName]: countQueue(credential, now),
     ...statements,
   })
-  const answers: Answers<Batch> & { [unreadName]?: number } = read.answers
+  const answers: Answers<Batch> & { [unreadName]?: number; [queueName]?: number | null } =
+    read.answers
   const { viewer } = read
   frames.set(c, frame)
   if (!viewer) return { frame, answers }
@@ -53,7 +57,11 @@ export async function readPage<Batch extends Statements>(
   const isAdmin = viewer.role === 'admin'
   const own = {
     ...frame,
-    viewer: { id, name, kind, isAdmin, unreadCount: answers[unreadName] ?? 0 },
+    viewer: {
+      ...{ id, name, kind, isAdmin },
+      unreadCount: answers[unreadName] ?? 0,
+      queueCount: answers[queueName] ?? null,
+    },
   }
   frames.set(c, own)
   return { frame: own, answers }

@@ -1,13 +1,17 @@
 import type { FC } from 'hono/jsx'
 import type { Branch } from '../../hub/comments/comment-tree'
+import type { RemovalRow } from '../../hub/moderation/viewer-queries'
 import { commentPath, postPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
+import { ModerateForm } from '../moderation/moderate-form'
+import { RemovedNotice } from '../moderation/removed-notice'
 import { AccountLink } from '../parts/account-link'
 import { Prose } from '../parts/prose'
 import { type Provenance, ProvenanceLine } from '../parts/provenance'
 import { RelativeTime } from '../parts/relative-time'
 import { VoteForm } from '../votes/vote-form'
 import { ReplyComposer } from './composer'
+import { ContentLinks } from './content-links'
 import type { ThreadComment } from './page-queries'
 import type { ReplyFormState } from './post-forms'
 
@@ -22,6 +26,9 @@ export interface CommentTreeProps {
   /** The reply being written, shown below its parent comment; null when there is none. */
   reply: ReplyFormState | null
   isLocked: boolean
+  /** What moderators removed, by comment id. */
+  removals: ReadonlyMap<string, RemovalRow>
+  mayModerate: boolean
   /** The branches are not shown below their parents; a parent may be on another page. */
   isRoot: boolean
 }
@@ -35,7 +42,7 @@ export const CommentTree: FC<CommentTreeProps> = (props) => (
 )
 
 const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props) => {
-  const { branch, knownNames: known, frame, postId, reply, isLocked } = props
+  const { branch, knownNames: known, frame, postId, reply } = props
   const provenance = provenanceOf(branch)
   const hasComposer = reply?.typed.parent_id === branch.id
   return (
@@ -59,7 +66,7 @@ const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props
       {branch.deletedAt === null ? (
         <Prose of={branch} knownNames={known} />
       ) : (
-        <p class="meta">This comment was deleted.</p>
+        <GoneComment {...props} />
       )}
       {branch.isExcerpt && (
         <p class="meta">
@@ -69,6 +76,26 @@ const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props
         </p>
       )}
       {provenance && <ProvenanceLine of={provenance} />}
+      <CommentActions {...props} />
+      {hasComposer && reply && (
+        <ReplyComposer
+          frame={frame}
+          postId={postId}
+          parentId={branch.id}
+          to={branch.authorName}
+          form={reply}
+        />
+      )}
+      <CommentTree {...props} branches={branch.replies} isRoot={false} />
+    </article>
+  )
+}
+
+/** Vote, links and the form of moderators. */
+const CommentActions: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props) => {
+  const { branch, frame, postId, isLocked } = props
+  return (
+    <>
       <div class="more">
         {branch.deletedAt === null && (
           <VoteForm
@@ -87,18 +114,35 @@ const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props
             Reply<span class="vh"> to {branch.authorName}</span>
           </a>
         )}
+        {branch.deletedAt === null && (
+          <ContentLinks
+            viewer={frame.viewer}
+            postId={postId}
+            commentId={branch.id}
+            authorName={branch.authorName}
+          />
+        )}
       </div>
-      {hasComposer && reply && (
-        <ReplyComposer
-          frame={frame}
+      {props.mayModerate && (branch.deletedAt === null || branch.removalReason !== null) && (
+        <ModerateForm
           postId={postId}
-          parentId={branch.id}
-          to={branch.authorName}
-          form={reply}
+          commentId={branch.id}
+          of={`the reply by ${branch.authorName}`}
+          authorName={branch.authorName}
+          isRemoved={branch.removalReason !== null}
+          next={commentPath(postId, branch.id)}
         />
       )}
-      <CommentTree {...props} branches={branch.replies} isRoot={false} />
-    </article>
+    </>
+  )
+}
+
+const GoneComment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props) => {
+  const { id, removalReason } = props.branch
+  return removalReason === null ? (
+    <p class="meta">This comment was deleted.</p>
+  ) : (
+    <RemovedNotice reason={removalReason} removal={props.removals.get(id)} />
   )
 }
 

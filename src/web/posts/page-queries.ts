@@ -4,12 +4,15 @@ import { commentFields } from '../../hub/comments/queries'
 import type { Cursor } from '../../hub/cursor'
 import { isHubPausedSql } from '../../hub/inbox/waiting-sql'
 import { shownTextFields } from '../../hub/markdown/shown-text-sql'
+import { selectMayModerateThread, selectRemovals } from '../../hub/moderation/viewer-queries'
 import { isAwaitingProviderSql } from '../../hub/outages/wait-sql'
 import {
+  hasPlaceSql,
   type PostSort,
   postFields,
   postTables,
   preparePostLists,
+  shownPostFields,
   toPostCursor,
 } from '../../hub/posts/queries'
 import { selectNotWoken } from '../../hub/reply-limits/queries'
@@ -86,7 +89,11 @@ export function computeNextCursor(page: FeedPage, rows: FeedPageRow[]): Cursor |
   return rows.length < feedRowsMax || !last ? null : toPostCursor(page.sort, last)
 }
 
-const threadPostFields = { ...postFields, html: p.html, htmlVersion: p.htmlVersion }
+const threadPostFields = {
+  ...shownPostFields,
+  html: sql<string | null>`iif(${p.deletedAt} IS NULL, ${p.html}, NULL)`,
+  htmlVersion: p.htmlVersion,
+}
 
 /** The post of a thread with its HTML. */
 export type ThreadPost = RowOf<typeof threadPostFields>
@@ -94,10 +101,7 @@ export type ThreadPost = RowOf<typeof threadPostFields>
 type OfPost = Params<{ postId: string }>
 
 const selectThreadPost = prepare(({ postId }: OfPost) =>
-  oneSql(
-    threadPostFields,
-    sql`FROM ${postTables} WHERE ${p.id} = ${postId} AND ${p.deletedAt} IS NULL`,
-  ),
+  oneSql(threadPostFields, sql`FROM ${postTables} WHERE ${p.id} = ${postId} AND ${hasPlaceSql}`),
 )
 
 /** Comments of one page of a thread: those before a row, those around a linked comment, or the newest. */
@@ -249,6 +253,8 @@ export const threadStatements = (
   agents: selectHostedAgents(),
   notWoken: selectNotWoken(postId),
   votes: selectOwnVotes(credential, now, postId),
+  removals: selectRemovals(credential, now, postId),
+  mayModerate: selectMayModerateThread(credential, now, postId),
 })
 
 const hostedAgentFields = {

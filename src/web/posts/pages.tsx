@@ -70,6 +70,8 @@ async function showThread(c: PageContext, reply: ReplyFormState, status = 200): 
       paused={answers.paused}
       agents={answers.agents}
       notWoken={answers.notWoken}
+      removals={new Map(answers.removals.map((row) => [row.commentId, row]))}
+      mayModerate={answers.mayModerate}
       votes={new Map(votes.map(({ commentId, value }) => [commentId, value]))}
       reply={reply}
     />,

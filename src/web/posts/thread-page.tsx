@@ -1,12 +1,15 @@
 import type { FC } from 'hono/jsx'
 import { buildTree } from '../../hub/comments/comment-tree'
 import { encodeCursor } from '../../hub/cursor'
+import type { RemovalRow } from '../../hub/moderation/viewer-queries'
 import type { NotWokenAgent } from '../../hub/reply-limits/queries'
 import { formatReplyRefusal, isNoticePosted } from '../../hub/traces/run-labels'
 import { formatCost, formatCount, formatPlural } from '../../shared/format'
 import { commentPath, communityPath, postPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
+import { ModerateForm } from '../moderation/moderate-form'
+import { RemovedNotice } from '../moderation/removed-notice'
 import { AccountLink, type AccountRef } from '../parts/account-link'
 import { Icon } from '../parts/icons'
 import { excerpt } from '../parts/markdown'
@@ -15,6 +18,7 @@ import { Prose } from '../parts/prose'
 import { VoteForm } from '../votes/vote-form'
 import { CommentTree } from './comment-tree-view'
 import { ReplyComposer } from './composer'
+import { ContentLinks } from './content-links'
 import { LiveBlock, LiveTemplate, ParkedBlock } from './live-block'
 import { NotWokenNotice } from './not-woken-notice'
 import type {
@@ -45,6 +49,9 @@ export interface ThreadPageProps {
   notWoken: NotWokenAgent[]
   /** The viewer's own votes by comment id; '' is the post. */
   votes: ReadonlyMap<string, number>
+  /** What moderators removed, by comment id; '' is the post. */
+  removals: ReadonlyMap<string, RemovalRow>
+  mayModerate: boolean
   reply: ReplyFormState
 }
 
@@ -63,7 +70,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
     <Layout frame={frame} title={post.title} scripts={['live']}>
       <div class="split">
         <div class="body">
-          <PostArticle post={post} known={known} frame={frame} vote={props.votes.get('') ?? 0} />
+          <PostArticle {...props} known={known} />
           <section
             class="tree up6"
             aria-labelledby="count"
@@ -81,7 +88,9 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
               frame={frame}
               postId={post.id}
               reply={isReplying ? reply : null}
-              isLocked={post.isLocked}
+              isLocked={post.isLocked || post.removalReason !== null}
+              removals={props.removals}
+              mayModerate={props.mayModerate}
             />
             <div data-end>
               <LaterLinks {...props} />
@@ -157,32 +166,33 @@ const LaterLinks: FC<ThreadPageProps> = ({ post, comments, isNewest }) => {
   )
 }
 
-const PostArticle: FC<{
-  post: ThreadPost
-  known: Set<string>
-  frame: Frame
-  vote: number
-}> = (props) => {
-  const { post, known, frame, vote } = props
+const PostArticle: FC<ThreadPageProps & { known: Set<string> }> = (props) => {
+  const { post, known, frame } = props
   return (
     <article>
       <p class="meta">
         <a href={communityPath(post.communityName)}>m/{post.communityName}</a>
+        {post.isPinned && ', pinned'}
       </p>
-      <h1 class="up">{post.title}</h1>
+      <h1 class="up">{post.removalReason === null ? post.title : 'Removed post'}</h1>
       <PostByline of={post} now={frame.now} class="up3">
         {post.editedAt !== null && <span>edited</span>}
-        <VoteForm
-          viewer={frame.viewer}
-          postId={post.id}
-          commentId={null}
-          of="this post"
-          authorName={post.authorName}
-          score={post.score}
-          value={vote}
-          next={postPath(post.id)}
-        />
+        {post.removalReason === null && (
+          <VoteForm
+            viewer={frame.viewer}
+            postId={post.id}
+            commentId={null}
+            of="this post"
+            authorName={post.authorName}
+            score={post.score}
+            value={props.votes.get('') ?? 0}
+            next={postPath(post.id)}
+          />
+        )}
       </PostByline>
+      {post.removalReason !== null && (
+        <RemovedNotice reason={post.removalReason} removal={props.removals.get('')} />
+      )}
       {post.url && (
         <p class="up3">
           <a class="ul" href={post.url} rel="nofollow ugc noopener">
@@ -194,6 +204,28 @@ const PostArticle: FC<{
         <div class="up4">
           <Prose of={post} knownNames={known} />
         </div>
+      )}
+      <div class="more">
+        {post.removalReason === null && (
+          <ContentLinks
+            viewer={frame.viewer}
+            postId={post.id}
+            commentId={null}
+            authorName={post.authorName}
+          />
+        )}
+      </div>
+      {props.mayModerate && (
+        <ModerateForm
+          postId={post.id}
+          commentId={null}
+          of="this post"
+          authorName={post.authorName}
+          isRemoved={post.removalReason !== null}
+          isLocked={post.isLocked}
+          isPinned={post.isPinned}
+          next={postPath(post.id)}
+        />
       )}
     </article>
   )
@@ -213,6 +245,8 @@ function formatReplyCount(post: ThreadPost, comments: ThreadComment[], working: 
 const ThreadEnd: FC<ThreadPageProps & { isReplying: boolean }> = (props) => {
   const { frame, post, reply, isReplying, agents } = props
   const isUnanswered = props.comments.length + props.activations.length + props.paused.length === 0
+  if (post.removalReason !== null)
+    return <p class="meta up5">This post was removed. No new replies can be posted.</p>
   if (post.isLocked)
     return <p class="meta up5">This thread is locked. No new replies can be posted.</p>
   return (

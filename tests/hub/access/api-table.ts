@@ -1,5 +1,6 @@
 import type { Table } from './cells'
 import { definitionFiles, snapshot } from './contents'
+import { moderationTable } from './moderation-table'
 
 let count = 0
 /** Returns a name that no earlier request used. */
@@ -109,15 +110,13 @@ export const apiTable: Table = {
 
   'POST /posts': { expect: 'write', send: body({ community: 'general', title: 'A title' }) },
   'GET /posts': { expect: 'read' },
-  // finding: an admin rewrites the words of others in their name, without a trace. Moderation is to remove,
-  // with a reason (T11).
+  // T11: nobody rewrites the words of others. A moderator removes them, with a reason.
   'PATCH /posts/:id': {
-    expect: 'ownerOrAdminWrite',
+    expect: 'ownerWrite',
     send: (world) => ({ path: `/posts/${world.postId}`, body: { title: 'A better title' } }),
   },
-  // finding: an admin removes without a reason, a notice and an audit row (T11).
   'DELETE /posts/:id': {
-    expect: 'ownerOrAdminWrite',
+    expect: 'ownerWrite',
     send: async (world) => ({ path: `/posts/${await world.newPost(world.olga)}` }),
   },
   'GET /posts/:id': { expect: 'read', send: (world) => ({ path: `/posts/${world.postId}` }) },
@@ -133,15 +132,13 @@ export const apiTable: Table = {
     expect: 'read',
     send: (world) => ({ path: `/comments/${world.commentId}` }),
   },
-  // finding: an admin rewrites the words of others in their name, without a trace. Moderation is to remove,
-  // with a reason (T11).
+  // T11: nobody rewrites the words of others. A moderator removes them, with a reason.
   'PATCH /comments/:id': {
-    expect: 'ownerOrAdminWrite',
+    expect: 'ownerWrite',
     send: (world) => ({ path: `/comments/${world.commentId}`, body: text }),
   },
-  // finding: an admin removes without a reason, a notice and an audit row (T11).
   'DELETE /comments/:id': {
-    expect: 'ownerOrAdminWrite',
+    expect: 'ownerWrite',
     send: async (world) => ({
       path: `/comments/${await world.newComment(world.olga, world.othersPostId)}`,
     }),
@@ -162,6 +159,8 @@ export const apiTable: Table = {
     expect: 'write',
     send: (world) => ({ path: `/comments/${world.othersCommentId}/downvote`, body: {} }),
   },
+
+  ...moderationTable,
 
   'GET /notifications': { expect: 'own' },
   'GET /inbox': { expect: 'own' },

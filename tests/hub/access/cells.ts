@@ -25,6 +25,12 @@ const groups = {
   write: '401 401 401  +  403 +  + + + +  + +',
   /** Writing to a public thing of the owner, or as an admin. */
   ownerOrAdminWrite: '401 401 401  403  403 +  403 403 403 403  + +',
+  /** Writing to a public thing of the owner: nobody else writes in their name. */
+  ownerWrite: '401 401 401  403  403 +  403 403 403 403  + 403',
+  /** Reading the owner's form for a public thing. */
+  ownerRead: '401 401 401  403  + 403  403 403 403 403  + 403',
+  /** What moderators of the community of the owner's thing read and write, and admins. */
+  moderator: '401 401 401  403  403 403  403 403 + 403  403 +',
   /** Reading the owner's things, or as an admin; that they exist is public. */
   ownerOrAdminRead: '401 401 401  403  + 403  403 403 403 403  + +',
   /** Reading what only the owner knows of. */

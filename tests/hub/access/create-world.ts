@@ -12,7 +12,9 @@ import { answered, loaded, requested, returned, toStoredLog, woken } from '../..
 import { serviceUrl } from '../../support/services'
 import { usageOf } from '../activations/create-office'
 import { addressHeader, adminKey, createTestHub, type TestHub } from '../create-test-hub'
+import { makeModerator } from '../moderation/make-moderator'
 import { canaries, definitionFacts, definitionFiles, snapshot } from './contents'
+import { createModeration } from './create-moderation'
 import { createRequesters, type Member } from './requesters'
 
 /** Each request comes from an address of its own, so that no limit by address is met. */
@@ -126,6 +128,8 @@ export async function createWorld() {
   }
   const newKey = async (account: Member) =>
     (await call('/agents/me/keys', { key: account.key, body: {} })).key.id as string
+  const moderation = await createModeration({ admin, call, join, newPost, newPerson, olga })
+  await makeModerator(others.moderator.id, 'general')
   const newSession = async (id = 'general_p1') => {
     await admin(`/agents/scout/sessions/${id}`, snapshot, 'PUT')
     return id
@@ -269,6 +273,7 @@ export async function createWorld() {
     ...{ activationId, parkedId, approvalId: `${parkedId}:call-1`, conversationId, requestId },
     ...{ budgetId: budgets[0].id as string, weekBudgetId: weekBudget.id as string },
     dayBudgetId: dayBudget.id as string,
+    ...moderation,
     ...{ newPost, newComment, newPerson, newRequest, newConversation, newKey, newSession },
     ...{ call, callModule, remote, readToolHash, offerChange, findAsset },
   }

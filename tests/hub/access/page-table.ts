@@ -6,6 +6,7 @@ const only = (fields: Record<string, string>) => () => ({ body: fields })
 const thresholds = { warning_percent: '80', throttle_percent: '90', critical_percent: '100' }
 const amounts = { limit_dollars: '20', limit_tokens: '', ...thresholds }
 const policy = { allowed: 'hub:read', denied: '', require_approval: '', rate_limits: '' }
+const why = { reason: 'Off topic' }
 const upgrade = { upgrade: 'websocket' }
 
 /** Who can open and send what in a browser. The pages of pages.md, and what the root serves beside them. */
@@ -95,6 +96,58 @@ export const pageTable: Table = {
       await world.call(path, { method: 'POST', key: world.olga.key })
       return form(`/dm/${id}/unblock`)
     },
+  },
+
+  // T11: the author edits and deletes, everybody else reports, moderators act.
+  'GET /p/:id/edit': {
+    expect: 'ownerRead',
+    send: (world) => ({ path: `/p/${world.postId}/edit` }),
+  },
+  'POST /p/:id/edit': {
+    expect: 'ownerWrite',
+    send: (world) =>
+      form(`/p/${world.postId}/edit`, { title: 'A title', content: 'A text', url: '' }),
+  },
+  'POST /p/:id/delete': {
+    expect: 'ownerWrite',
+    send: async (world) => form(`/p/${await world.newPost(world.olga)}/delete`),
+  },
+  'GET /p/:id/report': {
+    expect: 'own',
+    send: (world) => ({ path: `/p/${world.othersPostId}/report` }),
+  },
+  'POST /p/:id/report': {
+    expect: 'write',
+    send: async (world) =>
+      form(`/p/${await world.newPost(world.piet)}/report`, { reason: 'Off topic' }),
+  },
+  'POST /p/:id/moderate': {
+    expect: 'moderator',
+    send: async (world) =>
+      form(`/p/${await world.newPost(world.olga)}/moderate`, { ...why, action: 'lock', days: '' }),
+  },
+  'GET /moderation': { expect: 'moderator' },
+  'POST /moderation/appeals/:id': {
+    expect: 'moderator',
+    send: async (world) =>
+      form(`/moderation/appeals/${await world.newAppeal()}`, { ...why, decision: 'uphold' }),
+  },
+  'GET /moderation/mine': { expect: 'own' },
+  'POST /moderation/mine': {
+    expect: 'secretWrite',
+    send: async (world) =>
+      form('/moderation/mine', {
+        action_id: (await world.newRemoval()).actionId,
+        text: 'It is true.',
+      }),
+  },
+  'GET /moderation/log/:name': {
+    expect: 'read',
+    send: () => ({ path: '/moderation/log/general' }),
+  },
+  'POST /moderation/log/:name/lift/:id': {
+    expect: 'moderator',
+    send: async (world) => form(`/moderation/log/general/lift/${await world.newBan()}`, why),
   },
 
   // The requester and admins.

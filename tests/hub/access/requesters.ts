@@ -9,7 +9,7 @@ import { adminKey, type TestHub } from '../create-test-hub'
  * - `guest`: registered itself
  * - `reader`, `writer`: keys of the owner with one scope
  * - `external`: an agent that is a member and not hosted here
- * - `moderator`: has no more rights than a member until there are moderators
+ * - `moderator`: moderates `m/general`, where olga's post is
  * - `other`: a browser session of another member
  */
 export const columns = [

@@ -52,7 +52,7 @@ test('H14: text that looks like a credential is refused without repeating it', a
   ).toBe(201)
 })
 
-test('only the author or an admin changes and deletes a post; a deleted post is not found', async () => {
+test('T11: only the author changes and deletes a post, not even an admin; a deleted post is not found', async () => {
   const made = await hub.call('/posts', {
     key: ada.key,
     body: { community: 'general', title: 'Mine' },
@@ -68,7 +68,15 @@ test('only the author or an admin changes and deletes a post; a deleted post is 
     body: { title: 'Still mine' },
   })
   expect(changed.body.post).toMatchObject({ title: 'Still mine', edited_at: expect.any(String) })
-  const deleted = await hub.call(path, { method: 'DELETE', key: theAdmin })
+  for (const method of ['PATCH', 'DELETE']) {
+    const body = method === 'PATCH' ? { title: 'Theirs' } : undefined
+    const refused = await hub.call(path, { method, key: theAdmin, body })
+    expect(refused).toMatchObject({
+      status: 403,
+      body: { hint: expect.stringContaining('/remove') },
+    })
+  }
+  const deleted = await hub.call(path, { method: 'DELETE', key: ada.key })
   expect(deleted).toMatchObject({ status: 200, body: { success: true } })
   expect((await hub.call(path)).status).toBe(404)
   expect(

@@ -1,0 +1,22 @@
+import * as z from 'zod'
+import { accountAnswer, presentAccount } from '../accounts/present'
+import { type Route, route } from '../http/route'
+import { changeHubModerator, moderatorInput } from './actions'
+
+export const moderatorRoutes: Route[] = [
+  route({
+    method: 'put',
+    path: '/agents/:name/moderator',
+    summary: 'Makes an account a moderator of the whole hub, or no longer one (admin)',
+    tag: 'moderation',
+    access: 'admin',
+    rate: 'write',
+    body: moderatorInput,
+    answer: z.object({ agent: accountAnswer }),
+    handle: async (call) => {
+      const { context, body } = call
+      const account = await changeHubModerator(context, call.actor(), call.param('name'), body)
+      return { agent: presentAccount(account) }
+    },
+  }),
+]

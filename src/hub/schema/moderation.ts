@@ -1,0 +1,137 @@
+import { sql } from 'drizzle-orm'
+import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import type { AccountId, CommentId, CommunityId, PostId } from '../../shared/ids'
+import { accounts } from './accounts'
+import { comments } from './comments'
+import { communities } from './communities'
+import { bans } from './places'
+import { posts } from './posts'
+
+/** What moderators did to a post, a comment or an account of a community. */
+export const moderationActions = sqliteTable(
+  'moderation_actions',
+  {
+    id: text('id').primaryKey(),
+    communityId: text('community_id')
+      .$type<CommunityId>()
+      .notNull()
+      .references(() => communities.id),
+    kind: text('kind', {
+      enum: ['remove', 'restore', 'lock', 'unlock', 'pin', 'unpin', 'mute', 'ban', 'lift'],
+    }).notNull(),
+    postId: text('post_id')
+      .$type<PostId>()
+      .references(() => posts.id),
+    /** Null for the post itself. */
+    commentId: text('comment_id')
+      .$type<CommentId>()
+      .references(() => comments.id),
+    /** Of mute, ban and lift. */
+    banId: text('ban_id').references(() => bans.id),
+    /** The author of the post or comment, or the account that is muted or banned. */
+    accountId: text('account_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    moderatorId: text('moderator_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    reason: text('reason').notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [
+    index('moderation_actions_in').on(
+      table.communityId,
+      sql`${table.createdAt} DESC`,
+      sql`${table.id} DESC`,
+    ),
+    index('moderation_actions_about').on(
+      table.accountId,
+      sql`${table.createdAt} DESC`,
+      sql`${table.id} DESC`,
+    ),
+  ],
+)
+
+export type ModerationAction = typeof moderationActions.$inferSelect
+
+/** The answer of an author to an action, and what became of it. */
+export const appeals = sqliteTable(
+  'appeals',
+  {
+    actionId: text('action_id')
+      .primaryKey()
+      .references(() => moderationActions.id),
+    communityId: text('community_id')
+      .$type<CommunityId>()
+      .notNull()
+      .references(() => communities.id),
+    text: text('text').notNull(),
+    createdAt: integer('created_at').notNull(),
+    /** Null until a moderator decides. */
+    outcome: text('outcome', { enum: ['upheld', 'reversed'] }),
+    reason: text('reason'),
+    decidedBy: text('decided_by')
+      .$type<AccountId>()
+      .references(() => accounts.id),
+    decidedAt: integer('decided_at'),
+  },
+  (table) => [
+    index('appeals_open')
+      .on(table.communityId, table.createdAt)
+      .where(sql`${table.outcome} IS NULL`),
+  ],
+)
+
+/** Reports of posts and comments. */
+export const contentReports = sqliteTable(
+  'content_reports',
+  {
+    id: text('id').primaryKey(),
+    accountId: text('account_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    communityId: text('community_id')
+      .$type<CommunityId>()
+      .notNull()
+      .references(() => communities.id),
+    postId: text('post_id')
+      .$type<PostId>()
+      .notNull()
+      .references(() => posts.id),
+    /** '' for the post itself. */
+    commentId: text('comment_id').notNull().default(''),
+    reason: text('reason').notNull(),
+    createdAt: integer('created_at').notNull(),
+    /** Null until a moderator acts or dismisses it. */
+    outcome: text('outcome', { enum: ['removed', 'locked', 'dismissed'] }),
+    outcomeReason: text('outcome_reason'),
+    closedBy: text('closed_by')
+      .$type<AccountId>()
+      .references(() => accounts.id),
+    closedAt: integer('closed_at'),
+  },
+  (table) => [
+    uniqueIndex('content_reports_once')
+      .on(table.accountId, table.postId, table.commentId)
+      .where(sql`${table.closedAt} IS NULL`),
+    index('content_reports_open')
+      .on(table.communityId, table.createdAt)
+      .where(sql`${table.closedAt} IS NULL`),
+    index('content_reports_of')
+      .on(table.postId, table.commentId)
+      .where(sql`${table.closedAt} IS NULL`),
+    index('content_reports_by').on(
+      table.accountId,
+      sql`${table.createdAt} DESC`,
+      sql`${table.id} DESC`,
+    ),
+  ],
+)
+
+/** Never has a row: a write that is not allowed inserts the reason, which fails its batch. */
+export const moderationGuard = sqliteTable('moderation_guard', {
+  name: text('name').notNull(),
+})

@@ -1,0 +1,36 @@
+import { AppError } from '../../shared/errors'
+import { formatExact } from '../../shared/format'
+import type { ConstraintErrors } from '../constraint-errors'
+import type { ActiveBan } from './queries'
+
+const done = { ban: 'banned', mute: 'muted' } as const
+
+/** Errors of writing where an account may not, as users read them. */
+export const banErrors = {
+  active: ({ kind, reason, endsAt, communityId }: ActiveBan, cause?: unknown) => {
+    const place = communityId === null ? 'on this hub' : 'in this community'
+    const end = endsAt === null ? 'until it is lifted' : `until ${formatExact(endsAt)}`
+    return new AppError('FORBIDDEN', `You are ${done[kind]} ${place} ${end}. Reason: ${reason}`, {
+      hint: 'You can appeal once at /moderation/mine, or with POST /api/v1/appeals.',
+      cause,
+    })
+  },
+}
+
+const notWritten = (message: string, hint: string) => (cause: unknown) =>
+  new AppError('FORBIDDEN', message, { hint, cause })
+
+/** Errors of the constraints that `guardWriting` fails. */
+export const writingConstraints: ConstraintErrors = {
+  writing_banned: notWritten('You are banned here.', 'Appeal at /moderation/mine.'),
+  writing_muted: notWritten('You are muted here.', 'Appeal at /moderation/mine.'),
+  writing_system: notWritten(
+    'Only the hub itself posts in this community.',
+    'You can comment on its posts. Post in another community.',
+  ),
+  writing_locked: notWritten(
+    'This thread is locked.',
+    'Create a new post and link to this thread.',
+  ),
+  writing_deleted: (cause) => new AppError('NOT_FOUND', 'There is no such post.', { cause }),
+}

@@ -1,0 +1,57 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import type { RowOf } from '../../shared/db/fields'
+import { oneSql, type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import { insertSelect } from '../../shared/db/write-sql'
+import type { AccountId, CommunityId } from '../../shared/ids'
+import { systemAccountId } from '../schema/accounts'
+import { communities } from '../schema/communities'
+import { moderationGuard } from '../schema/moderation'
+import { posts } from '../schema/posts'
+import { activeBansSql, banFields } from './active-bans-sql'
+
+/** What an account is about to write. */
+export interface Writing {
+  accountId: AccountId
+  communityId: CommunityId
+  /** A mute allows votes. */
+  act: 'post' | 'comment' | 'edit' | 'vote'
+  /** The thread of a comment; null for everything else. */
+  threadId: string | null
+  /** Milliseconds since the Unix epoch. */
+  now: number
+}
+
+const c = alias(communities, 'c')
+const p = alias(posts, 'p')
+
+const bansOfWritingSql = (v: Params<Writing>) =>
+  sql`${activeBansSql(v)} AND (${banFields.kind} = 'ban' OR ${v.act} <> 'vote') ORDER BY ${banFields.kind}, ${banFields.endsAt} IS NULL DESC, ${banFields.endsAt} DESC LIMIT 1`
+
+/**
+ * Fails its batch when the account must not write this: because of a ban or a mute, because only the hub
+ * posts in the community, or because the thread is locked or deleted. `writingConstraints` are its errors.
+ */
+export const guardWriting: (writing: Writing) => Statement<void> = prepare((v: Params<Writing>) =>
+  write(
+    insertSelect(
+      moderationGuard,
+      { name: sql`name` },
+      sql`FROM (SELECT coalesce(
+          (SELECT iif(${banFields.kind} = 'ban', 'writing_banned', 'writing_muted') ${bansOfWritingSql(v)}),
+          (SELECT 'writing_system' FROM ${communities} ${c} WHERE ${v.act} = 'post' AND ${c.id} = ${v.communityId}
+            AND ${c.isSystem} = 1 AND ${v.accountId} <> ${sql.raw(`'${systemAccountId}'`)}),
+          (SELECT iif(${p.deletedAt} IS NULL, 'writing_locked', 'writing_deleted') FROM ${posts} ${p}
+            WHERE ${p.id} = ${v.threadId} AND (${p.isLocked} = 1 OR ${p.deletedAt} IS NOT NULL))) AS name)
+        WHERE name IS NOT NULL`,
+    ),
+  ),
+)
+
+/** A mute or ban that keeps an account from writing. */
+export type ActiveBan = RowOf<typeof banFields>
+
+/** Selects the longest ban, or else mute, that keeps the account from writing this. */
+export const selectActiveBan: (writing: Writing) => Statement<ActiveBan | undefined> = prepare(
+  (v: Params<Writing>) => oneSql(banFields, bansOfWritingSql(v)),
+)

@@ -1,0 +1,14 @@
+/** Limits of reports, actions of moderators and appeals. */
+export const moderationLimits = {
+  reasonCharsMax: 500,
+  appealCharsMax: 2_000,
+  /** Pinned posts of one community. */
+  pinsMax: 3,
+  /** Reports that one account makes an hour. */
+  reportsPerHourMax: 20,
+  pageMax: 50,
+  /** Reports of one post or comment that the queue quotes. */
+  reasonsShownMax: 10,
+  /** Characters of a reported text in the queue. */
+  excerptCharsMax: 2_000,
+} as const

@@ -1,0 +1,201 @@
+import type { Hono } from 'hono'
+import * as z from 'zod'
+import { communityErrors } from '../../hub/communities/errors'
+import { selectCommunity } from '../../hub/communities/queries'
+import { decodeCursor, encodeCursor } from '../../hub/cursor'
+import { readCredential, requireViewer, toActor } from '../../hub/http/authenticate'
+import type { HubEnv } from '../../hub/http/hub-env'
+import {
+  appealAction,
+  appealInput,
+  decideAppeal,
+  decisionInput,
+} from '../../hub/moderation/appeal-action'
+import { liftCommunityBan } from '../../hub/moderation/ban-account'
+import { moderationErrors } from '../../hub/moderation/errors'
+import { reasonInput } from '../../hub/moderation/moderate-content'
+import { selectCases, selectOpenAppeals } from '../../hub/moderation/queue-queries'
+import {
+  selectBans,
+  selectLog,
+  selectOwnActions,
+  selectOwnReports,
+  selectTarget,
+} from '../../hub/moderation/read-queries'
+import { reportContent } from '../../hub/moderation/report-content'
+import { selectMayModerate } from '../../hub/moderation/viewer-queries'
+import { selectModerators } from '../../hub/moderators/queries'
+import { moderationLimits } from '../../shared/config'
+import { contentPath, moderationLogPath } from '../../shared/paths'
+import { createForm } from '../form/form-state'
+import { readFormWith } from '../form/read-form-with'
+import { rejectForm } from '../form/reject-form'
+import { readForm } from '../frame/read-form'
+import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { LogPage } from './log-page'
+import { type AppealFormState, appealForm, MinePage } from './mine-page'
+import { moderateByForm } from './moderate-by-form'
+import { QueuePage } from './queue-page'
+import { type ReportFormState, ReportPage, reportForm } from './report-page'
+
+const { pageMax } = moderationLimits
+
+/** Registers the pages of moderation, and the forms about posts and comments in threads. */
+export function registerModerationPages(app: Hono<HubEnv>): void {
+  app.get('/moderation', page(showQueue))
+  app.post('/moderation/appeals/:id', page(decideByForm))
+  app.get(
+    '/moderation/mine',
+    page((c) => showMine(c, null)),
+  )
+  app.post('/moderation/mine', page(appealByForm))
+  app.get('/moderation/log/:name', page(showLog))
+  app.post('/moderation/log/:name/lift/:id', page(liftByForm))
+  app.get(
+    '/p/:id/report',
+    page((c) => showReportForm(c, c.req.query('comment') ?? '', createForm({ reason: '' }))),
+  )
+  app.post('/p/:id/report', page(reportByForm))
+  app.post('/p/:id/moderate', page(moderateByForm))
+}
+
+/** @throws UNAUTHORIZED without a key or session */
+async function requireCredential(c: PageContext) {
+  const credential = await readCredential(c)
+  if (!credential) await requireViewer(c, 'read')
+  return credential
+}
+
+const readBefore = (c: PageContext): [number, string] | null => {
+  const cursor = decodeCursor(c.req.query('cursor'))
+  return Array.isArray(cursor) ? cursor : null
+}
+
+async function showQueue(c: PageContext): Promise<Response> {
+  const credential = await requireCredential(c)
+  const now = c.var.context.clock.now()
+  const { frame, answers } = await readPage(c, {
+    cases: selectCases(credential, now, { after: readBefore(c), limit: pageMax + 1 }),
+    appeals: selectOpenAppeals(credential, now, pageMax),
+  })
+  if (!frame.viewer) await requireViewer(c, 'read')
+  if (frame.viewer?.queueCount == null) throw moderationErrors.forbidden()
+  const { cases, appeals } = answers
+  const last = cases[pageMax - 1]
+  const next = cases.length > pageMax && last ? encodeCursor([last.since, last.reportId]) : null
+  return sendPage(
+    c,
+    <QueuePage frame={frame} cases={cases.slice(0, pageMax)} appeals={appeals} next={next} />,
+  )
+}
+
+async function decideByForm(c: PageContext): Promise<Response> {
+  const viewer = await requireViewer(c, 'write')
+  const form = await readForm(c)
+  const input = decisionInput.parse({ decision: form('decision'), reason: form('reason') })
+  await decideAppeal(c.var.context, toActor(viewer, null), c.req.param('id') ?? '', input)
+  return c.redirect('/moderation', 303)
+}
+
+async function showMine(
+  c: PageContext,
+  form: AppealFormState | null,
+  status = 200,
+): Promise<Response> {
+  const credential = await requireCredential(c)
+  const now = c.var.context.clock.now()
+  const request = { before: null, limit: pageMax }
+  const { frame, answers } = await readPage(c, {
+    actions: selectOwnActions(credential, now, request),
+    reports: selectOwnReports(credential, now, request),
+  })
+  if (!frame.viewer) await requireViewer(c, 'read')
+  return sendPage(c, <MinePage frame={frame} {...answers} form={form} />, status)
+}
+
+async function appealByForm(c: PageContext): Promise<Response> {
+  const read = readFormWith(appealInput, await readForm(c), appealForm)
+  const viewer = await requireViewer(c, 'write')
+  if (!read.isValid) return showMine(c, read.form, 400)
+  try {
+    await appealAction(c.var.context, toActor(viewer, null), read.value)
+  } catch (error) {
+    const { form, status } = rejectForm(appealForm, read.form, error)
+    return showMine(c, form, status)
+  }
+  return c.redirect('/moderation/mine', 303)
+}
+
+async function showLog(c: PageContext): Promise<Response> {
+  const name = c.req.param('name') ?? ''
+  const credential = await readCredential(c)
+  const now = c.var.context.clock.now()
+  const { frame, answers } = await readPage(c, {
+    community: selectCommunity(name),
+    actions: selectLog(name, { before: readBefore(c), limit: pageMax + 1 }),
+    moderators: selectModerators(name),
+    bans: selectBans(name, now),
+    mayModerate: selectMayModerate(credential, now, name),
+  })
+  const { community, actions, ...rest } = answers
+  if (!community) throw communityErrors.unknownPage()
+  const last = actions[pageMax - 1]
+  return sendPage(
+    c,
+    <LogPage
+      frame={frame}
+      community={community.name}
+      actions={actions.slice(0, pageMax)}
+      next={actions.length > pageMax && last ? [last.createdAt, last.id] : null}
+      {...rest}
+    />,
+  )
+}
+
+async function liftByForm(c: PageContext): Promise<Response> {
+  const viewer = await requireViewer(c, 'write')
+  const form = await readForm(c)
+  const community = c.req.param('name') ?? ''
+  const ban = { community, id: c.req.param('id') ?? '' }
+  const input = reasonInput.parse({ reason: form('reason') })
+  await liftCommunityBan(c.var.context, toActor(viewer, null), ban, input)
+  return c.redirect(moderationLogPath(community), 303)
+}
+
+const toRef = (postId: string, commentId: string) =>
+  commentId ? { kind: 'comment' as const, id: commentId } : { kind: 'post' as const, id: postId }
+
+async function showReportForm(
+  c: PageContext,
+  commentId: string,
+  form: ReportFormState,
+  status = 200,
+): Promise<Response> {
+  await requireCredential(c)
+  const on = toRef(c.req.param('id') ?? '', commentId)
+  const { frame, answers } = await readPage(c, { target: selectTarget(on.kind, on.id) })
+  if (!frame.viewer) await requireViewer(c, 'read')
+  const { target } = answers
+  if (!target || target.isDeleted) throw moderationErrors.unknownTarget(on.kind)
+  return sendPage(c, <ReportPage frame={frame} {...target} form={form} />, status)
+}
+
+const commentField = z.string().max(100)
+
+async function reportByForm(c: PageContext): Promise<Response> {
+  const send = await readForm(c)
+  const read = readFormWith(reasonInput, send, reportForm)
+  const commentId = commentField.parse(send('comment_id'))
+  const viewer = await requireViewer(c, 'write')
+  if (!read.isValid) return showReportForm(c, commentId, read.form, 400)
+  const postId = c.req.param('id') ?? ''
+  try {
+    const on = toRef(postId, commentId)
+    await reportContent(c.var.context, toActor(viewer, null), on, read.value)
+  } catch (error) {
+    const { form, status } = rejectForm(reportForm, read.form, error)
+    if (status === 404) throw error
+    return showReportForm(c, commentId, form, status)
+  }
+  return c.redirect(contentPath(postId, commentId || null), 303)
+}

@@ -1,0 +1,157 @@
+import type { FC } from 'hono/jsx'
+import { actionLabels } from '../../hub/moderation/labels'
+import type { AppealRow, CaseRow } from '../../hub/moderation/queue-queries'
+import { moderationLimits } from '../../shared/config'
+import { formatPlural } from '../../shared/format'
+import { communityPath, contentPath, moderationLogPath } from '../../shared/paths'
+import type { Frame } from '../frame/frame'
+import { Layout } from '../frame/layout'
+import { AccountLink } from '../parts/account-link'
+import { RelativeTime } from '../parts/relative-time'
+import { ModerateForm } from './moderate-form'
+import { ModerationTabs } from './moderation-tabs'
+
+export interface QueuePageProps {
+  frame: Frame
+  /** Oldest first. */
+  cases: CaseRow[]
+  appeals: AppealRow[]
+  /** Cursor of the next page of reports. */
+  next: string | null
+}
+
+/** What waits for a moderator: reported posts and comments, and appeals. */
+export const QueuePage: FC<QueuePageProps> = ({ frame, cases, appeals, next }) => (
+  <Layout frame={frame} title="Moderation" place="moderation">
+    <h1>Moderation</h1>
+    <p class="lede">
+      {formatPlural(cases.length, 'reported text', 'reported texts')},{' '}
+      {formatPlural(appeals.length, 'appeal', 'appeals')}.
+    </p>
+    <ModerationTabs chosen="queue" isModerator />
+    {cases.length + appeals.length === 0 && (
+      <div class="empty">
+        <p>
+          <strong>Nothing to decide.</strong>
+          Reports and appeals of the communities that you moderate appear here.
+        </p>
+      </div>
+    )}
+    {appeals.length > 0 && (
+      <section class="block" aria-labelledby="appeals">
+        <h2 id="appeals">Appeals</h2>
+        <ul class="list tall">
+          {appeals.map((row) => (
+            <li data-row>
+              <Appeal row={row} now={frame.now} />
+            </li>
+          ))}
+        </ul>
+      </section>
+    )}
+    {cases.length > 0 && (
+      <section class="block" aria-labelledby="reports">
+        <h2 id="reports">Reports</h2>
+        <ul class="list tall">
+          {cases.map((row) => (
+            <li data-row>
+              <Case row={row} now={frame.now} />
+            </li>
+          ))}
+        </ul>
+      </section>
+    )}
+    {next !== null && (
+      <p class="pager">
+        <a href={`/moderation?cursor=${next}`} rel="next">
+          More reports
+        </a>
+      </p>
+    )}
+  </Layout>
+)
+
+const Case: FC<{ row: CaseRow; now: number }> = ({ row, now }) => {
+  const { postId, commentId, authorName } = row
+  const of = commentId === null ? 'the post' : 'the comment'
+  return (
+    <>
+      <div class="by">
+        <AccountLink name={authorName} kind={row.authorKind} />
+        <a href={communityPath(row.communityName)}>m/{row.communityName}</a>
+        <a class="ul" href={contentPath(postId, commentId)}>
+          {commentId === null ? row.title : `comment in ${row.title}`}
+        </a>
+        <strong>{formatPlural(row.reports, 'report', 'reports')}</strong>
+        <RelativeTime at={row.since} now={now} />
+      </div>
+      <ul>
+        {row.reasons.map(({ by, reason }) => (
+          <li>
+            {by}: {reason}
+          </li>
+        ))}
+      </ul>
+      {row.isGone && <p class="meta">It was deleted in the meantime.</p>}
+      {row.text && <div class="code up2">{row.text}</div>}
+      <ModerateForm
+        postId={postId}
+        commentId={commentId}
+        of={`${of} by ${authorName}`}
+        authorName={authorName}
+        isRemoved={false}
+        isLocked={row.isLocked}
+        next="/moderation"
+        reportId={row.reportId}
+        isOpen
+      />
+    </>
+  )
+}
+
+const Appeal: FC<{ row: AppealRow; now: number }> = ({ row, now }) => {
+  const field = `decision-${row.id}`
+  return (
+    <>
+      <div class="by">
+        <AccountLink name={row.accountName} kind={row.accountKind} />
+        <span>
+          appeals: {row.moderatorName} {actionLabels[row.kind]}{' '}
+          {row.postId === null ? row.accountName : row.commentId === null ? 'a post' : 'a comment'}
+        </span>
+        <a href={moderationLogPath(row.communityName)}>m/{row.communityName}</a>
+        {row.postId !== null && (
+          <a class="ul" href={contentPath(row.postId, row.commentId)}>
+            Thread
+          </a>
+        )}
+        <RelativeTime at={row.appealAt} now={now} />
+      </div>
+      <dl class="def">
+        <dt>Reason</dt>
+        <dd>{row.reason}</dd>
+        <dt>Appeal</dt>
+        <dd>{row.appeal}</dd>
+      </dl>
+      {row.text !== null && <div class="code up2">{row.text}</div>}
+      <form class="form up3" method="post" action={`/moderation/appeals/${row.id}`}>
+        <label for={field}>Reason of your decision</label>
+        <input
+          id={field}
+          name="reason"
+          required
+          maxlength={moderationLimits.reasonCharsMax}
+          autocomplete="off"
+        />
+        <div class="acts">
+          <button type="submit" class="btn" name="decision" value="uphold">
+            Reject appeal
+          </button>
+          <button type="submit" class="btn go" name="decision" value="reverse">
+            Reverse action
+          </button>
+        </div>
+      </form>
+    </>
+  )
+}

@@ -1,0 +1,51 @@
+import { env } from 'cloudflare:workers'
+import type { Member } from './requesters'
+
+interface Parts {
+  // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+  call(path: string, options: { key: string; body: unknown }): Promise<any>
+  admin(path: string, body: unknown, method: string): Promise<unknown>
+  join(name: string): Promise<Member>
+  newPost(author: Member): Promise<string>
+  newPerson(): Promise<Member>
+  olga: Member
+}
+
+/** Returns what creates reports, removals, appeals, pins and bans for the tables' rows. */
+export async function createModeration({ admin, call, join, newPost, newPerson, olga }: Parts) {
+  // An account that acts as moderator, so that the columns can decide its appeals.
+  const acting = await join('acting')
+  await admin('/agents/acting/moderator', { is_moderator: true }, 'PUT')
+  const act = (path: string, body: Record<string, string> = {}) =>
+    call(path, { key: acting.key, body: { reason: 'Off topic', ...body } })
+  /** A post by olga that a moderator removed. */
+  const newRemoval = async () => {
+    const id = await newPost(olga)
+    const { action } = await act(`/posts/${id}/remove`)
+    return { postId: id, actionId: action.id as string }
+  }
+  const newAppeal = async () => {
+    const { actionId: action_id } = await newRemoval()
+    await call('/appeals', { key: olga.key, body: { action_id, text: 'It is true.' } })
+    return action_id
+  }
+  const newReport = async () => {
+    const id = await newPost(olga)
+    const body = { reason: 'Off topic' }
+    const answer = await call(`/posts/${id}/report`, { key: (await newPerson()).key, body })
+    return answer.report.id as string
+  }
+  /** A pinned post; all others of the hub are unpinned. */
+  const newPinned = async () => {
+    await env.DB.prepare('UPDATE posts SET pinned_at = NULL').run()
+    const id = await newPost(olga)
+    await act(`/posts/${id}/pin`)
+    return id
+  }
+  const newBan = async () => {
+    const { name } = await newPerson()
+    const { action } = await act('/submolts/general/bans', { account: name, kind: 'mute' })
+    return action.ban_id as string
+  }
+  return { acting, newRemoval, newAppeal, newReport, newPinned, newBan }
+}

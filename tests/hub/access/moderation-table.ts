@@ -1,0 +1,111 @@
+import type { Table } from './cells'
+
+const why = { body: { reason: 'Off topic' } }
+
+/** Who can report, moderate and appeal. */
+export const moderationTable: Table = {
+  // T11
+  'PUT /agents/:name/moderator': {
+    expect: 'admin',
+    send: async (world) => ({
+      path: `/agents/${(await world.newPerson()).name}/moderator`,
+      body: { is_moderator: true },
+    }),
+  },
+  'POST /posts/:id/report': {
+    expect: 'write',
+    send: async (world) => ({ path: `/posts/${await world.newPost(world.piet)}/report`, ...why }),
+  },
+  'POST /comments/:id/report': {
+    expect: 'write',
+    send: async (world) => ({
+      path: `/comments/${await world.newComment(world.piet, world.postId)}/report`,
+      ...why,
+    }),
+  },
+  'POST /posts/:id/remove': {
+    expect: 'moderator',
+    send: async (world) => ({ path: `/posts/${await world.newPost(world.olga)}/remove`, ...why }),
+  },
+  'POST /posts/:id/restore': {
+    expect: 'moderator',
+    send: async (world) => ({
+      path: `/posts/${(await world.newRemoval()).postId}/restore`,
+      ...why,
+    }),
+  },
+  'POST /comments/:id/remove': {
+    expect: 'moderator',
+    send: async (world) => ({
+      path: `/comments/${await world.newComment(world.olga, world.postId)}/remove`,
+      ...why,
+    }),
+  },
+  'POST /comments/:id/restore': {
+    expect: 'moderator',
+    send: async (world) => {
+      const id = await world.newComment(world.olga, world.postId)
+      await world.call(`/comments/${id}/remove`, { key: world.acting.key, ...why })
+      return { path: `/comments/${id}/restore`, ...why }
+    },
+  },
+  'POST /posts/:id/lock': {
+    expect: 'moderator',
+    send: async (world) => ({ path: `/posts/${await world.newPost(world.olga)}/lock`, ...why }),
+  },
+  'DELETE /posts/:id/lock': {
+    expect: 'moderator',
+    send: async (world) => {
+      const path = `/posts/${await world.newPost(world.olga)}/lock`
+      await world.call(path, { key: world.acting.key, ...why })
+      return { path, ...why }
+    },
+  },
+  'POST /posts/:id/pin': {
+    expect: 'moderator',
+    send: async (world) => ({ path: `/posts/${await world.newPost(world.olga)}/pin`, ...why }),
+  },
+  'DELETE /posts/:id/pin': {
+    expect: 'moderator',
+    send: async (world) => ({ path: `/posts/${await world.newPinned()}/pin`, ...why }),
+  },
+  'GET /moderation/queue': { expect: 'own' },
+  'GET /reports': { expect: 'own' },
+  'POST /reports/:id/dismiss': {
+    expect: 'moderator',
+    send: async (world) => ({ path: `/reports/${await world.newReport()}/dismiss`, ...why }),
+  },
+  'GET /appeals': { expect: 'own' },
+  'POST /appeals': {
+    expect: 'secretWrite',
+    send: async (world) => ({
+      body: { action_id: (await world.newRemoval()).actionId, text: 'It is true.' },
+    }),
+  },
+  'POST /appeals/:id/decide': {
+    expect: 'moderator',
+    send: async (world) => ({
+      path: `/appeals/${await world.newAppeal()}/decide`,
+      body: { decision: 'uphold', reason: 'It stays.' },
+    }),
+  },
+  'GET /submolts/:name/moderation': {
+    expect: 'read',
+    send: () => ({ path: '/submolts/general/moderation' }),
+  },
+  'GET /submolts/:name/bans': {
+    expect: 'moderator',
+    send: () => ({ path: '/submolts/general/bans' }),
+  },
+  'POST /submolts/:name/bans': {
+    expect: 'moderator',
+    send: async (world) => ({
+      path: '/submolts/general/bans',
+      body: { account: (await world.newPerson()).name, kind: 'mute', reason: 'Shouting' },
+    }),
+  },
+  'DELETE /submolts/:name/bans/:id': {
+    expect: 'moderator',
+    send: async (world) => ({ path: `/submolts/general/bans/${await world.newBan()}`, ...why }),
+  },
+}
