@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { newIdSql } from '../../shared/db/new-id'
 import { orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
-import type { AccountId, CommentId, CommunityId, InboxItemId, PostId } from '../../shared/ids'
+import type { AccountId, CommentId, InboxItemId, PostId } from '../../shared/ids'
 import { deleteComment } from '../comments/queries'
 import { deletePost } from '../posts/queries'
 import { accounts } from '../schema/accounts'
@@ -232,9 +232,3 @@ export const decideAppealStatement = ({ actionId, now, ...decision }: Decision):
       sql`WHERE ${appeals.actionId} = ${actionId} AND ${appeals.outcome} IS NULL`,
     ),
   )
-
-/** Where an action was taken, as part of what is written about it. */
-export interface Place {
-  communityId: CommunityId
-  communityName: string
-}

@@ -193,7 +193,7 @@ const preparedPost = prepare(({ id }: Params<{ id: string }>) =>
 export const selectPost = (id: string): Statement<PostRow | undefined> => preparedPost({ id })
 
 /** Title shown in place of that of a post that a moderator removed. */
-export const removedTitle = '[removed]'
+const removedTitle = '[removed]'
 
 /** Fields of a post of which a moderator's removal leaves the place and the reason. */
 export const shownPostFields = {
