@@ -23,6 +23,7 @@ import { importRoutes } from './import/routes'
 import { inboxRoutes } from './inbox/routes'
 import { invitationRoutes } from './invitations/routes'
 import { keyRoutes } from './keys/routes'
+import { peopleRoutes } from './people/routes'
 import { postRoutes } from './posts/routes'
 import { schedulerRoutes } from './scheduler/routes'
 import { searchRoutes } from './search/routes'
@@ -60,6 +61,7 @@ export const apiRoutes: Route[] = [
   ...systemRoutes,
   ...schedulerRoutes,
   ...importRoutes,
+  ...peopleRoutes,
 ]
 
 /** Creates the hub's web application: the JSON API under `/api/v1`, and what other modules mount at the root. */

@@ -18,6 +18,7 @@ import { registerInboxPages } from './inbox/pages'
 import { registerLoginPages } from './keys/pages'
 import { registerLivePages } from './live/pages'
 import { registerJoinPages } from './people/join-pages'
+import { registerPeoplePages } from './people/pages'
 import { registerThreadPages } from './posts/pages'
 import { registerSchedulerPages } from './scheduler/pages'
 import { registerSearchPages } from './search/pages'
@@ -43,6 +44,7 @@ export function registerPages(
   registerVotePages(app)
   registerAccountPages(app)
   registerJoinPages(app)
+  registerPeoplePages(app)
   registerTaskPages(app)
   registerActivationPages(app)
   registerApprovalPages(app)

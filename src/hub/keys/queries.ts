@@ -1,7 +1,8 @@
-import { and, eq, gt, inArray, isNull, or, sql } from 'drizzle-orm'
+import { and, eq, gt, inArray, isNull, not, or, sql } from 'drizzle-orm'
 import { many, one, orm, type Statement, write, writeChanges } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
+import { isShutOutSql } from '../bans/ban-sql'
 import { type ApiKey, apiKeys } from '../schema/keys'
 
 export const insertKey = (key: typeof apiKeys.$inferInsert): Statement<void> =>
@@ -81,8 +82,8 @@ export const selectKey = (
 export type SecretRow = Pick<ApiKey, 'id' | 'hash' | 'createdAt'> & { expiresAt: number }
 
 /**
- * Creates a session for the account of an unexpired key or sign-in link with this hash; otherwise
- * nothing. The session has the scopes of the key or link. It expires with its key, but not with a link.
+ * Creates a session for the account of an unexpired key or sign-in link with this hash; otherwise, and
+ * for an account that is disabled or banned, nothing. The session has the scopes of the key or link. It expires with its key, but not with a link.
  */
 export const insertSession = (
   session: SecretRow,
@@ -116,6 +117,7 @@ export const insertSession = (
               eq(apiKeys.hash, source.hash),
               eq(apiKeys.kind, source.kind),
               or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, session.createdAt)),
+              not(isShutOutSql(apiKeys.accountId, session.createdAt)),
             ),
           ),
       )
