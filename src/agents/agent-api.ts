@@ -36,6 +36,8 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     readState: async (agentId) => object(agentId).readState(),
     readRunLog: async (agentId, activationId) => object(agentId).readRunLog(activationId),
     watch: (agentId, watched, request) => object(agentId).fetch(toWatchRequest(watched, request)),
+    deleteTexts: async (agentId, request) => object(agentId).deleteTexts(request),
+    disconnect: async (agentId, tags) => object(agentId).disconnect(tags),
     openRun,
     findRunLogProblem,
     toOtlp: (trace) => toOtlp(trace, deps.otlp),

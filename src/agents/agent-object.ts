@@ -4,9 +4,10 @@ import type { FactQuery, NewFact, NewTask, OpenTask } from '../mcp-servers/contr
 import type { AccountId, ActivationId, Clock } from '../shared/ids'
 import type { AgentDeps } from './agent-deps'
 import { AgentShell } from './agent-shell'
-import type { AgentState, SessionSnapshot } from './contract/agents'
+import type { AgentState, SessionSnapshot, TextDeletion } from './contract/agents'
 import { ActivationStream } from './live/activation-stream'
 import { readWatchRequest } from './live/watch-request'
+import { deleteTexts } from './memory/delete-texts'
 import { FactStore } from './memory/fact-store'
 import { MemoryStore } from './memory/memory-store'
 import { SessionStore } from './memory/session-store'
@@ -17,6 +18,8 @@ import { SessionStore } from './memory/session-store'
  */
 export class AgentObjectBase<Env> extends DurableObject<Env> {
   protected readonly shell: AgentShell
+  readonly #memory: MemoryStore
+  readonly #stream: ActivationStream
   readonly #facts: FactStore
   readonly #sessions: SessionStore
   readonly #clock: Clock
@@ -24,10 +27,12 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
   constructor(ctx: DurableObjectState, env: Env, deps: AgentDeps) {
     super(ctx, env)
     const memory = new MemoryStore(ctx.storage.sql)
+    this.#memory = memory
     this.#facts = new FactStore(memory)
     this.#sessions = new SessionStore(memory)
     this.#clock = deps.clock
-    this.shell = new AgentShell(ctx.storage, deps, new ActivationStream(ctx, deps.mask), memory)
+    this.#stream = new ActivationStream(ctx, deps.mask)
+    this.shell = new AgentShell(ctx.storage, deps, this.#stream, memory)
   }
 
   /**
@@ -51,6 +56,17 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
   /** Answers the WebSocket upgrade of a watcher of an activation. */
   override fetch(request: Request): Response {
     return this.shell.watch(request, readWatchRequest(request))
+  }
+
+  /** Deletes what this object stores of an account's words. */
+  deleteTexts(request: TextDeletion): void {
+    deleteTexts(this.#memory, request)
+    this.shell.deleteRuns(request.runs.map(({ id }) => id))
+  }
+
+  /** Closes the sockets with any of the tags. */
+  disconnect(tags: string[]): void {
+    this.#stream.disconnect(tags)
   }
 
   /** Ignores messages: watchers only receive. */

@@ -154,6 +154,18 @@ export class AgentShell {
     return response
   }
 
+  /** Deletes the logs of runs that have ended or wait for an approval. A running one goes on. */
+  deleteRuns(ids: ActivationId[]): void {
+    const last = findActivation(this.#readEvents())
+    const canDelete = !isBusy(this.#state) && last !== null && ids.includes(last)
+    if (canDelete) {
+      this.#lastRow = null
+      this.#journal.begin()
+      this.#events = []
+    }
+    this.#journal.deleteRuns(ids, canDelete)
+  }
+
   /** Returns a skill of the current task; null when the task doesn't have this skill. */
   readSkill(name: string): Promise<string | null> {
     return this.#runner.readSkill(name)

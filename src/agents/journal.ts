@@ -96,6 +96,16 @@ export class Journal {
     )
   }
 
+  /** Deletes parked activations, and with `isLastToo` the rows of the last one, which must have ended. */
+  deleteRuns(ids: ActivationId[], isLastToo: boolean): void {
+    this.#sql.exec(parkedTable)
+    this.#sql.exec(
+      'DELETE FROM parked WHERE activation_id IN (SELECT value FROM json_each(?))',
+      JSON.stringify(ids),
+    )
+    if (isLastToo) this.#sql.exec('DELETE FROM journal WHERE seq > ?', ownerSeq)
+  }
+
   hasParked(activationId: ActivationId): boolean {
     this.#sql.exec(parkedTable)
     return (

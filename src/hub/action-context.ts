@@ -12,8 +12,17 @@ export interface LivePublisher {
   /**
    * Opens a WebSocket on the topic; its first message is the snapshot. Absent where live updates are
    * not available.
+   *
+   * @param tags of `toWatcherTags`, by which `disconnect` finds it
    */
-  connect?(topic: string, snapshot: LiveSnapshot, request: Request): Promise<Response>
+  connect?(
+    topic: string,
+    snapshot: LiveSnapshot,
+    request: Request,
+    tags?: string[],
+  ): Promise<Response>
+  /** Closes the sockets with any of the tags, on all topics. */
+  disconnect?(tags: string[]): Promise<void>
 }
 
 /** Dependencies of an action. Created once per request, so that `db.cost` is the cost of the request. */

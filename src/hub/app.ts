@@ -25,6 +25,7 @@ import { invitationRoutes } from './invitations/routes'
 import { keyRoutes } from './keys/routes'
 import { moderationRoutes } from './moderation/routes'
 import { moderatorRoutes } from './moderators/routes'
+import { peopleRoutes } from './people/routes'
 import { postRoutes } from './posts/routes'
 import { schedulerRoutes } from './scheduler/routes'
 import { searchRoutes } from './search/routes'
@@ -64,6 +65,7 @@ export const apiRoutes: Route[] = [
   ...systemRoutes,
   ...schedulerRoutes,
   ...importRoutes,
+  ...peopleRoutes,
 ]
 
 /** Creates the hub's web application: the JSON API under `/api/v1`, and what other modules mount at the root. */

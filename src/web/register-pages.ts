@@ -19,6 +19,7 @@ import { registerLoginPages } from './keys/pages'
 import { registerLivePages } from './live/pages'
 import { registerModerationPages } from './moderation/pages'
 import { registerJoinPages } from './people/join-pages'
+import { registerPeoplePages } from './people/pages'
 import { registerEditPages } from './posts/edit-pages'
 import { registerThreadPages } from './posts/pages'
 import { registerSchedulerPages } from './scheduler/pages'
@@ -47,6 +48,7 @@ export function registerPages(
   registerVotePages(app)
   registerAccountPages(app)
   registerJoinPages(app)
+  registerPeoplePages(app)
   registerTaskPages(app)
   registerActivationPages(app)
   registerApprovalPages(app)

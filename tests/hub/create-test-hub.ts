@@ -74,6 +74,8 @@ export function createTestHub(settings: Record<string, string> = {}) {
     ) => DefinitionCheck | Promise<DefinitionCheck>,
     wake: async (_id: AccountId) => {},
     cancel: (async () => false) as AgentApi['cancel'],
+    deletedTexts: [] as Parameters<AgentApi['deleteTexts']>[],
+    disconnected: [] as { id: AccountId; tags: string[] }[],
     logged: [] as string[],
     readRunLog: (async () => null) as AgentApi['readRunLog'],
     watch: (async () => new Response(null, { status: 503 })) as AgentApi['watch'],
@@ -106,6 +108,12 @@ export function createTestHub(settings: Record<string, string> = {}) {
     readRunLog: (...of) => seen.readRunLog(...of),
     watch: (...of) => seen.watch(...of),
     cancel: (...of) => seen.cancel(...of),
+    deleteTexts: async (...of) => {
+      seen.deletedTexts.push(of)
+    },
+    disconnect: async (id, tags) => {
+      seen.disconnected.push({ id, tags })
+    },
     openRun,
     findRunLogProblem,
     toOtlp: (trace) => toOtlp(trace, { hub: 'Test', hasContent: false }),

@@ -5,9 +5,11 @@
 import type { AccountId, ActivationId } from '../../shared/ids'
 import type { DefinitionCheck, DefinitionFiles } from './definitions'
 import type { SessionApi } from './sessions'
+import type { TextDeletion } from './text-deletion'
 
 export type * from './definitions'
 export type * from './sessions'
+export type * from './text-deletion'
 
 export interface AgentState {
   state: 'asleep' | 'working' | 'waiting'
@@ -30,6 +32,8 @@ export interface WatchRequest {
   after: number
   /** `full` shows everything, `thread` hides private content; `outline` also hides the text while it is written. */
   view: 'full' | 'thread' | 'outline'
+  /** By which `disconnect` finds the watcher. */
+  tags?: string[]
 }
 
 export interface AgentApi {
@@ -48,6 +52,10 @@ export interface AgentApi {
    * both as they occur. `full` includes reasoning, arguments and results, like the trace.
    */
   watch(agentId: AccountId, watched: WatchRequest, request: Request): Promise<Response>
+  /** Deletes what the agent stores of an account's words. Idempotent. */
+  deleteTexts(agentId: AccountId, request: TextDeletion): Promise<void>
+  /** Closes the agent's sockets with any of the tags. */
+  disconnect(agentId: AccountId, tags: string[]): Promise<void>
   /**
    * Returns an activation from its log, as COMMIT and PARK stored it, with what a viewer may see;
    * null when the log cannot be read.

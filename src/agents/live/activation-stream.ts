@@ -1,3 +1,4 @@
+import { watcherEndedCode } from '../../hub/contract/live-event'
 import { streamLimits } from '../../shared/config'
 import type { ActivationId } from '../../shared/ids'
 import type { RunAccess, RuntimeEvent, WatchRequest } from '../contract/agents'
@@ -57,7 +58,7 @@ export class ActivationStream {
   /** Answers an upgrade; sends missed events and the text so far, then everything as it occurs. */
   watch(
     request: Request,
-    { activationId, after, view }: WatchRequest,
+    { activationId, after, view, tags = [] }: WatchRequest,
     work: ActivationSnapshot,
   ): Response {
     if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket') {
@@ -75,12 +76,18 @@ export class ActivationStream {
     if (this.#call?.activationId === activationId) this.#flush(false)
     const { 0: client, 1: server } = new WebSocketPair()
     this.#hasWatchers = true
-    this.#sockets.acceptWebSocket(server, [activationId, tagOf(activationId, view)])
+    this.#sockets.acceptWebSocket(server, [activationId, tagOf(activationId, view), ...tags])
     const isCurrent = work.activationId === activationId
     this.#send([server], { type: 'hello', doing: isCurrent ? work.doing : null })
     if (isCurrent) this.#sendMissed(server, after, view, work)
     if (!isCurrent || work.isCommitted) this.#end([server])
     return new Response(null, { status: 101, webSocket: client })
+  }
+
+  /** Closes the sockets with any of the tags. */
+  disconnect(tags: string[]): void {
+    const sockets = tags.flatMap((tag) => this.#sockets.getWebSockets(tag))
+    for (const socket of sockets) ignoreErrors(() => socket.close(watcherEndedCode, 'access ended'))
   }
 
   /** Whether there can be watchers. */

@@ -5,8 +5,13 @@ const views = ['full', 'thread', 'outline'] as const
 
 /** Returns an upgrade request for the agent's object, with the watched activation in the query. */
 export function toWatchRequest(watched: WatchRequest, request: Request): Request {
-  const { activationId, after, view } = watched
-  const query = new URLSearchParams({ activationId, after: String(after), view })
+  const { activationId, after, view, tags = [] } = watched
+  const query = new URLSearchParams({
+    activationId,
+    after: String(after),
+    view,
+    tags: JSON.stringify(tags),
+  })
   return new Request(`https://agent.invalid/?${query}`, request)
 }
 
@@ -17,5 +22,6 @@ export function readWatchRequest(request: Request): WatchRequest {
     activationId: (query.get('activationId') ?? '') as ActivationId,
     after: Number(query.get('after')) || 0,
     view: views.find((view) => view === query.get('view')) ?? 'outline',
+    tags: JSON.parse(query.get('tags') ?? '[]'),
   }
 }

@@ -11,6 +11,7 @@ import type { ClaimedItem, LoadRequest } from '../contract/hub'
 import { selectExploration } from '../exploration/queries'
 import { recordExplorationRefusal } from '../exploration/share-sql'
 import { selectPolicy } from '../grants/queries'
+import { refuseItemsOfStopped } from '../inbox/stopped-queries'
 import { inboxDepthSql, isHubPausedSql } from '../inbox/waiting-sql'
 import { awaitsProviderSql } from '../outages/wait-sql'
 import { selectPostOfRun } from '../posts/queries'
@@ -124,6 +125,7 @@ export function loadStatements(request: LoadRequest) {
   const { activationId, agentId, now, capacity, canExplore, explorationFloor = 0 } = request
   const claim = { activationId, agentId, now, capacity, floor: explorationFloor }
   return {
+    stopped: refuseItemsOfStopped({ agentId, now }),
     resume: resumeParked(claim),
     claimDecision: claimDecision(claim),
     claim: canExplore ? claimTaskOrExploration(claim) : claimTask(claim),

@@ -19,10 +19,15 @@ type Place = SQLWrapper | null
 
 const b = alias(bans, 'rb')
 const d = alias(accounts, 'rd')
+const o = alias(accounts, 'ro')
 
-/** `FROM` the restrictions of an account that hold at a place; those of the whole hub hold everywhere. */
+/**
+ * `FROM` the restrictions of an account that hold at a place; those of the whole hub hold everywhere, and
+ * those of the member who claimed an account hold for it too.
+ */
 const fromRestrictionsSql = (account: SQLWrapper, place: Place, now: Time): SQL => sql`
-  FROM ${bans} ${b} WHERE ${b.accountId} = ${account} AND ${b.liftedAt} IS NULL
+  FROM ${bans} ${b} WHERE ${b.accountId} IN (${account},
+      (SELECT ${d.ownerId} FROM ${accounts} ${d} WHERE ${d.id} = ${account})) AND ${b.liftedAt} IS NULL
     AND (${b.endsAt} IS NULL OR ${b.endsAt} > ${now})
     AND ${place === null ? sql`${b.communityId} IS NULL` : sql`(${b.communityId} IS NULL OR ${b.communityId} = ${place})`}`
 
@@ -48,8 +53,10 @@ export const isBannedSql = (account: SQLWrapper, place: Place, now: Time): SQL =
 export const isSilencedSql = (account: SQLWrapper, place: Place, now: Time): SQL =>
   sql`EXISTS (SELECT 1 ${fromRestrictionsSql(account, place, now)})`
 
-export const isDisabledSql = (account: SQLWrapper): SQL =>
-  sql`EXISTS (SELECT 1 FROM ${accounts} ${d} WHERE ${d.id} = ${account} AND ${d.disabledAt} IS NOT NULL)`
+/** Whether an account, or the member who claimed it, is disabled. */
+export const isDisabledSql = (account: SQLWrapper): SQL => sql`EXISTS (
+  SELECT 1 FROM ${accounts} ${d} LEFT JOIN ${accounts} ${o} ON ${o.id} = ${d.ownerId}
+  WHERE ${d.id} = ${account} AND (${d.disabledAt} IS NOT NULL OR ${o.disabledAt} IS NOT NULL))`
 
 /** Whether an account is disabled, or banned from the whole hub. */
 export const isShutOutSql = (account: SQLWrapper, now: Time): SQL =>

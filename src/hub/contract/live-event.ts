@@ -27,3 +27,16 @@ export type Hello = LiveSnapshot & { type: 'hello' }
 
 /** Returns the topic of a thread. */
 export const postTopic = (postId: string): string => `post:${postId}`
+
+/** Code with which a socket is closed whose account, key or session has ended. */
+export const watcherEndedCode = 4403
+
+/** Tags of a watcher's socket: its account, and the key or session that opened it. */
+export const toWatcherTags = (watcher: { id: string; keyId: string | null } | null): string[] => {
+  if (watcher === null) return []
+  const { id, keyId } = watcher
+  return [accountTag(id), ...(keyId === null ? [] : [keyTag(keyId)])]
+}
+
+export const accountTag = (accountId: string): string => `account ${accountId}`
+export const keyTag = (keyId: string): string => `key ${keyId}`

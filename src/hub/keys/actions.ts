@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
+import type { AppError } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
@@ -8,6 +9,8 @@ import { findStoredResult, type IdempotentResult, runOnce } from '../idempotency
 import { adminAccountId } from '../schema/accounts'
 import type { ApiKey } from '../schema/keys'
 import { sha256 } from '../sha256'
+import { findBlock } from '../viewers/find-block'
+import { selectViewer } from '../viewers/queries'
 import { keyErrors } from './errors'
 import {
   deleteKey,
@@ -219,8 +222,16 @@ export async function signIn(
     return { token, expiresAt: row.expiresAt, accountId: adminAccountId }
   }
   const opened = await run(db, insertSession(row, { hash, kind: isKey ? 'key' : 'link' }))
-  if (!opened) throw isKey ? keyErrors.unknownKey() : keyErrors.expiredLink()
+  if (!opened && isKey) throw await explainRefusal(context, hash)
+  if (!opened) throw keyErrors.expiredLink()
   return { token, expiresAt: opened.expiresAt ?? row.expiresAt, accountId: opened.accountId }
+}
+
+/** Returns why a key opens no session: it is unknown, or its account is disabled or banned. */
+async function explainRefusal({ db, clock }: ActionContext, hash: string): Promise<AppError> {
+  const credential = { hash, isSession: false, isAdminKey: false }
+  const holder = await run(db, selectViewer(credential, clock.now()))
+  return (holder && findBlock(holder)) || keyErrors.unknownKey()
 }
 
 /** Ends a browser session. Has no effect when the session has already ended. */

@@ -1,9 +1,10 @@
-import { and, eq, gt, inArray, isNull, or, type SQLWrapper, sql } from 'drizzle-orm'
+import { and, eq, gt, inArray, isNull, not, or, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { limits } from '../../shared/config'
 import { many, one, orm, type Statement, write, writeChanges } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
+import { isShutOutSql } from '../bans/ban-sql'
 import { type ApiKey, apiKeys } from '../schema/keys'
 
 export const insertKey = (key: typeof apiKeys.$inferInsert): Statement<void> =>
@@ -98,8 +99,8 @@ export const selectKey = (
 export type SecretRow = Pick<ApiKey, 'id' | 'hash' | 'createdAt'> & { expiresAt: number }
 
 /**
- * Creates a session for the account of an unexpired key or sign-in link with this hash; otherwise
- * nothing. The session has the scopes of the key or link. It expires with its key, but not with a link.
+ * Creates a session for the account of an unexpired key or sign-in link with this hash; otherwise, and
+ * for an account that is disabled or banned, nothing. The session has the scopes of the key or link. It expires with its key, but not with a link.
  */
 export const insertSession = (
   session: SecretRow,
@@ -133,6 +134,7 @@ export const insertSession = (
               eq(apiKeys.hash, source.hash),
               eq(apiKeys.kind, source.kind),
               or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, session.createdAt)),
+              not(isShutOutSql(apiKeys.accountId, session.createdAt)),
             ),
           ),
       )

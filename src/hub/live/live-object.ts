@@ -1,6 +1,11 @@
 import { DurableObject } from 'cloudflare:workers'
 import { liveLimits } from '../../shared/config'
-import type { Hello, LiveEvent, LiveSnapshot } from '../contract/live-event'
+import {
+  type Hello,
+  type LiveEvent,
+  type LiveSnapshot,
+  watcherEndedCode,
+} from '../contract/live-event'
 import { upgradeErrors } from './errors'
 import { readLiveRequest } from './live-request'
 import { RecentEvents } from './recent-events'
@@ -27,6 +32,17 @@ export class LiveObject extends DurableObject {
     for (const socket of sockets) send(socket, text)
   }
 
+  /** Closes the sockets with any of the tags of `toWatcherTags`. Called by the hub only. */
+  disconnect(tags: string[]): void {
+    for (const socket of tags.flatMap((tag) => this.ctx.getWebSockets(tag))) {
+      try {
+        socket.close(watcherEndedCode, 'access ended')
+      } catch {
+        // The socket is closed.
+      }
+    }
+  }
+
   /** Accepts an upgrade request made by `toLiveRequest`. */
   override async fetch(request: Request): Promise<Response> {
     if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket') {
@@ -35,12 +51,12 @@ export class LiveObject extends DurableObject {
         headers: { upgrade: 'websocket' },
       })
     }
-    const { topic, known: snapshot } = readLiveRequest(request)
+    const { topic, known: snapshot, tags } = readLiveRequest(request)
     if (this.#isFull(topic)) {
       return new Response(upgradeErrors.tooManyWatchers, { status: 503 })
     }
     const { 0: client, 1: server } = new WebSocketPair()
-    this.ctx.acceptWebSocket(server, [topic])
+    this.ctx.acceptWebSocket(server, [topic, ...tags])
     this.#sendSnapshot(server, topic, snapshot)
     return new Response(null, { status: 101, webSocket: client })
   }

@@ -17,8 +17,14 @@ export function createLivePublisher(
         // The watchers reload the page when they reconnect.
       }
     },
-    connect: (topic, snapshot, request) =>
-      getObject(topic).fetch(toLiveRequest(topic, snapshot, request)),
+    connect: (topic, snapshot, request, tags = []) =>
+      getObject(topic).fetch(toLiveRequest({ topic, snapshot, tags }, request)),
+    disconnect: async (tags) => {
+      const objects = Array.from({ length: liveLimits.objects }, (_, index) =>
+        namespace.getByName(nameOf(index)),
+      )
+      await Promise.all(objects.map((object) => object.disconnect(tags)))
+    },
   }
 }
 
@@ -31,5 +37,7 @@ export function toLiveObjectName(topic: string): string {
   for (let index = 0; index < topic.length; index++) {
     hash = Math.imul(hash ^ topic.charCodeAt(index), 0x01000193)
   }
-  return `live-${(hash >>> 0) % liveLimits.objects}`
+  return nameOf((hash >>> 0) % liveLimits.objects)
 }
+
+const nameOf = (index: number): string => `live-${index}`

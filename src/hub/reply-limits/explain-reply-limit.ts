@@ -49,8 +49,13 @@ type ReplyLimit = keyof typeof limitMessages
 
 const isReplyLimit = (name: string): name is ReplyLimit => Object.hasOwn(limitMessages, name)
 
+/** Of an item whose requester was disabled or banned before an agent answered it. */
+const stoppedMessage =
+  'The account that asked is disabled or banned. Mention the agent yourself to have it answered.'
+
 /** Describes a reached limit and what to do, as sentences; null when the refusal is not a reply limit. */
 export function explainReplyLimit(name: string | null): string | null {
+  if (name === 'requester_stopped') return stoppedMessage
   if (name === null || !isReplyLimit(name)) return null
   const { what, lift } = limitMessages[name]
   return `Reply limit reached: ${what}. ${lift}`

@@ -13,11 +13,11 @@ export interface BlockOptions {
 
 /** Returns why an account with a valid credential cannot make a request; null when it can. */
 export function findBlock(
-  viewer: Pick<Viewer, 'disabledAt' | 'isPending' | 'restriction'>,
+  viewer: Pick<Viewer, 'isDisabled' | 'isPending' | 'restriction'>,
   { allowsUnclaimed = false, isWriting = false }: BlockOptions = {},
 ): AppError | null {
-  const { disabledAt, isPending, restriction } = viewer
-  if (disabledAt !== null) return banErrors.disabled()
+  const { isDisabled, isPending, restriction } = viewer
+  if (isDisabled) return banErrors.disabled()
   if (restriction?.kind === 'ban') return banErrors.banned(restriction)
   if (isPending && !allowsUnclaimed) return viewerErrors.pendingClaim()
   if (restriction !== null && isWriting) return banErrors.muted(restriction)

@@ -2,7 +2,7 @@ import { eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, type RowOf } from '../../shared/db/fields'
 import { oneSql, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
-import { isShutOutSql, type Restriction, restrictionSql } from '../bans/ban-sql'
+import { isDisabledSql, isShutOutSql, type Restriction, restrictionSql } from '../bans/ban-sql'
 import { accounts, adminAccountId } from '../schema/accounts'
 import { apiKeys } from '../schema/keys'
 import { claims } from '../schema/people'
@@ -32,7 +32,8 @@ const viewerFields = {
   keyId: sql<string | null>`${viewer}.key_id`,
   scopes: viewerKey.scopes,
   lastUsedAt: viewerKey.lastUsedAt,
-  disabledAt: viewer.disabledAt,
+  /** Or the member who claimed it is. */
+  isDisabled: flag(sql`${viewer}.is_disabled`),
   /** Registered, and not claimed by a member yet. */
   isPending: flag(sql`${viewer}.is_pending`),
   /** Ban or mute on the whole hub. */
@@ -71,14 +72,14 @@ const isPendingSql = sql`EXISTS (SELECT 1 FROM ${claims} WHERE ${claims.accountI
 const accountCte = (v: BoundValues, condition: SQL): SQL => sql`
   WITH viewer AS (
     SELECT ${a.id}, ${a.name}, ${a.kind}, ${a.role}, ${a.displayName}, ${a.ownerId}, ${k.id} AS key_id, ${k.scopes},
-           ${k.lastUsedAt}, ${a.disabledAt}, ${isPendingSql} AS is_pending,
+           ${k.lastUsedAt}, ${isDisabledSql(a.id)} AS is_disabled, ${isPendingSql} AS is_pending,
            ${restrictionSql(a.id, null, v.now)} AS restriction
     FROM ${apiKeys} ${k} JOIN ${accounts} ${a} ON ${a.id} = ${k.accountId}
     WHERE ${k.hash} = ${v.hash} AND (${k.expiresAt} IS NULL OR ${k.expiresAt} > ${v.now})
       AND ${k.kind} IN ('key', 'service', 'session') AND (${k.kind} = 'session') = ${v.isSession}
       AND ${condition}
     UNION ALL
-    SELECT ${a.id}, ${a.name}, ${a.kind}, 'admin', ${a.displayName}, NULL, NULL, '["read","write"]', NULL, NULL, 0, NULL
+    SELECT ${a.id}, ${a.name}, ${a.kind}, 'admin', ${a.displayName}, NULL, NULL, '["read","write"]', NULL, 0, 0, NULL
     FROM ${accounts} ${a} WHERE ${v.isAdminKey} = 1 AND ${a.id} = ${sql.raw(`'${adminAccountId}'`)}
   )`
 

@@ -4,6 +4,7 @@ import { selectAccountByName } from '../../hub/accounts/queries'
 import { activationColumns } from '../../hub/activations/page-queries'
 import { selectAgentBudget } from '../../hub/budgets/page-queries'
 import { isHubPausedSql } from '../../hub/inbox/waiting-sql'
+import { selectPresentName } from '../../hub/people/person-queries'
 import { accounts } from '../../hub/schema/accounts'
 import { activations } from '../../hub/schema/activations'
 import { agentDefinitions, agents } from '../../hub/schema/definitions'
@@ -79,6 +80,7 @@ const selectActivations = prepare(({ name }: Name) =>
 /** The reads of an account's page. */
 export const accountStatements = (name: string, feed: FeedPage) => ({
   account: selectAccountByName(name),
+  present: selectPresentName(name),
   rows: selectFeedRows(feed),
   agent: selectAgent({ name }),
   activations: selectActivations({ name }),

@@ -27,6 +27,7 @@ export function registerAccountPages(app: Hono<HubEnv>): void {
       const feed: FeedPage = { sort: 'new', cursor, within: { author: name }, viewer }
       const { frame, answers } = await readPage(c, accountStatements(name, feed))
       const { account, rows, agent = null, activations, budget = null } = answers
+      if (!account && answers.present) return c.redirect(accountPath(answers.present.name), 301)
       if (!account) throw accountErrors.notFound('Check the spelling, or search for the account.')
       return sendPage(
         c,

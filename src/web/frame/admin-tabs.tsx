@@ -1,9 +1,10 @@
 import type { FC } from 'hono/jsx'
 
 /** Tabs of the tool administration pages. */
-export type AdminTab = 'tools' | 'policy' | 'credentials' | 'audit'
+export type AdminTab = 'people' | 'tools' | 'policy' | 'credentials' | 'audit'
 
 const tabs: Record<AdminTab, string> = {
+  people: 'People',
   tools: 'Tools',
   policy: 'Policy',
   credentials: 'Credentials',
@@ -16,7 +17,10 @@ export const AdminTabs: FC<{ here: AdminTab; isAdmin: boolean }> = ({ here, isAd
     {Object.entries(tabs)
       .filter(([tab]) => isAdmin || tab === 'tools' || tab === 'audit')
       .map(([tab, name]) => (
-        <a href={`/${tab}`} aria-current={tab === here ? 'page' : undefined}>
+        <a
+          href={tab === 'people' ? '/admin/people' : `/${tab}`}
+          aria-current={tab === here ? 'page' : undefined}
+        >
           {name}
         </a>
       ))}

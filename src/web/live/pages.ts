@@ -1,6 +1,6 @@
 import type { Context, Handler, Hono } from 'hono'
 import type { WatchRequest } from '../../agents/contract/agents'
-import { postTopic } from '../../hub/contract/live-event'
+import { postTopic, toWatcherTags } from '../../hub/contract/live-event'
 import {
   readCredential,
   readWithViewer,
@@ -56,11 +56,11 @@ type Read = <Batch extends Statements>(statements: Batch) => Promise<ViewerRead<
 async function watchThread(c: Context<HubEnv>, read: Read): Promise<Response> {
   const { live } = c.var.context
   const postId = (c.req.param('id') ?? '') as PostId
-  const { answers } = await read(liveSnapshotStatements(postId))
+  const { viewer, answers } = await read(liveSnapshotStatements(postId))
   const snapshot = toLiveSnapshot(answers)
   if (!snapshot) throw liveErrors.postNotFound()
   if (!live.connect) throw liveErrors.unavailable()
-  return live.connect(postTopic(postId), snapshot, c.req.raw)
+  return live.connect(postTopic(postId), snapshot, c.req.raw, toWatcherTags(viewer))
 }
 
 /**
@@ -80,7 +80,8 @@ async function watchActivation(c: Context<HubEnv>, read: Read): Promise<Response
   const after = Number(c.req.query('after')) || 0
   const view = findView(activation, access, c.req.query('view'))
   const trace = readTrace(agents, activation.trace, view === 'full' ? 'all' : 'none')
-  if (!trace) return agents.watch(agentId, { activationId, after, view }, c.req.raw)
+  const watched = { activationId, after, view, tags: toWatcherTags(viewer) }
+  if (!trace) return agents.watch(agentId, watched, c.req.raw)
   return replayEvents(trace.events.filter(({ seq }) => seq > after))
 }
 

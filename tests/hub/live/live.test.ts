@@ -1,7 +1,13 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeEach, expect, test, vi } from 'vitest'
-import type { LiveEvent, LiveSnapshot } from '../../../src/hub/contract/live-event'
+import {
+  accountTag,
+  keyTag,
+  type LiveEvent,
+  type LiveSnapshot,
+  toWatcherTags,
+} from '../../../src/hub/contract/live-event'
 import { createLivePublisher, toLiveObjectName } from '../../../src/hub/live/live-publisher'
 import { liveLimits } from '../../../src/shared/config'
 
@@ -45,6 +51,28 @@ function neighbourOf(of: string): string {
     if (toLiveObjectName(other) === toLiveObjectName(of)) return other
   }
 }
+
+test('T10: sockets of an account, or of one of its keys, are closed at once on every topic', async () => {
+  const open = async (of: string, id: string, keyId: string) => {
+    const response = await live.connect(of, nothing, upgrade(), toWatcherTags({ id, keyId }))
+    const socket = response.webSocket
+    let code = 0
+    socket?.addEventListener('close', (event) => {
+      code = event.code
+    })
+    socket?.accept()
+    return () => code
+  }
+  const [one, two] = [await open(topic, 'a1', 'k1'), await open(`${topic}-b`, 'a1', 'k2')]
+  const other = await open(topic, 'a2', 'k3')
+  await live.disconnect([keyTag('k1')])
+  await vi.waitFor(() => expect(one()).toBe(4403))
+  expect([two(), other()]).toEqual([0, 0])
+  await live.disconnect([accountTag('a1')])
+  await vi.waitFor(() => expect(two()).toBe(4403))
+  await live.publish(topic, comment)
+  expect(other()).toBe(0)
+})
 
 test('H16: every watcher of a topic receives its events, and watchers of other topics of the object do not', async () => {
   const neighbour = neighbourOf(topic)

@@ -79,7 +79,7 @@ test('T8: a link ends when it expires, is withdrawn, or its inviter loses the ro
   expect((await revoke()).status).toBe(404)
   expect((await join(open.path, 'gil')).status).toBe(404)
   const { results } = await env.DB.prepare(
-    `SELECT action FROM admin_log WHERE target_id = ? ORDER BY id`,
+    `SELECT action FROM admin_log WHERE target_id = ? ORDER BY action`,
   )
     .bind(open.id)
     .all()

@@ -43,7 +43,7 @@ test('a key is the account that it belongs to, until it expires', async () => {
     keyId: 'key-1',
     scopes: ['read'],
     lastUsedAt: null,
-    disabledAt: null,
+    isDisabled: false,
     isPending: false,
     restriction: null,
   })

@@ -1,0 +1,40 @@
+import type { TextDeletion } from '../contract/agents'
+import type { MemoryStore } from './memory-store'
+
+/**
+ * Deletes what an agent remembers of an account's words: turns of the runs that can have read them, the
+ * sessions of its threads with their summaries, what is private to it, and facts and tasks that those
+ * runs noted. Statistics stay, because they hold no words.
+ */
+export function deleteTexts(
+  memory: MemoryStore,
+  { accountId, isOwn, threads, runs }: TextDeletion,
+): void {
+  if (isOwn) {
+    for (const table of ['turns', 'sessions', 'facts', 'tasks'])
+      memory.query(`DELETE FROM ${table}`)
+    return
+  }
+  const ids = JSON.stringify(runs.map(({ id }) => id))
+  const sessions = memory.query<{ id: string }>(
+    `SELECT DISTINCT session_id AS id FROM turns
+      WHERE private_to = ?1 OR activation_id IN (SELECT value FROM json_each(?2))
+     UNION SELECT s.id FROM sessions s JOIN json_each(?3) n ON instr(s.id, n.value) > 0`,
+    accountId,
+    ids,
+    JSON.stringify(threads),
+  )
+  // A summary stands for turns that are gone, so nobody can tell whose words it holds.
+  const gone = JSON.stringify(sessions.map(({ id }) => id))
+  memory.query('DELETE FROM turns WHERE session_id IN (SELECT value FROM json_each(?))', gone)
+  memory.query('DELETE FROM sessions WHERE id IN (SELECT value FROM json_each(?))', gone)
+  const spans = JSON.stringify(runs)
+  for (const table of ['facts', 'tasks']) {
+    memory.query(
+      `DELETE FROM ${table} WHERE private_to = ?1 OR EXISTS (SELECT 1 FROM json_each(?2) r
+        WHERE created_at BETWEEN r.value ->> 'startedAt' AND coalesce(r.value ->> 'finishedAt', 9e15))`,
+      accountId,
+      spans,
+    )
+  }
+}

@@ -1,0 +1,244 @@
+import * as z from 'zod'
+import { peopleLimits } from '../../shared/config'
+import { batch, run } from '../../shared/db/batch'
+import type { AccountId } from '../../shared/ids'
+import { accountName } from '../accounts/actions'
+import { checkName } from '../accounts/check-name'
+import { accountErrors } from '../accounts/errors'
+import { type AccountRow, selectAccountByName } from '../accounts/queries'
+import type { ActionContext } from '../action-context'
+import { insertAdminEntry } from '../admin-log/queries'
+import { toConstraintError } from '../constraint-errors'
+import type { Actor } from '../contract/hub'
+import { accountTag, keyTag } from '../contract/live-event'
+import { refuseItemsFor } from '../inbox/stopped-queries'
+import { adminAccountId } from '../schema/accounts'
+import { cancelRuns, closeSockets } from './end-access'
+import { peopleErrors } from './errors'
+import {
+  deleteSessions,
+  insertBan,
+  liftBan,
+  recordFormerName,
+  revokeKey,
+  selectOpenedWith,
+  selectPolicyLines,
+  setDisabled,
+  setName,
+} from './queries'
+import { renameInPolicies } from './rename-in-policies'
+
+export const reasonInput = z.object({
+  reason: z.string().trim().max(peopleLimits.reasonCharsMax).default(''),
+})
+
+export const banInput = z.object({
+  kind: z.enum(['ban', 'mute']),
+  reason: z.string().trim().min(1).max(peopleLimits.reasonCharsMax),
+  ends_at: z.iso.datetime().nullable().default(null).describe('Null: until an admin lifts it.'),
+})
+
+export const nameInput = z.object({ name: accountName })
+
+/**
+ * Returns an account that an admin may deal with.
+ *
+ * @throws NOT_FOUND, FORBIDDEN for the admin's own account and for accounts of the hub itself
+ */
+export async function findTarget(
+  { db }: ActionContext,
+  admin: AccountId,
+  name: string,
+): Promise<AccountRow> {
+  const account = await run(db, selectAccountByName(name))
+  if (!account || account.deletedAt !== null) throw peopleErrors.notFound()
+  if (account.id === admin) throw peopleErrors.ownAccount()
+  if (account.kind === 'system' || account.id === adminAccountId) {
+    throw peopleErrors.systemAccount()
+  }
+  return account
+}
+
+/** Returns the admin entry of an action on an account. */
+export const toEntry = (
+  { clock }: ActionContext,
+  { accountId }: Pick<Actor, 'accountId'>,
+  target: Pick<AccountRow, 'id'>,
+  entry: {
+    action: string
+    reason?: string
+    before?: Record<string, unknown>
+    after?: Record<string, unknown>
+  },
+) => ({
+  ...entry,
+  id: clock.newId<string>(),
+  accountId,
+  targetType: 'account',
+  targetId: target.id,
+  createdAt: clock.now(),
+})
+
+/**
+ * Disables an account: from its next request on it can do nothing. Its browser sessions and sockets end,
+ * what agents do for it alone is cancelled, and its waiting mentions are refused.
+ */
+export async function disableAccount(
+  context: ActionContext,
+  actor: Actor,
+  name: string,
+  { reason }: z.output<typeof reasonInput>,
+): Promise<void> {
+  const account = await findTarget(context, actor.accountId, name)
+  const now = context.clock.now()
+  await batch(context.db, {
+    entry: insertAdminEntry(
+      toEntry(context, actor, account, { action: 'account.disable', reason }),
+    ),
+    account: setDisabled(account.id, now),
+    sessions: deleteSessions(account.id),
+    items: refuseItemsFor(account.id),
+  })
+  await endAccess(context, actor, account.id)
+}
+
+/** Enables an account that was disabled. Its keys work again; people sign in again. */
+export async function enableAccount(
+  context: ActionContext,
+  actor: Actor,
+  name: string,
+): Promise<void> {
+  const account = await findTarget(context, actor.accountId, name)
+  await batch(context.db, {
+    entry: insertAdminEntry(toEntry(context, actor, account, { action: 'account.enable' })),
+    account: setDisabled(account.id, null),
+  })
+}
+
+/**
+ * Bans an account from the hub, or mutes it: a muted account reads and votes, and writes nothing.
+ *
+ * @returns the id of the ban
+ * @throws VALIDATION for an end in the past
+ */
+export async function restrictAccount(
+  context: ActionContext,
+  actor: Actor,
+  name: string,
+  { kind, reason, ends_at }: z.output<typeof banInput>,
+): Promise<string> {
+  const account = await findTarget(context, actor.accountId, name)
+  const { db, clock } = context
+  const now = clock.now()
+  const endsAt = ends_at === null ? null : Date.parse(ends_at)
+  if (endsAt !== null && endsAt <= now) throw peopleErrors.pastEnd()
+  const id = clock.newId<string>()
+  const isBan = kind === 'ban'
+  const after = { id, ends_at }
+  await batch(db, {
+    entry: insertAdminEntry(
+      toEntry(context, actor, account, { action: `account.${kind}`, reason, after }),
+    ),
+    ban: insertBan({
+      id,
+      accountId: account.id,
+      kind,
+      reason,
+      createdBy: actor.accountId,
+      createdAt: now,
+      endsAt,
+    }),
+    sessions: isBan ? deleteSessions(account.id) : null,
+    items: isBan ? refuseItemsFor(account.id) : null,
+  })
+  if (isBan) await endAccess(context, actor, account.id)
+  return id
+}
+
+/** Lifts a ban or a mute. @throws NOT_FOUND */
+export async function liftRestriction(
+  context: ActionContext,
+  actor: Actor,
+  name: string,
+  banId: string,
+): Promise<void> {
+  const account = await findTarget(context, actor.accountId, name)
+  const entry = toEntry(context, actor, account, { action: 'account.lift', after: { id: banId } })
+  const { isLifted } = await batch(context.db, liftBan(account.id, banId, entry))
+  if (!isLifted) throw peopleErrors.banNotFound()
+}
+
+/** Ends all browser sessions and sign-in links of an account. */
+export async function endSessions(
+  context: ActionContext,
+  actor: Actor,
+  name: string,
+): Promise<void> {
+  const account = await findTarget(context, actor.accountId, name)
+  await batch(context.db, {
+    entry: insertAdminEntry(toEntry(context, actor, account, { action: 'sessions.end' })),
+    sessions: deleteSessions(account.id),
+  })
+  await closeSockets(context, [accountTag(account.id)])
+}
+
+/** Revokes a key with the sessions opened with it, or ends one session. @throws NOT_FOUND */
+export async function revokeAccountKey(
+  context: ActionContext,
+  actor: Actor,
+  name: string,
+  keyId: string,
+): Promise<void> {
+  const account = await findTarget(context, actor.accountId, name)
+  const entry = toEntry(context, actor, account, { action: 'key.revoke', after: { id: keyId } })
+  const { isRevoked, opened } = await batch(context.db, {
+    opened: selectOpenedWith(keyId),
+    ...revokeKey(account.id, keyId, entry),
+  })
+  if (!isRevoked) throw peopleErrors.keyNotFound()
+  await closeSockets(
+    context,
+    opened.map(({ id }) => keyTag(id)),
+  )
+}
+
+/**
+ * Gives an account another name, and frees the old one. Links to the old name lead to the account until
+ * somebody takes it; lines of policies for the name follow the account.
+ *
+ * @throws CONFLICT for a name that is taken; FORBIDDEN for a hosted agent
+ */
+export async function renameAccount(
+  context: ActionContext,
+  actor: Actor,
+  name: string,
+  input: z.output<typeof nameInput>,
+): Promise<void> {
+  const { db, clock, settings } = context
+  const account = await findTarget(context, actor.accountId, name)
+  if (account.model !== null) throw peopleErrors.hostedName()
+  checkName(input.name, { hubName: settings.ROOKERY_NAME, staff: [], byAdmin: true })
+  const policies = await run(db, selectPolicyLines())
+  const former = { name: account.name, accountId: account.id, createdAt: clock.now() }
+  const change = { before: { name: account.name }, after: { name: input.name } }
+  await batch(db, {
+    entry: insertAdminEntry(
+      toEntry(context, actor, account, { action: 'account.rename', ...change }),
+    ),
+    account: setName(account.id, input.name),
+    former: recordFormerName(former, input.name),
+    policies: renameInPolicies(policies, account.name, input.name),
+  }).catch((error: unknown) => {
+    throw toConstraintError(error, { 'accounts.name': accountErrors.nameTaken }) ?? error
+  })
+}
+
+/** Closes the sockets of an account, and cancels what agents do for it alone. */
+export async function endAccess(
+  context: ActionContext,
+  actor: Actor,
+  accountId: AccountId,
+): Promise<void> {
+  await closeSockets(context, [accountTag(accountId)])
+  await cancelRuns(context, actor, accountId)
+}

@@ -1,0 +1,114 @@
+import * as z from 'zod'
+import { batch } from '../../shared/db/batch'
+import type { AccountId } from '../../shared/ids'
+import type { AccountRow } from '../accounts/queries'
+import type { ActionContext } from '../action-context'
+import { insertAdminEntry } from '../admin-log/queries'
+import type { Actor } from '../contract/hub'
+import { refuseItemsFor } from '../inbox/stopped-queries'
+import { endAccess, findTarget, toEntry } from './actions'
+import {
+  type AffectedRun,
+  deleteProfile,
+  selectAffectedRuns,
+  selectThreads,
+} from './delete-queries'
+import { deleteWords } from './delete-words-queries'
+import { selectPolicyLines } from './queries'
+import { renameInPolicies } from './rename-in-policies'
+
+export const deletionInput = z.object({
+  words: z
+    .enum(['keep', 'remove'])
+    .describe('Whether posts, comments and messages stay, by a deleted account.'),
+})
+
+export interface Deletion {
+  /** What one action cannot reach, for the admin, as sentences. */
+  remains: string[]
+}
+
+/**
+ * Deletes an account: its name is free, its profile is empty, and its keys, sessions, places and grants
+ * are gone. Its words stay by a deleted account, or go, also from search, traces, and the memory of
+ * agents. The id stays, for budgets and the logs.
+ *
+ * @throws NOT_FOUND, FORBIDDEN for the admin's own account and for accounts of the hub itself
+ */
+export async function deleteAccount(
+  context: ActionContext,
+  actor: Actor,
+  name: string,
+  { words }: z.output<typeof deletionInput>,
+): Promise<Deletion> {
+  const account = await findTarget(context, actor.accountId, name)
+  const { db, clock } = context
+  const now = clock.now()
+  const goes = words === 'remove'
+  const { policies, runs, threads } = await batch(db, {
+    policies: selectPolicyLines(),
+    runs: goes ? selectAffectedRuns(account) : null,
+    threads: goes ? selectThreads(account.id) : null,
+  })
+  // Before its profile goes, so that what runs for it is still found.
+  await endAccess(context, actor, account.id)
+  const profile = deleteProfile(account.id, now)
+  await batch(db, {
+    entry: insertAdminEntry(
+      toEntry(context, actor, account, { action: 'account.delete', after: { words } }),
+    ),
+    refused: refuseItemsFor(account.id),
+    lines: renameInPolicies(policies, account.name, null),
+    ...(goes ? mapKeys(deleteWords(account, now)) : {}),
+    ...profile,
+  })
+  const unreachable = goes
+    ? await deleteFromAgents(
+        context,
+        account,
+        runs ?? [],
+        (threads ?? []).map(({ id }) => id),
+      )
+    : []
+  return { remains: listRemains(goes, unreachable) }
+}
+
+/** Prefixes names of statements, which those of the profile have too. */
+const mapKeys = <Value>(statements: Record<string, Value>): Record<string, Value> =>
+  Object.fromEntries(Object.entries(statements).map(([name, value]) => [`words.${name}`, value]))
+
+/** Deletes texts from the agents' own storage. Returns the agents that could not be reached. */
+async function deleteFromAgents(
+  { agents, log }: ActionContext,
+  { id }: Pick<AccountRow, 'id'>,
+  runs: AffectedRun[],
+  threads: string[],
+): Promise<AccountId[]> {
+  const byAgent = Map.groupBy(runs, ({ agentId }) => agentId)
+  const failed: AccountId[] = []
+  for (const [agentId, own] of byAgent) {
+    const isOwn = agentId === id
+    const request = { accountId: id, isOwn, threads, runs: own.map(toRun) }
+    await agents.deleteTexts(agentId, request).catch((error: unknown) => {
+      log.error('failed to delete texts from an agent', { agent: agentId, error })
+      failed.push(agentId)
+    })
+  }
+  return failed
+}
+
+const toRun = ({ id, startedAt, finishedAt }: AffectedRun) => ({ id, startedAt, finishedAt })
+
+function listRemains(goes: boolean, unreachable: AccountId[]): string[] {
+  const always = ['Backups of the database and of the bucket keep what they have.']
+  if (!goes) return ['Its posts, comments and messages stay, by a deleted account.', ...always]
+  return [
+    'Logs keep the id of the account, without words.',
+    'Posts and replies of others, also of agents, stay as they wrote them, even where they quote it.',
+    'Files and large results of tools that agents saved in the bucket stay.',
+    ...always,
+    ...(unreachable.length > 0
+      ? [`${unreachable.length} agents could not be reached; their memory can still quote it.`]
+      : []),
+  ]
+}

@@ -1,0 +1,29 @@
+import { AppError, notFound } from '../../shared/errors'
+
+/** Errors of what admins do with accounts, as they read them. */
+export const peopleErrors = {
+  notFound: () => notFound('account', 'Check the spelling of the name.'),
+  ownAccount: () =>
+    new AppError('FORBIDDEN', "You can't do this to your own account.", {
+      hint: 'Ask another admin.',
+    }),
+  systemAccount: () =>
+    new AppError('FORBIDDEN', 'Accounts of the hub itself stay as they are.', {
+      hint: 'To replace the key of the admin account, change ROOKERY_ADMIN_KEY.',
+    }),
+  hostedName: () =>
+    new AppError('FORBIDDEN', 'An agent of this hub has the name of its definition.', {
+      hint: 'Create an agent with the new name, and disable this one.',
+    }),
+  keyNotFound: () => notFound('key', 'It may have expired or been revoked already.'),
+  banNotFound: () => notFound('ban or mute', 'It may have ended already.'),
+  pastEnd: () =>
+    new AppError('VALIDATION', 'The end is in the past.', {
+      details: [{ path: 'body.ends_at', message: 'must be in the future' }],
+    }),
+  wrongConfirmation: () =>
+    new AppError('VALIDATION', 'The account was not deleted.', {
+      hint: 'Type the name of the account to confirm.',
+      details: [{ path: 'body.confirm', message: 'must be the name of the account' }],
+    }),
+}

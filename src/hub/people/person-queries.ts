@@ -1,0 +1,95 @@
+import { desc, eq, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { nullable, type RowOf } from '../../shared/db/fields'
+import { many, manySql, one, oneSql, orm, type Statement } from '../../shared/db/statement'
+import { accounts } from '../schema/accounts'
+import { apiKeys } from '../schema/keys'
+import { formerNames, invitations } from '../schema/people'
+import { bans } from '../schema/places'
+
+const a = alias(accounts, 'a')
+const k = alias(apiKeys, 'k')
+const b = alias(bans, 'b')
+const by = alias(accounts, 'by')
+const o = alias(accounts, 'o')
+const i = alias(invitations, 'i')
+const f = alias(formerNames, 'f')
+
+const keyFields = {
+  id: k.id,
+  kind: k.kind,
+  label: k.label,
+  scopes: k.scopes,
+  createdAt: k.createdAt,
+  expiresAt: k.expiresAt,
+  lastUsedAt: k.lastUsedAt,
+}
+
+/** A key or a browser session, without its secret. */
+export type CredentialRow = RowOf<typeof keyFields>
+
+/** Selects the keys and browser sessions of an account that have not expired, the oldest first. */
+export const selectCredentials = (name: string, now: number): Statement<CredentialRow[]> =>
+  manySql(
+    keyFields,
+    sql`FROM ${apiKeys} ${k} JOIN ${accounts} ${a} ON ${a.id} = ${k.accountId}
+      WHERE ${a.name} = ${name} AND ${k.kind} <> 'link' AND (${k.expiresAt} IS NULL OR ${k.expiresAt} > ${now})
+      ORDER BY ${k.createdAt}, ${k.id} LIMIT 200`,
+  )
+
+const banFields = {
+  id: b.id,
+  kind: b.kind,
+  reason: b.reason,
+  by: by.name,
+  createdAt: b.createdAt,
+  endsAt: b.endsAt,
+  liftedAt: b.liftedAt,
+}
+
+export type BanRow = RowOf<typeof banFields>
+
+/** Selects the bans and mutes of an account on the whole hub, newest first. */
+export const selectBans = (name: string): Statement<BanRow[]> =>
+  manySql(
+    banFields,
+    sql`FROM ${bans} ${b} JOIN ${accounts} ${a} ON ${a.id} = ${b.accountId}
+      JOIN ${accounts} ${by} ON ${by.id} = ${b.createdBy}
+      WHERE ${a.name} = ${name} AND ${b.communityId} IS NULL
+      ORDER BY ${b.createdAt} DESC, ${b.id} DESC LIMIT 50`,
+  )
+
+const originFields = { owner: nullable(o.name), inviter: nullable(by.name), role: nullable(i.role) }
+
+/** Who vouched for an account: the member who claimed it, or the one who invited it. */
+export type OriginRow = RowOf<typeof originFields>
+
+export const selectOrigin = (name: string): Statement<OriginRow | undefined> =>
+  oneSql(
+    originFields,
+    sql`FROM ${accounts} ${a} LEFT JOIN ${accounts} ${o} ON ${o.id} = ${a.ownerId}
+      LEFT JOIN ${invitations} ${i} ON ${i.usedBy} = ${a.id}
+      LEFT JOIN ${accounts} ${by} ON ${by.id} = ${i.createdBy}
+      WHERE ${a.name} = ${name}`,
+  )
+
+/** Selects the present name of the account that had this one. */
+export const selectPresentName = (formerName: string): Statement<{ name: string } | undefined> =>
+  one(
+    orm
+      .select({ name: a.name })
+      .from(f)
+      .innerJoin(a, eq(a.id, f.accountId))
+      .where(eq(f.name, formerName)),
+  )
+
+/** Selects the names that an account had, the last one first. */
+export const selectFormerNames = (name: string): Statement<{ name: string }[]> =>
+  many(
+    orm
+      .select({ name: f.name })
+      .from(f)
+      .innerJoin(a, eq(a.id, f.accountId))
+      .where(eq(a.name, name))
+      .orderBy(desc(f.createdAt)),
+  )

@@ -1,0 +1,125 @@
+import { and, eq, inArray, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import type { RowOf } from '../../shared/db/fields'
+import { many, manySql, orm, type Statement, write, writeChanges } from '../../shared/db/statement'
+import { updateSet } from '../../shared/db/write-sql'
+import type { AccountId } from '../../shared/ids'
+import { insertAdminEntryIf } from '../admin-log/queries'
+import { accounts } from '../schema/accounts'
+import { activations } from '../schema/activations'
+import type { adminLog } from '../schema/admin-log'
+import { grantPolicies } from '../schema/grants'
+import { apiKeys } from '../schema/keys'
+import { formerNames } from '../schema/people'
+import { bans } from '../schema/places'
+
+type Entry = typeof adminLog.$inferInsert
+
+export const setDisabled = (id: AccountId, disabledAt: number | null): Statement<void> =>
+  write(orm.update(accounts).set({ disabledAt }).where(eq(accounts.id, id)))
+
+export const setName = (id: AccountId, name: string): Statement<void> =>
+  write(orm.update(accounts).set({ name }).where(eq(accounts.id, id)))
+
+/** Keeps the name that an account had, and ends redirects from the one that it gets. */
+export const recordFormerName = (
+  former: { name: string; accountId: AccountId; createdAt: number },
+  name: string,
+): Statement<void>[] => [
+  write(orm.delete(formerNames).where(eq(formerNames.name, name))),
+  write(
+    orm
+      .insert(formerNames)
+      .values(former)
+      .onConflictDoUpdate({
+        target: formerNames.name,
+        set: { accountId: former.accountId, createdAt: former.createdAt },
+      }),
+  ),
+]
+
+/** Ends the browser sessions and sign-in links of an account. */
+export const deleteSessions = (accountId: AccountId): Statement<void> =>
+  write(
+    orm
+      .delete(apiKeys)
+      .where(and(eq(apiKeys.accountId, accountId), inArray(apiKeys.kind, ['session', 'link']))),
+  )
+
+/** Deletes a key with the sessions opened with it, or one session; answers whether there was one. */
+export function revokeKey(
+  accountId: AccountId,
+  keyId: string,
+  entry: Entry,
+): { entry: Statement<void>; isRevoked: Statement<boolean> } {
+  const own = sql`${apiKeys.id} = ${keyId} AND ${apiKeys.accountId} = ${accountId}`
+  return {
+    entry: insertAdminEntryIf(entry, sql`EXISTS (SELECT 1 FROM ${apiKeys} WHERE ${own})`),
+    isRevoked: writeChanges(orm.delete(apiKeys).where(own)),
+  }
+}
+
+const k = alias(apiKeys, 'k')
+
+/** Selects a key and the sessions opened with it. */
+export const selectOpenedWith = (keyId: string): Statement<{ id: string }[]> =>
+  many(orm.select({ id: k.id }).from(k).where(sql`${k.id} = ${keyId} OR ${k.openedBy} = ${keyId}`))
+
+export const insertBan = (ban: typeof bans.$inferInsert): Statement<void> =>
+  write(orm.insert(bans).values(ban))
+
+/** Lifts a ban or a mute of an account on the whole hub; answers whether there was one. */
+export function liftBan(
+  accountId: AccountId,
+  id: string,
+  entry: Entry,
+): { entry: Statement<void>; isLifted: Statement<boolean> } {
+  const open = sql`${bans.id} = ${id} AND ${bans.accountId} = ${accountId}
+    AND ${bans.communityId} IS NULL AND ${bans.liftedAt} IS NULL`
+  return {
+    entry: insertAdminEntryIf(entry, sql`EXISTS (SELECT 1 FROM ${bans} WHERE ${open})`),
+    isLifted: writeChanges(orm.update(bans).set({ liftedAt: entry.createdAt }).where(open)),
+  }
+}
+
+const x = alias(activations, 'x')
+const runFields = { id: x.id, agentId: x.agentId }
+export type OpenRun = RowOf<typeof runFields>
+
+/** Selects the agents that run or wait for an approval: only they have watchers. */
+export const selectWatchedAgents = (): Statement<{ agentId: AccountId }[]> =>
+  manySql(
+    { agentId: x.agentId },
+    sql`FROM ${activations} ${x} WHERE ${x.state} IN ('running', 'parked') GROUP BY ${x.agentId}`,
+  )
+
+/** Selects the runs that act for this account alone and have not ended. */
+export const selectRunsFor = (requester: AccountId): Statement<OpenRun[]> =>
+  manySql(
+    runFields,
+    sql`FROM ${activations} ${x} WHERE ${x.state} IN ('running', 'parked')
+      AND ${x.requesters} = json_array(${requester})`,
+  )
+
+/** Selects every policy with its lines. */
+export const selectPolicyLines = (): Statement<{ accountId: string; allowed: string[] }[]> =>
+  many(
+    orm
+      .select({ accountId: grantPolicies.accountId, allowed: grantPolicies.allowed })
+      .from(grantPolicies),
+  )
+
+/** Replaces the lines of a policy, unless somebody changed them meanwhile. */
+export const updatePolicyLines = (
+  accountId: string,
+  before: string[],
+  after: string[],
+): Statement<void> =>
+  write(
+    updateSet(
+      grantPolicies,
+      { allowed: sql`${JSON.stringify(after)}` },
+      sql`WHERE ${grantPolicies.accountId} = ${accountId}
+        AND ${grantPolicies.allowed} = ${JSON.stringify(before)}`,
+    ),
+  )

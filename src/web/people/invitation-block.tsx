@@ -1,0 +1,124 @@
+import type { FC } from 'hono/jsx'
+import { roleLabels } from '../../hub/accounts/role-labels'
+import { findInvitationState } from '../../hub/invitations/invitation-state'
+import type { InvitationRow } from '../../hub/invitations/queries'
+import { formatExact } from '../../shared/format'
+import { ErrorSummary } from '../form/error-summary'
+import { Field } from '../form/field'
+import type { FormDefinition, FormState } from '../form/form-state'
+import type { Frame } from '../frame/frame'
+import { invitationLabels } from './people-labels'
+
+type InvitationField = 'role' | 'expires_in_days' | 'note'
+export interface InvitationState {
+  form: FormState<InvitationField>
+  /** The link of the invitation that was just made; it is shown once. */
+  url: string | null
+}
+
+export const invitationForm: FormDefinition<InvitationField> = {
+  rejected: 'The invitation was not created.',
+  fields: {
+    role: {},
+    expires_in_days: { parse: Number, message: 'Enter 1 to 90 days.' },
+    note: { message: 'The note can have at most 200 characters.' },
+  },
+}
+
+interface InvitationBlockProps {
+  frame: Frame
+  invitations: InvitationRow[]
+  invitation: InvitationState
+}
+
+/** Form that invites a person, and the last invitations. */
+export const InvitationBlock: FC<InvitationBlockProps> = ({ frame, invitations, invitation }) => {
+  const { form, url } = invitation
+  return (
+    <section class="block" id="invite">
+      <h2>Invite a person</h2>
+      <ErrorSummary problem={form.problem} />
+      {url !== null && (
+        <div class="form">
+          <label for="link">Invitation link, shown only now</label>
+          <input id="link" type="text" readonly value={url} />
+          <p class="meta">Send it to one person. It works once.</p>
+        </div>
+      )}
+      <form class="form row" method="post" action="/admin/people/invitations">
+        <Field
+          form={form}
+          as="select"
+          name="role"
+          label="Role"
+          id="invite-role"
+          options={roleLabels}
+        />
+        <Field
+          form={form}
+          name="expires_in_days"
+          label="Days until it expires"
+          type="number"
+          min="1"
+          max="90"
+          required
+        />
+        <Field
+          form={form}
+          name="note"
+          label="For whom"
+          autocomplete="off"
+          hint="Only admins see it."
+        />
+        <button class="btn go" type="submit">
+          Create link
+        </button>
+      </form>
+      {invitations.length > 0 && (
+        <details class="up4">
+          <summary>Last invitations</summary>
+          <InvitationTable rows={invitations} now={frame.now} />
+        </details>
+      )}
+    </section>
+  )
+}
+
+const InvitationTable: FC<{ rows: InvitationRow[]; now: number }> = ({ rows, now }) => (
+  <table class="tbl fold">
+    <thead>
+      <tr>
+        <th scope="col">For</th>
+        <th scope="col">Role</th>
+        <th scope="col">By</th>
+        <th scope="col">Expires</th>
+        <th scope="col">State</th>
+      </tr>
+    </thead>
+    <tbody>
+      {rows.map((row) => {
+        const state = findInvitationState(row, now)
+        return (
+          <tr>
+            <td>{row.note || 'No note'}</td>
+            <td data-l="Role">{roleLabels[row.role]}</td>
+            <td data-l="By">{row.createdBy}</td>
+            <td data-l="Expires">{formatExact(row.expiresAt)}</td>
+            <td data-l="State">
+              {invitationLabels[state]}
+              {row.usedBy !== null && ` by ${row.usedBy}`}
+              {state === 'open' && (
+                <form method="post" action={`/admin/people/invitations/${row.id}/withdraw`}>
+                  <button class="btn" type="submit">
+                    Withdraw
+                  </button>
+                </form>
+              )}
+            </td>
+          </tr>
+        )
+      })}
+    </tbody>
+    <caption class="vh">Invitations, newest first</caption>
+  </table>
+)

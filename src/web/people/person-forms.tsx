@@ -1,0 +1,120 @@
+import type { FC } from 'hono/jsx'
+import type { AccountRow } from '../../hub/accounts/queries'
+import { roleLabels } from '../../hub/accounts/role-labels'
+import { accountPath } from '../../shared/paths'
+import { Field } from '../form/field'
+import { createForm } from '../form/form-state'
+import { personPath } from './people-labels'
+
+const Section: FC<{ title: string; action: string; button: string; children?: unknown }> = (
+  props,
+) => (
+  <section class="block">
+    <h2>{props.title}</h2>
+    <form class="form" method="post" action={props.action}>
+      {props.children}
+      <div>
+        <button class="btn" type="submit">
+          {props.button}
+        </button>
+      </div>
+    </form>
+  </section>
+)
+
+export const RoleForm: FC<{ account: AccountRow }> = ({ account: { name, role } }) => (
+  <Section title="Role" action={`${accountPath(name)}/role`} button="Change role">
+    <Field
+      form={createForm({ role })}
+      as="select"
+      name="role"
+      label="Role"
+      options={roleLabels}
+      hint="What the account can make agents do. Applies from its next request."
+    />
+  </Section>
+)
+
+export const BanForm: FC<{ name: string }> = ({ name }) => {
+  const form = createForm({ kind: 'ban', reason: '', days: '7' })
+  return (
+    <Section title="Ban or mute" action={`${personPath(name)}/ban`} button="Apply">
+      <Field
+        form={form}
+        as="select"
+        name="kind"
+        label="Kind"
+        options={{ ban: 'Ban: reads and writes nothing', mute: 'Mute: reads and votes only' }}
+      />
+      <Field form={form} name="reason" label="Reason" id="ban-reason" required maxlength={500} />
+      <Field
+        form={form}
+        name="days"
+        label="Days"
+        type="number"
+        min="1"
+        max="3650"
+        hint="Empty: until an admin lifts it."
+      />
+    </Section>
+  )
+}
+
+export const DisableForm: FC<{ account: AccountRow }> = ({ account: { name, disabledAt } }) =>
+  disabledAt === null ? (
+    <Section title="Disable" action={`${personPath(name)}/disable`} button={`Disable ${name}`}>
+      <Field
+        form={createForm({ reason: '' })}
+        name="reason"
+        label="Reason"
+        id="disable-reason"
+        hint="Ends its sessions, and what agents do for it. Its agents stop, too."
+        maxlength={500}
+      />
+    </Section>
+  ) : (
+    <Section title="Enable" action={`${personPath(name)}/enable`} button={`Enable ${name}`}>
+      <p class="meta">Its keys work again; people sign in again.</p>
+    </Section>
+  )
+
+export const RenameForm: FC<{ name: string }> = ({ name }) => (
+  <Section title="Rename" action={`${personPath(name)}/rename`} button={`Rename ${name}`}>
+    <Field
+      form={createForm({ name: '' })}
+      name="name"
+      label="New name"
+      hint={`The name ${name} is free then. Its links lead here until somebody takes it.`}
+      autocomplete="off"
+      autocapitalize="none"
+      required
+    />
+  </Section>
+)
+
+export const DeleteForm: FC<{ name: string }> = ({ name }) => {
+  const form = createForm({ words: 'keep', confirm: '' })
+  return (
+    <Section title="Delete" action={`${personPath(name)}/delete`} button="Delete account">
+      <Field
+        form={form}
+        as="select"
+        name="words"
+        label="Posts, comments and messages"
+        options={{
+          keep: 'Stay, by a deleted account',
+          remove: 'Go, also from traces, sessions, facts and search',
+        }}
+      />
+      <Field
+        form={form}
+        name="confirm"
+        label="Name of the account, to confirm"
+        hint="This cannot be undone."
+        autocomplete="off"
+        autocapitalize="none"
+        required
+      />
+    </Section>
+  )
+}
