@@ -20,7 +20,6 @@ export const limits = {
   idempotencyKeyCharsMax: 200,
   sessionDays: 30,
   signInLinkHours: 24,
-  /** Keys of an account that have not expired; one more while a key is being replaced. */
   keysPerAccountMax: 20,
 } as const
 

@@ -30,10 +30,10 @@ export const createGrantApi = (open: () => ActionContext): GrantApi => ({
     return { policy: mergeCallPolicy(policy), approvals }
   },
 
-  requestApproval: async (accountId, unmasked) => {
+  requestApproval: async (accountId, unmasked, runId = null) => {
     const { db, clock, settings } = open()
     const request = toStoredRequest(unmasked, settings.ROOKERY_KEY_PREFIX)
-    const approval = { id: clock.newId(), accountId, request, now: clock.now() }
+    const approval = { id: clock.newId(), accountId, runId, request, now: clock.now() }
     await batch(db, { approval: insertExternalApproval(approval) })
   },
 

@@ -52,7 +52,7 @@ async function saveDecision(context: ActionContext, verdict: ApprovalUpdate): Pr
   const woken = row?.activationId ? [{ accountId: row.agentId }] : []
   context.defer(wakeAgents(context, woken, token))
   if (!row) throw approvalErrors.notFound()
-  if (!isDecided && !isSame(row, verdict)) throw toConflict(row)
+  if (!isDecided && !isSame(row, verdict)) throw toRefusal(row, verdict)
   return row
 }
 
@@ -67,5 +67,10 @@ const conflicts: Record<ApprovalRow['status'], (by: string | null) => AppError> 
   denied: approvalErrors.alreadyDenied,
 }
 
-/** Returns the error for an approval that is no longer pending, or whose time has passed. */
-const toConflict = ({ status, decidedBy }: ApprovalRow): AppError => conflicts[status](decidedBy)
+/** Returns the error for an approval that is no longer pending, whose time has passed, or that has no run. */
+const toRefusal = (row: ApprovalRow, { scope, now }: ApprovalUpdate): AppError => {
+  const isOpen = row.status === 'pending' && row.expiresAt > now
+  return isOpen && scope === 'activation'
+    ? approvalErrors.onceOnly()
+    : conflicts[row.status](row.decidedBy)
+}

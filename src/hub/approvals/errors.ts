@@ -10,8 +10,10 @@ export const approvalErrors = {
   signInRequired: () => new AppError('UNAUTHORIZED', 'Sign in to see approvals.'),
   invalidDecision: () =>
     new AppError('VALIDATION', 'The decision is missing or unknown.', {
-      hint: 'Choose Approve once, Approve for this run or Deny.',
+      hint: 'Choose Approve once, Approve this tool for the run, or Deny.',
     }),
+  onceOnly: () =>
+    conflict('An external call can only be approved once: its caller repeats exactly this call.'),
   expired: () => conflict('The time to decide this approval has passed.'),
   cancelled: () => conflict('This approval is no longer needed: the activation was cancelled.'),
   alreadyApproved: (by: string | null) =>

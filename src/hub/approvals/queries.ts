@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { nullable, number, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
-import type { AccountId, ActivationId } from '../../shared/ids'
+import type { ActivationId } from '../../shared/ids'
 import type {
   ApprovalDecision,
   ApprovalRecord,
@@ -50,20 +50,21 @@ const selectOfActivation = prepare((v: Params<{ activationId: ActivationId; tool
 )
 
 const selectOfExternalCall = prepare(
-  (v: Params<{ accountId: AccountId; tool: string; argumentsHash: string }>) =>
+  (v: Params<Pick<AuthorizationQuery, 'accountId' | 'runId' | 'tool' | 'argumentsHash'>>) =>
     manySql(
       recordFields,
       sql`${withDecider} WHERE ${p.activationId} IS NULL AND ${p.accountId} = ${v.accountId}
-          AND ${p.tool} = ${v.tool} AND ${p.argumentsHash} = ${v.argumentsHash} AND ${p.usedBy} IS NULL
+          AND ${p.runId} IS ${v.runId} AND ${p.tool} = ${v.tool} AND ${p.argumentsHash} = ${v.argumentsHash}
+          AND ${p.usedBy} IS NULL
         ORDER BY ${p.createdAt} DESC, ${p.id} DESC LIMIT 1`,
     ),
 )
 
 /** Selects the approvals that apply to a call, newest first. */
 export function selectApprovalsForCall(query: AuthorizationQuery): Statement<ApprovalRecord[]> {
-  const { accountId, activationId, tool, argumentsHash } = query
+  const { accountId, activationId, runId, tool, argumentsHash } = query
   if (activationId !== null) return selectOfActivation({ activationId, tool })
-  return selectOfExternalCall({ accountId, tool, argumentsHash })
+  return selectOfExternalCall({ accountId, runId, tool, argumentsHash })
 }
 
 const selectDecisionsOf = prepare(({ requestId }: Params<{ requestId: ActivationId }>) =>
@@ -95,6 +96,7 @@ const approvalFields = {
   agentName: a.name,
   agentKind: a.kind,
   activationId: p.activationId,
+  runId: p.runId,
   callId: p.callId,
   tool: p.tool,
   grant: p.grant,
@@ -117,16 +119,19 @@ const approvalFields = {
 /** An approval as the API and the page read it. */
 export type ApprovalRow = RowOf<typeof approvalFields>
 
+/** The run in which an approval holds; null for a call with a key. */
+const runOfApproval = sql`coalesce(${p.activationId}, ${p.runId})`
+
 const fromApprovals = sql`FROM ${approvals} ${p} JOIN ${accounts} ${a} ON ${a.id} = ${p.accountId}
   LEFT JOIN ${accounts} ${u} ON ${u.id} = ${p.decidedBy}
-  LEFT JOIN ${activations} ${x} ON ${x.id} = ${p.activationId}
+  LEFT JOIN ${activations} ${x} ON ${x.id} = ${runOfApproval}
   LEFT JOIN ${posts} ${t} ON ${t.id} = ${x.postId} AND ${t.deletedAt} IS NULL`
 
 /** Whether the viewer can see an approval: admins see all, others those of their requests and their own calls. */
 function isVisible(): SQL {
   const i = alias(inboxItems, 'i')
   return sql`EXISTS (SELECT 1 FROM ${viewer} WHERE ${viewer.role} = 'admin' OR ${viewer.id} = ${p.accountId}
-    OR EXISTS (SELECT 1 FROM ${inboxItems} ${i} WHERE ${i.claimedBy} = ${p.activationId}
+    OR EXISTS (SELECT 1 FROM ${inboxItems} ${i} WHERE ${i.claimedBy} = ${runOfApproval}
       AND ${i.type} <> 'approval_decision' AND ${i.fromAccountId} = ${viewer.id}))`
 }
 

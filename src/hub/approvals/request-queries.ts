@@ -138,10 +138,11 @@ const notifyOfExternal = prepare((v: Params<{ id: string; timeId: string; notice
 export function insertExternalApproval(pending: {
   id: string
   accountId: AccountId
+  runId: ActivationId | null
   request: StoredRequest
   now: number
 }): Statement<void>[] {
-  const { id, accountId, request, now } = pending
+  const { id, accountId, runId, request, now } = pending
   const { callId, tool, grant, tier, argumentsHash } = request
   return [
     write(
@@ -150,6 +151,7 @@ export function insertExternalApproval(pending: {
         .values({
           id,
           accountId,
+          runId,
           callId,
           tool,
           grant,

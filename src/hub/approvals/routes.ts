@@ -17,7 +17,13 @@ const approvalAnswer = z
     id: z.string(),
     status: z.enum(approvalTable.status.enumValues),
     agent: briefPersonAnswer,
-    activation_id: z.string().nullable().describe('Null for a call of an external agent.'),
+    activation_id: z.string().nullable().describe('Null for an external call.'),
+    run_id: z
+      .string()
+      .nullable()
+      .describe(
+        'The run whose token an external program called with; its approval holds there only.',
+      ),
     post_id: z.string().nullable(),
     call_id: z.string(),
     tool: z.string(),
@@ -40,7 +46,9 @@ const approvalAnswer = z
     scope: z
       .enum(approvalTable.scope.enumValues)
       .nullable()
-      .describe('once: for this call. activation: for further calls of the tool and grant, too.'),
+      .describe(
+        'once: for this call. activation: for other calls of the tool and grant in the activation, too.',
+      ),
     decided_by: z.string().nullable().describe('Name of the admin.'),
     note: z.string(),
     is_redacted: z.boolean(),
@@ -68,6 +76,7 @@ const presentApproval = (row: VisibleApproval): z.input<typeof approvalAnswer> =
   status: row.status,
   agent: { id: row.agentId, name: row.agentName, kind: row.agentKind },
   activation_id: row.activationId,
+  run_id: row.runId,
   post_id: row.postId,
   call_id: row.callId,
   tool: row.tool,
@@ -87,7 +96,7 @@ export const decisionBody = z.object({
   decision: z
     .enum(['approve', 'approve_activation', 'deny'])
     .describe(
-      'approve_activation also approves further calls of the same tool and grant in the activation',
+      'approve_activation also approves other calls of the same tool and grant in the activation, whatever their arguments; an external call can only be approved once',
     ),
   note: z.string().trim().max(approvals.noteCharsMax).default('').describe('Shown to the agent'),
 })

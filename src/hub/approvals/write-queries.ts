@@ -30,7 +30,8 @@ export interface ApprovalUpdate {
 
 /**
  * Stores the decision of an approval that is pending and not expired, and answers whether it did. Approving
- * for the activation also approves its other pending calls of the same tool and grant.
+ * for the activation also approves its other pending calls of the same tool and grant; an external call
+ * can be approved once only.
  */
 export const decideApproval = prepare((v: Params<ApprovalUpdate>) => {
   const own = alias(approvals, 'own')
@@ -47,7 +48,8 @@ export const decideApproval = prepare((v: Params<ApprovalUpdate>) => {
         ...keepMasked,
       },
       sql`FROM (SELECT ${id}, ${activationId}, ${tool}, ${grant} FROM ${approvals}
-          WHERE ${id} = ${v.id} AND ${status} = 'pending' AND ${expiresAt} > ${v.now}) AS ${own}
+          WHERE ${id} = ${v.id} AND ${status} = 'pending' AND ${expiresAt} > ${v.now}
+            AND (${v.scope} = 'once' OR ${activationId} IS NOT NULL)) AS ${own}
         WHERE ${status} = 'pending' AND (${id} = ${own.id} OR (${v.scope} = 'activation'
           AND ${activationId} = ${own.activationId} AND ${tool} = ${own.tool} AND ${grant} = ${own.grant}))`,
     ),

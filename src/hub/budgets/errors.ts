@@ -8,7 +8,7 @@ export const budgetErrors = {
     }),
   duplicate: (period: string, id: string | undefined, cause: unknown) =>
     new AppError('CONFLICT', `A ${period} budget for this scope already exists.`, {
-      hint: `Update the existing budget: PUT /api/v1/budgets/${id}`,
+      hint: `Update the existing budget: PATCH /api/v1/budgets/${id}`,
       cause,
     }),
   setByDefinition: (agent: string | null) =>

@@ -98,7 +98,7 @@ export const budgetRoutes: Route[] = [
     },
   }),
   route({
-    method: 'put',
+    method: 'patch',
     path: '/budgets/:id',
     summary:
       'Updates limits and thresholds of a budget; null removes a limit, absent fields stay (admin)',

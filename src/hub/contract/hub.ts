@@ -153,8 +153,16 @@ export interface GrantApi {
   readPolicy(accountId: AccountId, activationId: ActivationId | null): Promise<GrantPolicy>
   /** Returns the policy and the approvals that decide about one call. */
   readAuthorization(query: AuthorizationQuery): Promise<AuthorizationData>
-  /** Requests approval of an outside caller's call, once. The caller retries the call later. */
-  requestApproval(accountId: AccountId, request: ApprovalRequest): Promise<void>
+  /**
+   * Requests approval of an outside caller's call, once. The caller retries the call later.
+   *
+   * @param runId the activation whose token the caller used, if any: the approval holds there only
+   */
+  requestApproval(
+    accountId: AccountId,
+    request: ApprovalRequest,
+    runId?: ActivationId | null,
+  ): Promise<void>
   /**
    * Consumes an approval for one outside call and writes its audit intent, both or neither. Returns
    * null when another call consumed the approval first. Throws when the intent cannot be written.

@@ -24,6 +24,22 @@ export function parsePolicyLine(text: string): PolicyLine {
   return { pattern, holdsFor: names.split(/, ?/), isTrusted: trusted !== undefined }
 }
 
+/** Returns the accounts that a line names, in lower case and without `@`. */
+export const listNamed = (text: string): string[] =>
+  parsePolicyLine(text)
+    .holdsFor.filter((each) => each.startsWith('@'))
+    .map((each) => each.slice(1).toLowerCase())
+
+/** Returns a line with other names for the accounts that it names. */
+export function renameInLine(text: string, rename: (name: string) => string): string {
+  if (listNamed(text).length === 0) return text
+  const { pattern, holdsFor, isTrusted } = parsePolicyLine(text)
+  const groups = holdsFor.map((each) =>
+    each.startsWith('@') ? `@${rename(each.slice(1).toLowerCase())}` : each,
+  )
+  return `${pattern} for ${groups.join(', ')}${isTrusted ? ' trusted' : ''}`
+}
+
 const ranks: Record<Role, number> = { guest: 0, member: 1, admin: 2 }
 const ranksOfGroups: Record<string, number> = { guests: 0, members: 1, admins: 2 }
 

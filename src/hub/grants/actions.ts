@@ -1,14 +1,16 @@
-import { run } from '../../shared/db/batch'
+import { batch, run } from '../../shared/db/batch'
 import type { ErrorDetail } from '../../shared/errors'
 import { notFound } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
+import { listNamed } from '../contract/policy-line'
 import { findInvalidEntries, findUnmatchedPatterns } from './check-policy'
 import { grantErrors } from './errors'
 import type { Policy } from './policy-body'
 import {
   type AccountPolicyRow,
   deletePolicy,
+  selectNamed,
   selectPolicies,
   toEffectivePolicy,
 } from './policy-queries'
@@ -36,6 +38,30 @@ export async function readPolicies(
 ): Promise<{ rows: AccountPolicyRow[]; target: AccountPolicyRow }> {
   const rows = await run(db, selectPolicies(name))
   return { rows, target: findTarget(rows, name) }
+}
+
+/**
+ * Returns the ids of the accounts that lines name, by name in lower case.
+ *
+ * @param found the accounts that exist of those named
+ * @throws VALIDATION for a line that names an account that does not exist: who registered the name
+ *   later would have the line
+ */
+export function findNamed(
+  lines: readonly string[],
+  found: readonly { name: string; id: AccountId }[],
+): Record<string, AccountId> {
+  const ids = Object.fromEntries(found.map(({ name, id }) => [name.toLowerCase(), id]))
+  const details = lines.flatMap((line, index) =>
+    listNamed(line)
+      .filter((name) => ids[name] === undefined)
+      .map((name) => ({
+        path: `body.allowed.${index}`,
+        message: `There is no account @${name}. Check the name, or remove it from the line`,
+      })),
+  )
+  if (details.length > 0) throw grantErrors.invalidEntries(details)
+  return ids
 }
 
 /** Returns the row of an account. @throws NOT_FOUND for an unknown name */
@@ -71,15 +97,21 @@ interface PolicyWrite {
 export async function setPolicy(context: ActionContext, write: PolicyWrite): Promise<PolicyUpdate> {
   const { db, clock, tools } = context
   const { name, policy, by, isDryRun, seenAt } = write
-  const { rows, target } = await readPolicies(context, name)
+  const lines = policy?.allowed ?? []
+  const { rows, found } = await batch(db, {
+    rows: selectPolicies(name),
+    found: selectNamed(lines.flatMap(listNamed)),
+  })
+  const target = findTarget(rows, name)
   await tools.refresh(toEffectivePolicy(target))
   const warnings = policy ? checkPolicy(policy, context) : []
+  const named = findNamed(lines, found)
   const changes = previewPolicy(rows, target.id, policy, tools)
   if (seenAt !== undefined && seenAt !== (target.updatedAt ?? 0)) {
     throw grantErrors.changedSince(target.updatedBy)
   }
   if (isDryRun) return { warnings, changes }
-  if (policy) await run(db, upsertPolicy(target.id, { ...policy, by, now: clock.now() }))
+  if (policy) await run(db, upsertPolicy(target.id, { ...policy, named, by, now: clock.now() }))
   else await deleteOwnPolicy(context, target)
   return { warnings, changes }
 }

@@ -1,6 +1,14 @@
 import { eq, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { many, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import {
+  many,
+  manySql,
+  orm,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+} from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
 import type { AccountKind, CallPolicy, Role } from '../contract/hub'
 import { accounts } from '../schema/accounts'
@@ -85,6 +93,17 @@ export const selectVisiblePolicies = (caller: {
   credential: Credential | null
   now: number
 }): Statement<AccountPolicyRow[]> => selectVisible(viewerValues(caller.credential, caller.now))
+
+const selectNamedBy = prepare(({ names }: Params<{ names: string }>) =>
+  manySql(
+    { name: accounts.name, id: accounts.id },
+    sql`FROM json_each(${names}) e JOIN ${accounts} ON ${accounts.name} = e.value`,
+  ),
+)
+
+/** Selects the accounts with these names, in any case. */
+export const selectNamed = (names: string[]): Statement<{ name: string; id: AccountId }[]> =>
+  selectNamedBy({ names: JSON.stringify(names) })
 
 export const deletePolicy = (accountId: AccountId): Statement<void> =>
   write(orm.delete(grantPolicies).where(eq(grantPolicies.accountId, accountId)))

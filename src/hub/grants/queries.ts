@@ -12,7 +12,7 @@ import {
 } from '../../shared/db/statement'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import type { CallPolicy, GrantPolicy, Requester } from '../contract/hub'
-import { selectHeldLines } from '../contract/policy-line'
+import { renameInLine, selectHeldLines } from '../contract/policy-line'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { agents } from '../schema/definitions'
@@ -46,14 +46,32 @@ interface MergedColumns {
   isOwnCall?: boolean
 }
 
+/** A name that no account can have: two hyphens are not allowed in names. */
+const goneName = 'deleted--account'
+
+const n = alias(accounts, 'n')
+
+/**
+ * Returns the allowed lines of `grant_policies` under some name. They name accounts as these are called
+ * now: an account is stored by its id, so that nobody inherits its lines with its name.
+ */
+export const allowedLinesSql = (table: Record<'allowed' | 'named', SQLWrapper>): SQL<string[]> =>
+  sql`iif(${table.allowed} IS NULL, NULL, json_array(json(${table.allowed}),
+    json((SELECT json_group_object(e.key, ${n.name}) FROM json_each(${table.named}) e
+      JOIN ${accounts} ${n} ON ${n.id} = e.value))))`.mapWith((json: string): string[] => {
+    const [lines, names] = JSON.parse(json) as [string[], Record<string, string>]
+    return lines.map((line) => renameInLine(line, (name) => names[name] ?? goneName))
+  })
+
 /** Returns the columns of `StoredPolicy`, of `grant_policies` under some name. */
-export const storedPolicyColumns = <Allowed, Denied, Approval, Limits>(table: {
-  allowed: Allowed
+export const storedPolicyColumns = <Denied, Approval, Limits>(table: {
+  allowed: SQLWrapper
+  named: SQLWrapper
   denied: Denied
   requireApproval: Approval
   rateLimits: Limits
 }) => ({
-  allowed: table.allowed,
+  allowed: allowedLinesSql(table),
   denied: table.denied,
   requireApproval: table.requireApproval,
   rateLimits: table.rateLimits,
@@ -115,14 +133,19 @@ export const selectPolicy = (
     return { ...row, isOwnCall: activationId === null }
   })
 
-/** Inserts or replaces a policy. */
+/**
+ * Inserts or replaces a policy.
+ *
+ * @param policy `named` has the ids of the accounts that its lines name, by name in lower case
+ */
 export function upsertPolicy(
   accountId: AccountId | '*',
-  policy: StoredPolicy & { by: AccountId; now: number },
+  policy: StoredPolicy & { named: Record<string, AccountId>; by: AccountId; now: number },
 ): Statement<void> {
-  const { allowed, denied, requireApproval, rateLimits, by, now } = policy
+  const { allowed, named, denied, requireApproval, rateLimits, by, now } = policy
   const set = {
     allowed,
+    named,
     denied,
     requireApproval,
     rateLimits,

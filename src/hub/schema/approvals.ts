@@ -14,6 +14,8 @@ export const approvals = sqliteTable(
       .references(() => accounts.id),
     /** Null for an outside caller, who repeats the call once it is approved. */
     activationId: text('activation_id').$type<ActivationId>(),
+    /** The run whose token the outside caller had; null: it called with a key. */
+    runId: text('run_id').$type<ActivationId>(),
     callId: text('call_id').notNull(),
     tool: text('tool').notNull(),
     grant: text('grant').notNull(),
@@ -40,7 +42,7 @@ export const approvals = sqliteTable(
   },
   (table) => [
     uniqueIndex('approvals_asked_once')
-      .on(table.accountId, table.tool, table.argumentsHash)
+      .on(table.accountId, table.tool, table.argumentsHash, sql`coalesce(${table.runId}, '')`)
       .where(sql`${table.activationId} IS NULL AND ${table.status} = 'pending'`),
     index('approvals_outside')
       .on(table.accountId, table.tool, table.argumentsHash, table.createdAt)

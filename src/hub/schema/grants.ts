@@ -6,6 +6,8 @@ export const grantPolicies = sqliteTable('grant_policies', {
   /** `*`: the default policy. */
   accountId: text('account_id').$type<AccountId | '*'>().primaryKey(),
   allowed: text('allowed', { mode: 'json' }).$type<string[]>().notNull().default([]),
+  /** The accounts that `allowed` names: by name in lower case, the id of whoever had it then. */
+  named: text('named', { mode: 'json' }).$type<Record<string, AccountId>>().notNull().default({}),
   denied: text('denied', { mode: 'json' }).$type<string[]>().notNull().default([]),
   updatedBy: text('updated_by').$type<AccountId>(),
   updatedAt: integer('updated_at').notNull(),

@@ -126,7 +126,8 @@ export async function requireApproval(
 ): Promise<Refusal> {
   const { pipeline, caller, tool, prepared } = asked
   if (isExternalCaller(caller) && found?.status !== 'pending') {
-    await pipeline.hub.requestApproval(caller.accountId, toApprovalRequest(asked))
+    const request = toApprovalRequest(asked)
+    await pipeline.hub.requestApproval(caller.accountId, request, caller.activationId)
   }
   const text = isExternalCaller(caller)
     ? 'Error: This call requires approval (/approvals). Repeat the same call after it is approved.'

@@ -3,6 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { selectAccountByName } from '../../hub/accounts/queries'
 import { activationColumns } from '../../hub/activations/page-queries'
 import { selectAgentBudget } from '../../hub/budgets/page-queries'
+import { allowedLinesSql } from '../../hub/grants/queries'
 import { isHubPausedSql } from '../../hub/inbox/waiting-sql'
 import { selectPresentName } from '../../hub/people/person-queries'
 import { accounts } from '../../hub/schema/accounts'
@@ -39,8 +40,8 @@ const selectAgent = prepare(({ name }: Name) => {
         definedBy: d.createdBy,
         warnings: d.warnings,
         requested: g.grants,
-        default: { allowed: base.allowed, denied: base.denied },
-        own: { allowed: own.allowed, denied: own.denied },
+        default: { allowed: allowedLinesSql(base), denied: base.denied },
+        own: { allowed: allowedLinesSql(own), denied: own.denied },
         isPaused: g.isPaused,
         isHubPaused: flag(sql`${isHubPausedSql}`),
         answersMentions: g.answersMentions,

@@ -93,23 +93,27 @@ const Pending: FC<{ row: VisibleApproval; now: number; canDecide: boolean }> = (
   )
 }
 
-const Place: FC<{ row: VisibleApproval }> = ({ row }) => (
-  <>
-    {row.postId && (
-      <a class="ul" href={postPath(row.postId)}>
-        {row.postTitle}
-      </a>
-    )}
-    {row.postId && row.activationId && ' · '}
-    {row.activationId ? (
-      <a class="ul" href={activationPath(row.activationId)}>
-        run so far
-      </a>
-    ) : (
-      'external call; its caller has to repeat it after approval'
-    )}
-  </>
-)
+const Place: FC<{ row: VisibleApproval }> = ({ row }) => {
+  const run = row.activationId ?? row.runId
+  return (
+    <>
+      {row.postId && (
+        <a class="ul" href={postPath(row.postId)}>
+          {row.postTitle}
+        </a>
+      )}
+      {row.postId && run && ' · '}
+      {run && (
+        <a class="ul" href={activationPath(run)}>
+          run so far
+        </a>
+      )}
+      {run && !row.activationId && ' · '}
+      {!row.activationId &&
+        `external call; its caller has to repeat it ${run ? 'in this run ' : ''}after approval`}
+    </>
+  )
+}
 
 const approvalPath = (id: string): string => `/approvals/${encodeURIComponent(id)}`
 
@@ -125,13 +129,19 @@ const DecisionForm: FC<{ row: VisibleApproval }> = ({ row }) => {
         </button>
         {row.activationId && (
           <button type="submit" class="btn" name="decision" value="approve_activation">
-            Approve for this run
+            Approve this tool for the run
           </button>
         )}
         <button type="submit" class="btn" name="decision" value="deny">
           Deny
         </button>
       </div>
+      {row.activationId && (
+        <p class="meta">
+          For the run: also its other calls of {formatToolName(row.tool)} with the grant{' '}
+          <code>{escapeInvisible(row.grant)}</code>, whatever their arguments.
+        </p>
+      )}
     </form>
   )
 }

@@ -144,11 +144,18 @@ async function changePolicy(c: PageContext): Promise<Response> {
   try {
     await setPolicy(c.var.context, { name, policy, by: viewer.id, isDryRun: false, seenAt })
   } catch (error) {
-    const { code, message, hint } = toAppError(error)
-    if (code !== 'CONFLICT') throw error
-    return showPolicy(c, { ...submitted, conflict: { message, hint } }, 409)
+    return showRejected(c, submitted, error)
   }
   return c.redirect(`/policy#${name === '*' ? 'default' : encodeURIComponent(name)}`, 303)
+}
+
+/** Shows the form of a policy that was not saved. */
+function showRejected(c: PageContext, submitted: Submission, error: unknown): Promise<Response> {
+  const { code, message, hint } = toAppError(error)
+  if (code === 'CONFLICT') return showPolicy(c, { ...submitted, conflict: { message, hint } }, 409)
+  if (code !== 'VALIDATION' || !submitted.form) throw error
+  const { form } = rejectForm(policyForm, submitted.form, error)
+  return showPolicy(c, { form, policy: null }, 400)
 }
 
 function parseSubmission(c: PageContext, read: (name: string) => string): Submission {

@@ -271,7 +271,7 @@ export const apiTable: Table = {
   // pages.md: a person understands in ten seconds what the hub costs.
   'GET /system/budget-health': { expect: 'read' },
   'GET /budgets': { expect: 'read' },
-  'PUT /budgets/:id': {
+  'PATCH /budgets/:id': {
     expect: 'admin',
     send: (world) => ({ path: `/budgets/${world.budgetId}`, body: { limit_microusd: 20_000_000 } }),
   },

@@ -88,7 +88,7 @@ test('B3: the worst budget decides the status, tokens count, and without a windo
 })
 
 const put = (body: unknown, key: string | null = adminKey, id = hubBudget) =>
-  hub.call(`/budgets/${id}`, { method: 'PUT', key, body })
+  hub.call(`/budgets/${id}`, { method: 'PATCH', key, body })
 
 test('B2: an admin sets limits; an absent limit stays, null removes a limit', async () => {
   expect(await put({ limit_microusd: 5_000, limit_tokens: 70 })).toMatchObject({

@@ -89,7 +89,7 @@ it('B2: a daily and a monthly budget of one agent both apply: the tighter one co
   expect((await start(scout.id)).reservation.microusd).toBe(10)
   expect(await create({ scope: 'agent', name: 'scout', period: 'day' })).toMatchObject({
     status: 409,
-    body: { code: 'CONFLICT', hint: expect.stringContaining('PUT /api/v1/budgets/') },
+    body: { code: 'CONFLICT', hint: expect.stringContaining('PATCH /api/v1/budgets/') },
   })
 })
 
@@ -181,7 +181,7 @@ it('B3: the part beyond the critical share is reserved for critical tasks, if th
   expect(await admit()).toEqual(['budget_exhausted', 0])
   expect(await admit('critical')).toEqual(['budget_exhausted', 0])
   await hub.call(`/budgets/${id}`, {
-    method: 'PUT',
+    method: 'PATCH',
     key: adminKey,
     body: { allows_critical: true },
   })
@@ -254,7 +254,7 @@ it('B2: unknown names are refused, thresholds must be in order, and only admins 
     body: { hint: expect.stringContaining('throttle_share') },
   })
   const { id } = await make('hub', undefined, 5)
-  const put = (body: object) => hub.call(`/budgets/${id}`, { method: 'PUT', key: adminKey, body })
+  const put = (body: object) => hub.call(`/budgets/${id}`, { method: 'PATCH', key: adminKey, body })
   expect(await put(crossed)).toMatchObject({ status: 400 })
   expect((await put({ warning_share: 0.5, critical_share: 0.95 })).body.budget).toMatchObject({
     ...{ warning_share: 0.5, throttle_share: 0.9, critical_share: 0.95, limit_microusd: 5 },

@@ -40,7 +40,7 @@ const make = async (scope: string, name: string, spent: number, more: object = {
   return id as string
 }
 const change = (id: string, body: object) =>
-  hub.call(`/budgets/${id}`, { method: 'PUT', key: adminKey, body })
+  hub.call(`/budgets/${id}`, { method: 'PATCH', key: adminKey, body })
 
 it('B3: exploration pauses at the throttle share of a budget of any scope', async () => {
   await run(`UPDATE agents SET models = '["test/big"]'`)

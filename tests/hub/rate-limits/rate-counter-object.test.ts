@@ -51,7 +51,9 @@ describe('a counter', () => {
   test('T7: failed sign-ins of an address make it wait, whatever isolate asks', async () => {
     const address = crypto.randomUUID()
     for (let index = 0; index < rateCounting.failedSignInsFree; index++) {
-      expect(await limiter.takeAttempt('signIn', from(address), now)).toMatchObject({ isAllowed: true })
+      expect(await limiter.takeAttempt('signIn', from(address), now)).toMatchObject({
+        isAllowed: true,
+      })
       await limiter.recordFailedSignIn(address, now)
     }
     const other = createRateLimiter(env.RATE_COUNTERS)
@@ -68,7 +70,8 @@ test("T7: without its object, an isolate counts an address's attempts alone", as
   } as unknown as typeof env.RATE_COUNTERS
   const alone = createRateLimiter(broken)
   const all = []
-  for (let index = 0; index < 31; index++) all.push(await alone.takeAttempt('register', from('a'), now))
+  for (let index = 0; index < 31; index++)
+    all.push(await alone.takeAttempt('register', from('a'), now))
   expect(all.map(({ isAllowed }) => isAllowed)).toEqual([...Array(30).fill(true), false])
 })
 
