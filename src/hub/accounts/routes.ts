@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { limits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
 import { notFound } from '../../shared/errors'
 import { decodeCursor, encodeCursor } from '../cursor'
@@ -6,8 +7,8 @@ import { pageFields, presentTime, timeAnswer } from '../http/answers'
 import { readCredential, requireViewer } from '../http/authenticate'
 import { readIdempotencyKey } from '../http/mount-routes'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
-import { createSignInLink, requireUnlimitedKey } from '../keys/actions'
 import { adminAccountId } from '../schema/accounts'
+import { createSignInLink, requireUnlimitedKey } from '../sign-in/actions'
 import {
   changeRole,
   needsAdmin,
@@ -192,7 +193,7 @@ export const accountRoutes: Route[] = [
   route({
     method: 'post',
     path: '/sessions/link',
-    summary: 'Creates a sign-in link for a browser (admin)',
+    summary: 'Creates a sign-in link, which opens one browser session (admin)',
     tag,
     access: 'admin',
     rate: 'write',
@@ -207,7 +208,11 @@ export const accountRoutes: Route[] = [
       if (!account) throw notFound('account')
       const { id, keyId } = call.viewer()
       if (account.id === id) await requireUnlimitedKey(call.context, keyId)
-      const link = await createSignInLink(call.context, account.id, call.actor())
+      const link = await createSignInLink(call.context, account.id, {
+        askedBy: keyId,
+        actor: call.actor(),
+        minutes: limits.signInLinkHours * 60,
+      })
       const url = new URL('/login', call.c.var.origin)
       url.searchParams.set('token', link.token)
       return { url: url.href, expires_at: presentTime(link.expiresAt) }

@@ -11,6 +11,7 @@ import { ErrorPage } from './error-page'
 import type { Frame } from './frame'
 import { isOfflineHub } from './is-offline-hub'
 import { pageHeaders } from './security-headers'
+import { readTheme } from './theme-cookie'
 
 export type PageContext = Context<HubEnv>
 
@@ -35,7 +36,7 @@ export async function readPage<Batch extends Statements>(
 ): Promise<PageRead<Batch>> {
   const { clock } = c.var.context
   const now = clock.now()
-  const frame = createFrame(c, now)
+  const frame = createFrame(c)
   const credential = await readCredential(c)
   if (!credential) {
     const { answers } = await readWithViewer(c, null, statements)
@@ -62,9 +63,16 @@ export async function readPage<Batch extends Statements>(
 /** Frames that requests have read already, so that an error page need not read them again. */
 const frames = new WeakMap<PageContext, Frame>()
 
-function createFrame(c: PageContext, now: number): Frame {
-  const { settings } = c.var.context
-  return { hubName: settings.ROOKERY_NAME, viewer: null, isOffline: isOfflineHub(settings), now }
+/** Returns the frame of a page without a viewer. Reads nothing from the database. */
+export function createFrame(c: PageContext): Frame {
+  const { settings, clock } = c.var.context
+  return {
+    hubName: settings.ROOKERY_NAME,
+    viewer: null,
+    theme: readTheme(c),
+    isOffline: isOfflineHub(settings),
+    now: clock.now(),
+  }
 }
 
 /** Sends a page with the headers of all pages. */
@@ -98,7 +106,7 @@ export const page = (
 
 /** Sends the error page of a request that was refused before its viewer was read. */
 export const sendRefusalPage = (c: PageContext, error: AppError): Response | Promise<Response> => {
-  const frame = createFrame(c, c.var.context.clock.now())
+  const frame = createFrame(c)
   return sendPage(c, <ErrorPage frame={frame} error={error} />, error.status)
 }
 
@@ -122,5 +130,5 @@ async function sendErrorPage(c: PageContext, error: AppError): Promise<Response>
 const readFrame = (c: PageContext): Promise<Frame> =>
   readPage(c, {}).then(
     ({ frame }) => frame,
-    () => createFrame(c, c.var.context.clock.now()),
+    () => createFrame(c),
   )
