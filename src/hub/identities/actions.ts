@@ -104,6 +104,7 @@ export async function finishIdentity(
   const secrets = { state, nonce, codeVerifier }
   const claims = await readClaims(provider, server, callback, redirectUri, secrets).catch(
     (cause: unknown) => {
+      context.log.warn('sign-in refused', { provider: provider.id, error: cause })
       throw isOutage(cause)
         ? identityErrors.unreachable(provider.label, cause)
         : identityErrors.refused(provider.label, cause)

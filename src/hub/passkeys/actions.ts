@@ -27,6 +27,12 @@ export interface Site {
   hubName: string
 }
 
+/** The account of a request, and the id of its key or session; null for the admin key. */
+interface Asker {
+  id: AccountId
+  keyId: string | null
+}
+
 /** Returns the domain that passkeys of an origin are made for. */
 export const toRpId = (origin: string): string => new URL(origin).hostname
 
@@ -94,7 +100,7 @@ export const usePasskeyInput = z.object({
  */
 export async function startAddingPasskey(
   context: ActionContext,
-  account: { id: AccountId; name: string; displayName: string | null; keyId: string | null },
+  account: Asker & { name: string; displayName: string | null },
   { origin, hubName }: Site,
 ) {
   await requireUnlimitedSession(context, account.keyId)
@@ -122,15 +128,17 @@ export async function startAddingPasskey(
 /**
  * Adds the passkey that a browser made for an account.
  *
- * @throws VALIDATION when the answer is not one to a challenge for this account, CONFLICT for a duplicate
+ * @throws VALIDATION when the answer is not one to a challenge for this account, CONFLICT for a duplicate,
+ *   FORBIDDEN for a session of a key that expires or lacks a scope
  */
 export async function addPasskey(
   context: ActionContext,
-  accountId: AccountId,
+  { id: accountId, keyId }: Asker,
   { origin }: Site,
   { label, response }: z.output<typeof addPasskeyInput>,
 ): Promise<void> {
   const { db, clock } = context
+  await requireUnlimitedSession(context, keyId)
   const { verifyRegistrationResponse } = await loadLibrary()
   const rpId = toRpId(origin)
   const verified = await verifyRegistrationResponse({

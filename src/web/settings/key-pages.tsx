@@ -9,7 +9,12 @@ import { rejectForm } from '../form/reject-form'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { type KeyFormState, KeysPage, keyForm } from './keys-page'
-import { assertSignedIn, requireCredential, settingsPage } from './require-sign-in'
+import {
+  assertSignedIn,
+  requireCredential,
+  requireReadingSender,
+  settingsPage,
+} from './require-sign-in'
 
 const emptyForm = (): KeyFormState =>
   createForm({ label: '', scopes: 'read write', expires_on: '' })
@@ -35,7 +40,7 @@ export function registerKeySettings(app: Hono<HubEnv>): void {
 async function addKey(c: PageContext): Promise<Response> {
   const read = readFormWith(keyInput, await readForm(c), keyForm)
   try {
-    const viewer = await requireViewer(c, 'write')
+    const viewer = await requireReadingSender(c)
     if (!read.isValid) return showKeys(c, { form: read.form, status: 400 })
     const { answer } = await createKey(
       c.var.context,

@@ -1,7 +1,8 @@
 import type { Handler } from 'hono'
-import { readCredential } from '../../hub/http/authenticate'
+import { readCredential, requireViewer } from '../../hub/http/authenticate'
+import { httpErrors } from '../../hub/http/http-errors'
 import type { HubEnv } from '../../hub/http/hub-env'
-import type { Credential } from '../../hub/viewers/queries'
+import type { Credential, Viewer } from '../../hub/viewers/queries'
 import type { Frame } from '../frame/frame'
 import { redirectFromAddress } from '../frame/own-origin'
 import { pageErrors } from '../frame/page-errors'
@@ -12,6 +13,17 @@ export async function requireCredential(c: PageContext): Promise<Credential> {
   const credential = await readCredential(c)
   if (credential) return credential
   throw pageErrors.signInRequired()
+}
+
+/**
+ * Returns the viewer of a form whose answer shows a secret once: it must be able to see the page.
+ *
+ * @throws UNAUTHORIZED, FORBIDDEN without both scopes
+ */
+export async function requireReadingSender(c: PageContext): Promise<Viewer> {
+  const viewer = await requireViewer(c, 'write')
+  if (!viewer.scopes.includes('read')) throw httpErrors.sessionScope('read')
+  return viewer
 }
 
 /** @throws UNAUTHORIZED for a session that has ended */

@@ -7,7 +7,12 @@ import { signInLimits } from '../../shared/config'
 import { findBrowserOrigin } from '../frame/own-origin'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { assertSignedIn, requireCredential, settingsPage } from './require-sign-in'
+import {
+  assertSignedIn,
+  requireCredential,
+  requireReadingSender,
+  settingsPage,
+} from './require-sign-in'
 import { SessionsPage } from './sessions-page'
 
 /** Registers `/settings/sessions`: where the viewer is signed in. */
@@ -36,7 +41,7 @@ export function registerSessionSettings(app: Hono<HubEnv>): void {
 }
 
 async function createLink(c: PageContext): Promise<Response> {
-  const viewer = await requireViewer(c, 'write')
+  const viewer = await requireReadingSender(c)
   const { token } = await createSignInLink(c.var.context, viewer.id, {
     askedBy: viewer.keyId,
     actor: toActor(viewer, null),

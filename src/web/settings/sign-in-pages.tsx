@@ -67,7 +67,7 @@ async function sendPasskey(c: PageContext): Promise<Response> {
   try {
     const viewer = await requireViewer(c, 'write')
     if (!read.isValid) return showSignIn(c, read.form, 400)
-    await addPasskey(c.var.context, viewer.id, findSite(c), read.value)
+    await addPasskey(c.var.context, viewer, findSite(c), read.value)
     return c.redirect(path, 303)
   } catch (error) {
     const { form, status } = rejectForm(passkeyForm, read.form, error)
