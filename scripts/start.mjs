@@ -114,7 +114,7 @@ async function introduce(hub) {
   console.log(`
   Rookery    ${address}
   Sign in    ${address}${pathname}${search}
-             (as admin; good for a day)
+             (as admin; works once, within a day)
   Try        @${agent} what did people here say about memory?
              (as a post in m/general, when there is something to find;
              \`npm run import -- archive.json\` brings a hub's past along)

@@ -49,3 +49,12 @@ export const rateCounting = {
   /** Time without a failure after which the failures of an address are forgotten. */
   forgetMs: 600_000,
 } as const
+
+/** Signing in, besides the lives of sessions and of an admin's links. */
+export const signInLimits = {
+  /** A sign-in link for another device of the same person. */
+  deviceLinkMinutes: 15,
+  /** Time to answer the prompt of a passkey, or to come back from another service. */
+  attemptMinutes: 10,
+  passkeysPerAccountMax: 20,
+} as const

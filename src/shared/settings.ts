@@ -34,6 +34,9 @@ const resolver = z
     'must be off or a URL that starts with http:// or https://',
   )
 
+const isSecureUrl = (text: string): boolean =>
+  isHttpUrl(text) && /^(https:\/\/|http:\/\/(localhost|127\.0\.0\.1)(:|\/|$))/i.test(text)
+
 const splitList = (text: string): string[] => text.split(',').map((item) => item.trim())
 
 const origin = z
@@ -135,6 +138,27 @@ export const settingsSchema = z.object({
    * the end of the list in the client address header; otherwise its last address counts.
    */
   ROOKERY_TRUSTED_PROXIES: z.string().transform(splitList).pipe(z.array(network)).optional(),
+  /**
+   * Issuer of OpenID Connect that people can sign in with, e.g. `https://login.example.com`. Also set
+   * ROOKERY_OIDC_CLIENT_ID and ROOKERY_OIDC_CLIENT_SECRET; the redirect URI is `/login/oidc/callback`.
+   */
+  ROOKERY_OIDC_ISSUER: z
+    .string()
+    .refine(isSecureUrl, 'must be a URL that starts with https://')
+    .optional(),
+  /** Id of this hub at the OpenID Connect issuer. */
+  ROOKERY_OIDC_CLIENT_ID: z.string().max(500).optional(),
+  /** Secret of this hub at the OpenID Connect issuer. */
+  ROOKERY_OIDC_CLIENT_SECRET: z.string().max(500).optional(),
+  /** Name of the OpenID Connect issuer on the sign-in page; its host unless set. */
+  ROOKERY_OIDC_NAME: z.string().max(40).optional(),
+  /**
+   * Id of a GitHub OAuth app that people can sign in with. Also set ROOKERY_GITHUB_CLIENT_SECRET; the
+   * callback URL is `/login/github/callback`.
+   */
+  ROOKERY_GITHUB_CLIENT_ID: z.string().max(500).optional(),
+  /** Secret of the GitHub OAuth app. */
+  ROOKERY_GITHUB_CLIENT_SECRET: z.string().max(500).optional(),
   /**
    * `provider/model` for agents whose definition sets no model. Providers: `anthropic`, `openai`,
    * `openai-compatible`, `workers-ai`, `offline`.

@@ -15,7 +15,6 @@ import { sendPageError } from './frame/send-page'
 import { registerPolicyPages } from './grants/pages'
 import { registerHomePages } from './home/pages'
 import { registerInboxPages } from './inbox/pages'
-import { registerLoginPages } from './keys/pages'
 import { registerLivePages } from './live/pages'
 import { registerModerationPages } from './moderation/pages'
 import { registerJoinPages } from './people/join-pages'
@@ -24,6 +23,8 @@ import { registerEditPages } from './posts/edit-pages'
 import { registerThreadPages } from './posts/pages'
 import { registerSchedulerPages } from './scheduler/pages'
 import { registerSearchPages } from './search/pages'
+import { registerSettingsPages } from './settings/pages'
+import { registerSignInPages } from './sign-in/pages'
 import { registerTaskPages } from './tasks/pages'
 import { registerToolAdminPages } from './tools/pages'
 import { registerVotePages } from './votes/pages'
@@ -60,7 +61,8 @@ export function registerPages(
   registerInboxPages(app)
   registerMessagePages(app)
   registerSearchPages(app)
-  registerLoginPages(app)
+  registerSignInPages(app)
+  registerSettingsPages(app)
   registerDocsPages(app, routes)
   registerLivePages(app)
   app.notFound((c) => sendPageError(c, notFound('page', 'Check the address.')))

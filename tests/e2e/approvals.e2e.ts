@@ -55,7 +55,7 @@ async function signIn(options: Parameters<Browser['newContext']>[0]) {
   const { page, errors } = await openPage(context)
   await page.goto(`${hub.url}/login`)
   await page.fill('#key', hub.adminKey)
-  await page.click('main button[type=submit]')
+  await page.click('form[action="/login"] button')
   await page.goto(`${hub.url}/approvals`)
   return { context, page, errors }
 }

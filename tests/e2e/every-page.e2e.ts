@@ -95,9 +95,21 @@ async function makeContent(): Promise<string[]> {
     '/search?q=title',
     '/search?q=nothinghasthis',
     '/login',
+    await createLinkPath(),
+    '/settings',
+    '/settings/sign-in',
+    '/settings/sessions',
+    '/settings/keys',
     '/docs',
     '/no-such-page',
   ]
+}
+
+/** Returns the page of a sign-in link. */
+async function createLinkPath(): Promise<string> {
+  const { url } = await api('/sessions/link', {})
+  const { pathname, search } = new URL(String(url))
+  return pathname + search
 }
 
 /** Creates rules, a service and its credential. Returns the page of a call's audit entry. */
@@ -137,7 +149,7 @@ async function openEach(
   const { page, errors } = await openPage(context)
   await page.goto(`${hub.url}/login`)
   await page.fill('#key', hub.adminKey)
-  await page.click('main button[type=submit]')
+  await page.click('form[action="/login"] button')
   await page.waitForURL(`${hub.url}/`)
   for (const path of paths) {
     await page.goto(hub.url + path)

@@ -97,7 +97,7 @@ async function openSignedIn(options: Options = {}) {
   const { page, errors } = await openPage(context)
   await page.goto(`${hub.url}/login`)
   await page.fill('#key', hub.adminKey)
-  await page.click('main button[type=submit]')
+  await page.click('form[action="/login"] button')
   await page.waitForURL(`${hub.url}/`)
   return { context, page, errors }
 }

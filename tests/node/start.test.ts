@@ -109,10 +109,18 @@ describe('npm start', () => {
     await hub.ended
   })
 
-  test('the sign-in link makes a browser the admin', async () => {
+  test('T9: the sign-in link makes a browser the admin with one click', async () => {
     const hub = await start()
     const link = /Sign in +(\S+)/.exec(hub.output())?.[1] ?? ''
-    const answer = await fetch(link, { redirect: 'manual' })
+    const opened = await fetch(link, { redirect: 'manual' })
+    expect([opened.status, opened.headers.get('set-cookie')]).toEqual([200, null])
+    const { origin, searchParams } = new URL(link)
+    const answer = await fetch(`${origin}/login/link`, {
+      method: 'POST',
+      headers: { origin },
+      body: new URLSearchParams({ token: searchParams.get('token') ?? '' }),
+      redirect: 'manual',
+    })
     const cookie = answer.headers.get('set-cookie') ?? ''
     expect(cookie).toMatch(/HttpOnly/i)
     const session = cookie.split(';')[0] ?? ''

@@ -23,6 +23,8 @@ export const form = (fields: Record<string, string>): RequestInit => ({
 
 /** A browser without scripts: keeps its session cookie, follows no redirects. */
 export interface Browser {
+  /** The cookie of its session; '' when not signed in. */
+  cookie: string
   get(path: string): Promise<Response>
   read(path: string): Promise<string>
   send(path: string, fields: Record<string, string>): Promise<Response>
@@ -35,6 +37,7 @@ export function createBrowser(hub: TestHub, cookie = ''): Browser {
   })
   const get = (path: string) => hub.fetch(path, withCookie())
   return {
+    cookie,
     get,
     read: async (path) => (await get(path)).text(),
     send: (path, fields) => hub.fetch(path, withCookie(form(fields))),

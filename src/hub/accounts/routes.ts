@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { peopleLimits } from '../../shared/config'
+import { limits, peopleLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
 import { notFound } from '../../shared/errors'
 import { decodeCursor, encodeCursor } from '../cursor'
@@ -8,8 +8,8 @@ import { readCredential, requireViewer } from '../http/authenticate'
 import { readIdempotencyKey } from '../http/mount-routes'
 import { findRegistrationMode } from '../http/registration-mode'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
-import { createSignInLink, requireUnlimitedKey } from '../keys/actions'
 import { adminAccountId } from '../schema/accounts'
+import { createSignInLink, requireUnlimitedKey } from '../sign-in/actions'
 import {
   changeRole,
   needsAdmin,
@@ -211,7 +211,7 @@ export const accountRoutes: Route[] = [
   route({
     method: 'post',
     path: '/sessions/link',
-    summary: 'Creates a sign-in link for a browser (admin)',
+    summary: 'Creates a sign-in link, which opens one browser session (admin)',
     tag,
     access: 'admin',
     rate: 'write',
@@ -226,7 +226,11 @@ export const accountRoutes: Route[] = [
       if (!account) throw notFound('account')
       const { id, keyId } = call.viewer()
       if (account.id === id) await requireUnlimitedKey(call.context, keyId)
-      const link = await createSignInLink(call.context, account.id, call.actor())
+      const link = await createSignInLink(call.context, account.id, {
+        askedBy: keyId,
+        actor: call.actor(),
+        minutes: limits.signInLinkHours * 60,
+      })
       const url = new URL('/login', call.c.var.origin)
       url.searchParams.set('token', link.token)
       return { url: url.href, expires_at: presentTime(link.expiresAt) }

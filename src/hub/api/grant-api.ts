@@ -9,8 +9,8 @@ import type { AuditEntry, GrantApi } from '../contract/hub'
 import { mergeCallPolicy, mergePolicy, selectPolicy } from '../grants/queries'
 import { createTakeTokensStatements } from '../grants/rate-bucket-queries'
 import { maskCredentials } from '../posts/credential-patterns'
-import { sha256 } from '../sha256'
 import { findBlock } from '../viewers/find-block'
+import { hashAdminKey } from '../viewers/hash-admin-key'
 import { selectViewer } from '../viewers/queries'
 
 /**
@@ -54,9 +54,9 @@ export const createGrantApi = (open: () => ActionContext): GrantApi => ({
 
   findCaller: async (keyHash, now) => {
     const { db, settings } = open()
-    const adminKey = settings.ROOKERY_ADMIN_KEY
-    const isAdminKey = adminKey !== undefined && (await sha256(adminKey)) === keyHash
-    const credential = { hash: keyHash, isSession: false, isAdminKey }
+    const adminKeyHash = await hashAdminKey(settings)
+    const isAdminKey = keyHash === adminKeyHash
+    const credential = { hash: keyHash, isSession: false, isAdminKey, adminKeyHash }
     const viewer = await run(db, selectViewer(credential, now))
     if (!viewer) return null
     const block = findBlock(viewer)

@@ -5,22 +5,13 @@ import type { AppError } from '../../shared/errors'
 import type { Actor, Person } from '../contract/hub'
 import { sha256 } from '../sha256'
 import { type BlockOptions, findBlock } from '../viewers/find-block'
+import { hashAdminKey } from '../viewers/hash-admin-key'
 import { type Credential, selectViewer, touchKey, type Viewer } from '../viewers/queries'
 import { httpErrors, privateHubHint } from './http-errors'
 import type { HubEnv } from './hub-env'
 
 export const sessionCookie = 'rookery_session'
 const HOUR_MS = 3_600_000
-const adminHashes = new Map<string, string>()
-
-async function hashAdminKey(key: string | undefined): Promise<string | null> {
-  if (!key) return null
-  const cached = adminHashes.get(key)
-  if (cached) return cached
-  const hash = await sha256(key)
-  adminHashes.set(key, hash)
-  return hash
-}
 
 /**
  * Returns the Bearer key of a request, or else its session cookie; null when it has neither.
@@ -37,16 +28,16 @@ export async function readCredential(c: Context<HubEnv>): Promise<Credential | n
 
 async function parseCredential(c: Context<HubEnv>): Promise<Credential | null> {
   const header = c.req.header('authorization')
+  const adminKeyHash = await hashAdminKey(c.var.context.settings)
   if (header !== undefined) {
     const key = /^Bearer\s+(\S+)$/i.exec(header)?.[1]
     if (!key) throw unauthorized(c, 'The Authorization header must be "Bearer <key>".')
     const hash = await sha256(key)
-    const adminHash = await hashAdminKey(c.var.context.settings.ROOKERY_ADMIN_KEY)
-    return { hash, isSession: false, isAdminKey: hash === adminHash }
+    return { hash, isSession: false, isAdminKey: hash === adminKeyHash, adminKeyHash }
   }
   const token = getCookie(c, sessionCookie)
   if (!token) return null
-  return { hash: await sha256(token), isSession: true, isAdminKey: false }
+  return { hash: await sha256(token), isSession: true, isAdminKey: false, adminKeyHash }
 }
 
 function unauthorized(c: Context<HubEnv>, message: string): AppError {

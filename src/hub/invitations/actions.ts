@@ -12,9 +12,10 @@ import { expireClaims } from '../claims/queries'
 import { toConstraintError } from '../constraint-errors'
 import type { Actor, Role } from '../contract/hub'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
-import { createSecret, type Token } from '../keys/actions'
+import { createSecret } from '../keys/actions'
 import { accounts } from '../schema/accounts'
 import { sha256 } from '../sha256'
+import type { OpenedSession } from '../sign-in/actions'
 import type { Viewer } from '../viewers/queries'
 import { invitationErrors } from './errors'
 import { acceptanceStatements, insertInvitation, revokeInvitation } from './queries'
@@ -147,7 +148,7 @@ export async function acceptInvitation(
   { db, clock, settings }: ActionContext,
   token: string,
   { name, display_name }: z.output<typeof joinInput>,
-): Promise<Token & { accountId: AccountId }> {
+): Promise<OpenedSession> {
   const staff = await run(db, selectStaffNames())
   checkName(name, { hubName: settings.ROOKERY_NAME, staff, byAdmin: false })
   const now = clock.now()

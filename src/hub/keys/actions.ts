@@ -1,28 +1,13 @@
 import * as z from 'zod'
-import { limits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
-import type { AppError } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import { findStoredResult, type IdempotentResult, runOnce } from '../idempotency/run-once'
-import { adminAccountId } from '../schema/accounts'
 import type { ApiKey } from '../schema/keys'
 import { sha256 } from '../sha256'
-import { findBlock } from '../viewers/find-block'
-import { selectViewer } from '../viewers/queries'
 import { keyErrors } from './errors'
-import {
-  deleteKey,
-  deleteKeyByHash,
-  expireKey,
-  insertKey,
-  insertKeyWithin,
-  insertSession,
-  type SecretRow,
-  selectKey,
-  selectKeyLimits,
-} from './queries'
+import { deleteKey, expireKey, insertKeyWithin, selectKey, selectKeyLimits } from './queries'
 
 const HOUR_MS = 3_600_000
 
@@ -44,11 +29,32 @@ export interface NewKey {
 }
 
 /** A key as its account asks for it. */
+export const keyInput = z
+  .object({
+    label: z.string().max(100).default(''),
+    scopes: z
+      .array(z.enum(['read', 'write']))
+      .min(1)
+      .max(2)
+      .optional()
+      .describe('At most those of the key that asks, which are the default.'),
+    expires_at: z.iso
+      .datetime()
+      .optional()
+      .describe('At the latest when the key or session that asks expires, which is the default.'),
+    /** Id of the key to replace; that key keeps working for the grace period. */
+    replaces: z.string().max(100).optional(),
+    grace_hours: z.number().min(0).max(720).default(24),
+  })
+  .transform(({ expires_at: expiry, grace_hours: graceHours, ...rest }) => ({
+    ...{ ...rest, graceHours },
+    expiresAt: expiry === undefined ? undefined : Date.parse(expiry),
+  }))
+
+/** Without scopes or an expiry the new key has those of the key that asks. */
 interface KeyInput {
   label: string
-  /** Absent: those of the key that asks. */
   scopes?: ApiKey['scopes'] | undefined
-  /** Absent: when the key that asks expires. */
   expiresAt?: number | undefined
   /** Id of a key of the account. */
   replaces?: string | undefined
@@ -134,107 +140,4 @@ export async function removeKey(
   keyId: string,
 ): Promise<void> {
   if (!(await run(db, deleteKey(accountId, keyId)))) throw keyErrors.notFound()
-}
-
-export interface Token {
-  token: string
-  expiresAt: number
-}
-
-async function createToken(
-  { clock }: ActionContext,
-  hours: number,
-): Promise<{ token: string; row: SecretRow }> {
-  const token = createSecret('')
-  const now = clock.now()
-  const expiresAt = now + hours * HOUR_MS
-  return {
-    token,
-    row: { id: clock.newId(), hash: await sha256(token), createdAt: now, expiresAt },
-  }
-}
-
-/**
- * Checks that a key may open sessions of its own account, which have all scopes and last for weeks.
- *
- * @param askedBy id of the key or session of the request; null for the admin key
- * @throws FORBIDDEN when the key is less than such a session
- */
-export async function requireUnlimitedKey(
-  { db }: ActionContext,
-  askedBy: string | null,
-): Promise<void> {
-  if (askedBy === null) return
-  const found = await run(db, selectKeyLimits(askedBy))
-  if (!found) throw keyErrors.ended()
-  const isWhole = unlimited.scopes.every((scope) => found.scopes.includes(scope))
-  if (!isWhole || found.expiresAt !== null) throw keyErrors.limitedLink()
-}
-
-/**
- * Creates a sign-in token for `/login?token=`. The link can be used until it expires.
- *
- * @param actor the requester, for the idempotency key
- */
-export async function createSignInLink(
-  context: ActionContext,
-  accountId: AccountId,
-  actor: Pick<Actor, 'accountId' | 'idempotencyKey'> = { accountId, idempotencyKey: null },
-): Promise<Token> {
-  const { token, row } = await createToken(context, limits.signInLinkHours)
-  const answer: Token = { token, expiresAt: row.expiresAt }
-  const statements = { link: insertKey({ ...row, accountId, kind: 'link' }) }
-  await runOnce(
-    context.db,
-    {
-      accountId: actor.accountId,
-      key: actor.idempotencyKey,
-      action: 'links.create',
-      input: accountId,
-    },
-    { now: row.createdAt, answer, statements, isSecret: true },
-  )
-  return answer
-}
-
-/** A key that a person signs in with; the API takes keys in a header. */
-export const signInInput = z.object({ key: z.string().trim().min(1) })
-
-/**
- * Signs in with an account's key, the admin key included, or with the token of a sign-in link. Returns
- * a browser session; the caller stores `token` in the cookie `rookery_session`.
- *
- * @throws UNAUTHORIZED when the key or the link is unknown or has expired
- */
-export async function signIn(
-  context: ActionContext,
-  credential: { key: string } | { token: string },
-): Promise<Token & { accountId: AccountId }> {
-  const { db, settings } = context
-  const isKey = 'key' in credential
-  const secret = isKey ? credential.key.trim() : credential.token
-  const hash = await sha256(secret)
-  const adminKey = settings.ROOKERY_ADMIN_KEY
-  const isAdmin = isKey && adminKey !== undefined && hash === (await sha256(adminKey))
-  const { token, row } = await createToken(context, limits.sessionDays * 24)
-  if (isAdmin) {
-    await run(db, insertKey({ ...row, accountId: adminAccountId, kind: 'session' }))
-    return { token, expiresAt: row.expiresAt, accountId: adminAccountId }
-  }
-  const opened = await run(db, insertSession(row, { hash, kind: isKey ? 'key' : 'link' }))
-  if (!opened && isKey) throw await explainRefusal(context, hash)
-  if (!opened) throw keyErrors.expiredLink()
-  return { token, expiresAt: opened.expiresAt ?? row.expiresAt, accountId: opened.accountId }
-}
-
-/** Returns why a key opens no session: it is unknown, or its account is disabled or banned. */
-async function explainRefusal({ db, clock }: ActionContext, hash: string): Promise<AppError> {
-  const credential = { hash, isSession: false, isAdminKey: false }
-  const holder = await run(db, selectViewer(credential, clock.now()))
-  return (holder && findBlock(holder)) || keyErrors.unknownKey()
-}
-
-/** Ends a browser session. Has no effect when the session has already ended. */
-export async function signOut({ db }: ActionContext, token: string): Promise<void> {
-  await run(db, deleteKeyByHash(await sha256(token), 'session'))
 }

@@ -37,18 +37,4 @@ export const keyErrors = {
     new AppError('UNAUTHORIZED', 'The key of this request was deleted or has expired.', {
       hint: 'Use another key of the account.',
     }),
-  limitedLink: () =>
-    new AppError(
-      'FORBIDDEN',
-      'A key that expires or lacks a scope cannot create a sign-in link for its own account.',
-      { hint: 'Use a key with the scopes read and write that does not expire, or the admin key.' },
-    ),
-  unknownKey: () =>
-    new AppError('UNAUTHORIZED', 'No account has this key.', {
-      hint: 'Check that you pasted the whole key.',
-    }),
-  expiredLink: () =>
-    new AppError('UNAUTHORIZED', 'This sign-in link has expired.', {
-      hint: 'Sign in with your key below, or ask an admin for a new link.',
-    }),
 }

@@ -1,11 +1,28 @@
-import { and, eq, gt, inArray, isNull, not, or, type SQLWrapper, sql } from 'drizzle-orm'
+import { and, eq, gt, inArray, isNull, or, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { limits } from '../../shared/config'
-import { many, one, orm, type Statement, write, writeChanges } from '../../shared/db/statement'
+import {
+  many,
+  manySql,
+  one,
+  oneSql,
+  orm,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+  writeChanges,
+} from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
-import { isShutOutSql } from '../bans/ban-sql'
 import { type ApiKey, apiKeys } from '../schema/keys'
+import {
+  type Credential,
+  type ViewerValues,
+  viewer,
+  viewerCte,
+  viewerValues,
+} from '../viewers/queries'
 
 export const insertKey = (key: typeof apiKeys.$inferInsert): Statement<void> =>
   write(orm.insert(apiKeys).values(key))
@@ -66,9 +83,6 @@ export const deleteKey = (accountId: AccountId, keyId: string): Statement<boolea
     orm.delete(apiKeys).where(and(eq(apiKeys.id, keyId), eq(apiKeys.accountId, accountId))),
   )
 
-export const deleteKeyByHash = (hash: string, kind: ApiKey['kind']): Statement<void> =>
-  write(orm.delete(apiKeys).where(and(eq(apiKeys.hash, hash), eq(apiKeys.kind, kind))))
-
 /** Expires a rotated key and the sessions opened with it at `at`, unless they expire earlier. */
 export const expireKey = (accountId: AccountId, keyId: string, at: number): Statement<void> =>
   write(
@@ -98,50 +112,6 @@ export const selectKey = (
 /** Row of a new secret, without its account and kind. */
 export type SecretRow = Pick<ApiKey, 'id' | 'hash' | 'createdAt'> & { expiresAt: number }
 
-/**
- * Creates a session for the account of an unexpired key or sign-in link with this hash; otherwise, and
- * for an account that is disabled or banned, nothing. The session has the scopes of the key or link. It expires with its key, but not with a link.
- */
-export const insertSession = (
-  session: SecretRow,
-  source: { hash: string; kind: 'key' | 'link' },
-): Statement<{ accountId: AccountId; expiresAt: number | null } | undefined> => {
-  const isKey = sql`${apiKeys.kind} = 'key'`
-  const { expiresAt } = session
-  return one(
-    orm
-      .insert(apiKeys)
-      .select(
-        orm
-          .select({
-            id: sql<string>`${session.id}`.as('id'),
-            accountId: apiKeys.accountId,
-            hash: sql<string>`${session.hash}`.as('hash'),
-            kind: sql<'session'>`'session'`.as('kind'),
-            label: sql<string>`''`.as('label'),
-            scopes: apiKeys.scopes,
-            createdAt: sql<number>`${session.createdAt}`.as('created_at'),
-            expiresAt:
-              sql<number>`iif(${isKey}, min(coalesce(${apiKeys.expiresAt}, ${expiresAt}), ${expiresAt}), ${expiresAt})`.as(
-                'expires_at',
-              ),
-            lastUsedAt: sql<null>`NULL`.as('last_used_at'),
-            openedBy: sql<string | null>`iif(${isKey}, ${apiKeys.id}, NULL)`.as('opened_by'),
-          })
-          .from(apiKeys)
-          .where(
-            and(
-              eq(apiKeys.hash, source.hash),
-              eq(apiKeys.kind, source.kind),
-              or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, session.createdAt)),
-              not(isShutOutSql(apiKeys.accountId, session.createdAt)),
-            ),
-          ),
-      )
-      .returning({ accountId: apiKeys.accountId, expiresAt: apiKeys.expiresAt }),
-  )
-}
-
 /** Selects the keys of an account that have not expired, without those of sessions and links. */
 export const selectKeys = (accountId: AccountId, now: number): Statement<ApiKey[]> =>
   many(
@@ -157,3 +127,48 @@ export const selectKeys = (accountId: AccountId, now: number): Statement<ApiKey[
       )
       .orderBy(apiKeys.createdAt),
   )
+
+const ownKey = alias(apiKeys, 'own')
+
+const selectKeysOfViewer = prepare((v: Params<ViewerValues>) =>
+  manySql(
+    {
+      id: ownKey.id,
+      label: ownKey.label,
+      scopes: ownKey.scopes,
+      createdAt: ownKey.createdAt,
+      expiresAt: ownKey.expiresAt,
+      lastUsedAt: ownKey.lastUsedAt,
+    },
+    sql`FROM ${viewer} JOIN ${apiKeys} ${ownKey} ON ${ownKey.accountId} = ${viewer.id}
+      WHERE ${ownKey.kind} IN ('key', 'service')
+        AND (${ownKey.expiresAt} IS NULL OR ${ownKey.expiresAt} > ${v.now})
+      ORDER BY ${ownKey.createdAt} DESC, ${ownKey.id} DESC LIMIT 200`,
+    viewerCte(v),
+  ),
+)
+
+/** A key, as its account sees it. */
+export type OwnKey = Pick<
+  ApiKey,
+  'id' | 'label' | 'scopes' | 'createdAt' | 'expiresAt' | 'lastUsedAt'
+>
+
+/** Selects the keys of the viewer's account that have not expired, the last created first. */
+export const selectOwnKeys = (credential: Credential, now: number): Statement<OwnKey[]> =>
+  selectKeysOfViewer(viewerValues(credential, now))
+
+const selectExpiryOfViewer = prepare((v: Params<ViewerValues>) =>
+  oneSql(
+    { expiresAt: ownKey.expiresAt },
+    sql`FROM ${viewer} JOIN ${apiKeys} ${ownKey} ON ${ownKey.id} = ${viewer}.key_id`,
+    viewerCte(v),
+  ),
+)
+
+/** Selects when the key or session of a request expires; nothing for the admin key. */
+export const selectOwnExpiry = (
+  credential: Credential,
+  now: number,
+): Statement<{ expiresAt: number | null } | undefined> =>
+  selectExpiryOfViewer(viewerValues(credential, now))

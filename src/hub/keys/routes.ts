@@ -2,27 +2,10 @@ import * as z from 'zod'
 import { run } from '../../shared/db/batch'
 import { deletedAnswer, presentTime, timeAnswer } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
-import { createKey, removeKey } from './actions'
+import { createKey, keyInput, removeKey } from './actions'
 import { selectKeys } from './queries'
 
 const tag = 'keys'
-
-const keyInput = z.object({
-  label: z.string().max(100).default(''),
-  scopes: z
-    .array(z.enum(['read', 'write']))
-    .min(1)
-    .max(2)
-    .optional()
-    .describe('At most those of the key that asks, which are the default.'),
-  expires_at: z.iso
-    .datetime()
-    .optional()
-    .describe('At the latest when the key or session that asks expires, which is the default.'),
-  /** Id of the key to replace; that key keeps working for the grace period. */
-  replaces: z.string().max(100).optional(),
-  grace_hours: z.number().min(0).max(720).default(24),
-})
 
 const keyFields = {
   id: z.string(),
@@ -56,11 +39,8 @@ const createKeyRoute = route({
   body: keyInput,
   answer: newKeyAnswer,
   handle: async (call) => {
-    const { grace_hours: graceHours, expires_at: expiry, ...rest } = call.body
-    const expiresAt = expiry === undefined ? undefined : Date.parse(expiry)
     const { keyId } = call.viewer()
-    const input = { ...rest, graceHours, expiresAt }
-    const done = await createKey(call.context, call.actor(), keyId, input)
+    const done = await createKey(call.context, call.actor(), keyId, call.body)
     return presentIdempotent(call, done, (key) => ({
       key: {
         id: key.id,

@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import { type AnySQLiteColumn, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { AccountId } from '../../shared/ids'
 import { accounts } from './accounts'
+import { identities, passkeys } from './sign-in'
 
 export const apiKeys = sqliteTable(
   'api_keys',
@@ -24,10 +25,16 @@ export const apiKeys = sqliteTable(
     openedBy: text('opened_by').references((): AnySQLiteColumn => apiKeys.id, {
       onDelete: 'cascade',
     }),
+    passkeyId: text('passkey_id').references(() => passkeys.id, { onDelete: 'cascade' }),
+    identityId: text('identity_id').references(() => identities.id, { onDelete: 'cascade' }),
+    /** Hash of the ROOKERY_ADMIN_KEY that opened a session or created a link. */
+    adminKeyHash: text('admin_key_hash'),
   },
   (table) => [
     index('api_keys_by_opener').on(table.openedBy).where(sql`${table.openedBy} IS NOT NULL`),
     index('api_keys_by_account').on(table.accountId),
+    index('api_keys_by_passkey').on(table.passkeyId).where(sql`${table.passkeyId} IS NOT NULL`),
+    index('api_keys_by_identity').on(table.identityId).where(sql`${table.identityId} IS NOT NULL`),
   ],
 )
 

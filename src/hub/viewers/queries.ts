@@ -14,6 +14,8 @@ export interface Credential {
   isSession: boolean
   /** The key is ROOKERY_ADMIN_KEY, which works without a row in `api_keys`. */
   isAdminKey: boolean
+  /** Hash of ROOKERY_ADMIN_KEY, '' when it is not set: sessions opened with an earlier one have ended. */
+  adminKeyHash: string
 }
 
 /** The rows of `viewerCte`, to join in a query that needs the viewer. */
@@ -51,6 +53,7 @@ export interface ViewerValues {
   now: number
   isSession: boolean
   isAdminKey: boolean
+  adminKeyHash: string
 }
 
 /** The values of a credential; an anonymous request has no viewer. */
@@ -59,6 +62,7 @@ export const viewerValues = (credential: Credential | null, now: number): Viewer
   now,
   isSession: credential?.isSession ?? false,
   isAdminKey: credential?.isAdminKey ?? false,
+  adminKeyHash: credential?.adminKeyHash ?? '',
 })
 
 const k = alias(apiKeys, 'k')
@@ -78,6 +82,7 @@ const accountCte = (v: BoundValues, condition: SQL): SQL => sql`
     WHERE ${k.hash} = ${v.hash} AND (${k.expiresAt} IS NULL OR ${k.expiresAt} > ${v.now})
       AND ${k.kind} IN ('key', 'service', 'session') AND (${k.kind} = 'session') = ${v.isSession}
       AND ${condition}
+      AND (${k.adminKeyHash} IS NULL OR ${k.adminKeyHash} = ${v.adminKeyHash})
     UNION ALL
     SELECT ${a.id}, ${a.name}, ${a.kind}, 'admin', ${a.displayName}, NULL, NULL, '["read","write"]', NULL, 0, 0, NULL
     FROM ${accounts} ${a} WHERE ${v.isAdminKey} = 1 AND ${a.id} = ${sql.raw(`'${adminAccountId}'`)}

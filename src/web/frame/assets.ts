@@ -4,6 +4,7 @@ import keys from '../client/keys.client.js'
 import listen from '../client/listen.client.js'
 import live from '../client/live.client.js'
 import mentions from '../client/mentions.client.js'
+import passkeys from '../client/passkeys.client.js'
 import times from '../client/times.client.js'
 import admin from '../styles/admin.css'
 import chart from '../styles/chart.css'
@@ -16,7 +17,15 @@ import thread from '../styles/thread.css'
 import tokens from '../styles/tokens.css'
 import trace from '../styles/trace.css'
 
-export type AssetName = 'css' | 'trace' | 'chart' | 'admin' | 'page' | 'live' | 'follow'
+export type AssetName =
+  | 'css'
+  | 'trace'
+  | 'chart'
+  | 'admin'
+  | 'page'
+  | 'live'
+  | 'follow'
+  | 'passkeys'
 
 export interface Asset {
   type: string
@@ -33,6 +42,7 @@ const sources: Record<AssetName, () => Asset> = {
   page: () => script(keys, drafts, mentions, times),
   live: () => script(`${listen}\n${live}`),
   follow: () => script(`${listen}\n${follow}`),
+  passkeys: () => script(passkeys),
 }
 
 const style = (...texts: string[]): Asset => ({
@@ -83,6 +93,7 @@ function buildAssets() {
     page: publish('page'),
     live: publish('live'),
     follow: publish('follow'),
+    passkeys: publish('passkeys'),
   }
   built = { paths, byPath }
   return built

@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import type { HubEnv } from '../../hub/http/hub-env'
 import type { Frame } from './frame'
 import { isOfflineHub } from './is-offline-hub'
+import { readTheme } from './theme-cookie'
 
 /** Returns the frame of a page without a viewer. Reads nothing from the database. */
 export function createFrame(c: Context<HubEnv>): Frame {
@@ -9,6 +10,7 @@ export function createFrame(c: Context<HubEnv>): Frame {
   return {
     hubName: settings.ROOKERY_NAME,
     viewer: null,
+    theme: readTheme(c),
     isOffline: isOfflineHub(settings),
     now: clock.now(),
   }

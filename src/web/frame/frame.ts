@@ -12,11 +12,16 @@ export interface PageViewer {
   queueCount: number | null
 }
 
+/** Colours of the pages; `system`: as the device is set. */
+export const themes = ['system', 'light', 'dark'] as const
+export type Theme = (typeof themes)[number]
+
 /** The data that the layout of every page needs. */
 export interface Frame {
   hubName: string
   /** Null when the viewer is not signed in. */
   viewer: PageViewer | null
+  theme: Theme
   /** True when no provider key is set, so that agents use the built-in offline model. */
   isOffline: boolean
   /** Milliseconds since the Unix epoch; relative times on the page refer to it. */

@@ -1,8 +1,9 @@
 import type { FC, PropsWithChildren } from 'hono/jsx'
-import { AccountLink, AccountMark } from '../parts/account-link'
+import { accountPath } from '../../shared/paths'
+import { AccountMark } from '../parts/account-link'
 import { Logo } from '../parts/icons'
 import { assetPaths } from './assets'
-import type { Frame } from './frame'
+import type { Frame, PageViewer } from './frame'
 
 export type Place =
   | 'feed'
@@ -23,7 +24,9 @@ export interface LayoutProps {
   /** Stylesheet: `css` is the common one; the others add styles for traces, charts or admin pages. */
   sheet?: 'css' | 'trace' | 'chart' | 'admin'
   /** Scripts in addition to the common one. */
-  scripts?: ('live' | 'follow')[]
+  scripts?: ('live' | 'follow' | 'passkeys')[]
+  /** URL that the page goes on to at once. */
+  refreshTo?: string
 }
 
 /** The layout of every page. It works without scripts. */
@@ -31,11 +34,14 @@ export const Layout: FC<PropsWithChildren<LayoutProps>> = (props) => {
   const { frame, title, sheet = 'css', scripts = [], children } = props
   const assets = assetPaths()
   return (
-    <html lang="en">
+    <html lang="en" data-theme={frame.theme === 'system' ? undefined : frame.theme}>
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
+        <meta name="color-scheme" content={frame.theme === 'system' ? 'light dark' : frame.theme} />
+        {props.refreshTo !== undefined && (
+          <meta http-equiv="refresh" content={`0; url=${props.refreshTo}`} />
+        )}
         <title>{title === frame.hubName ? title : `${title} · ${frame.hubName}`}</title>
         <link rel="stylesheet" href={assets[sheet]} />
         <link rel="icon" href="/favicon.svg" type="image/svg+xml" />
@@ -162,11 +168,33 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
             <input id="q" type="search" name="q" placeholder="Search" autocomplete="off" />
           </form>
         </search>
-        {frame.viewer ? <AccountLink {...frame.viewer} /> : <a href="/login">Sign in</a>}
+        {frame.viewer ? <AccountMenu viewer={frame.viewer} /> : <a href="/login">Sign in</a>}
       </div>
     </header>
   )
 }
+
+/** The menu of the signed-in account. It opens without scripts. */
+const AccountMenu: FC<{ viewer: PageViewer }> = ({ viewer }) => (
+  <details class="fold-out own">
+    <summary>
+      <AccountMark name={viewer.name} kind={viewer.kind} />
+      <span>
+        <span class="vh">Account: </span>
+        {viewer.name}
+      </span>
+    </summary>
+    <div>
+      <a href={accountPath(viewer.name)}>Profile</a>
+      <a href="/settings">Settings</a>
+      <form method="post" action="/logout">
+        <button class="btn link" type="submit">
+          Sign out
+        </button>
+      </form>
+    </div>
+  </details>
+)
 
 const OfflineNotice: FC = () => (
   <aside class="notice" aria-label="Model">
@@ -190,13 +218,6 @@ const Foot: FC<{ frame: Frame }> = ({ frame }) => (
         <AccountMark name="A" kind="agent" /> an agent
       </span>
       <a href="/docs">Docs</a>
-      {frame.viewer && (
-        <form method="post" action="/logout">
-          <button class="btn link" type="submit">
-            Sign out
-          </button>
-        </form>
-      )}
       <span class="end keys">
         <span>
           <kbd>c</kbd> write

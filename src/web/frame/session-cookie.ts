@@ -2,8 +2,11 @@ import { setCookie } from 'hono/cookie'
 import { sessionCookie } from '../../hub/http/authenticate'
 import type { PageContext } from './send-page'
 
-/** Stores a browser session in its cookie. @param expiresAt milliseconds since the Unix epoch; 0 ends it */
-export function setSession(c: PageContext, token: string, expiresAt: number): void {
+/** Keeps a browser session in its cookie. An `expiresAt` of 0 removes it. */
+export function setSessionCookie(
+  c: PageContext,
+  { token, expiresAt }: { token: string; expiresAt: number },
+): void {
   setCookie(c, sessionCookie, token, {
     httpOnly: true,
     sameSite: 'Lax',

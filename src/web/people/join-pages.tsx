@@ -16,7 +16,7 @@ import { rejectForm } from '../form/reject-form'
 import { createFrame } from '../frame/create-frame'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { setSession } from '../frame/session-cookie'
+import { setSessionCookie } from '../frame/session-cookie'
 import { ClaimPage } from './claim-page'
 import { type JoinFormState, JoinPage, joinForm } from './join-page'
 
@@ -83,7 +83,7 @@ async function sendJoin(c: PageContext): Promise<Response> {
   if (!read.isValid) return showJoin(c, read.form, 400)
   try {
     const session = await acceptInvitation(c.var.context, readToken(c), read.value)
-    setSession(c, session.token, session.expiresAt)
+    setSessionCookie(c, session)
     return c.redirect('/', 303)
   } catch (error) {
     const { form, status } = rejectForm(joinForm, read.form, error)

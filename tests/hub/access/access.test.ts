@@ -1,8 +1,9 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { apiRoutes } from '../../../src/hub/app'
 import { apiBase } from '../../../src/hub/http/mount-routes'
 import { adminRoutes } from '../../../src/mcp-servers/admin/admin-routes'
 import { type ErrorCode, errorCodes } from '../../../src/shared/errors'
+import { installFakeIssuer } from '../../support/fake-issuer'
 import { apiTable } from './api-table'
 import { type Row, readCell, readName, type Table } from './cells'
 import { createWorld, type World } from './create-world'
@@ -12,6 +13,8 @@ import { type Column, columns } from './requesters'
 import { formatDeviations, runTable } from './run-table'
 
 let world: World
+const issuer = installFakeIssuer()
+afterAll(() => issuer.restore())
 beforeAll(async () => {
   world = await createWorld()
 }, 60_000)

@@ -12,6 +12,8 @@ export type Cell = '+' | number
 const groups = {
   /** Needs no key, on a private hub either. */
   open: '+ + +  +  + +  + + + +  + +',
+  /** What only the browser can finish that started it, whoever is signed in. */
+  attempt: '401 401 401  401  401 401  401 401 401 401  401 401',
   /**
    * Reading, on a public hub. A session that has expired reads as nobody does; a wrong key is refused, so
    * that a program notices it; and a key without the read scope reads nothing (H2).

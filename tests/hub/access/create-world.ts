@@ -7,6 +7,7 @@ import { createHubApi } from '../../../src/hub/api/hub-api'
 import { createLivePublisher } from '../../../src/hub/live/live-publisher'
 import type { AccountId, ActivationId } from '../../../src/shared/ids'
 import { externalUrls } from '../../support/external-services'
+import { identitySettings } from '../../support/fake-issuer'
 import { echo, setBehavior } from '../../support/remote-servers'
 import { answered, loaded, requested, returned, toStoredLog, woken } from '../../support/run-log'
 import { serviceUrl } from '../../support/services'
@@ -15,10 +16,12 @@ import { addressHeader, adminKey, createTestHub, type TestHub } from '../create-
 import { makeModerator } from '../moderation/make-moderator'
 import { canaries, definitionFacts, definitionFiles, snapshot } from './contents'
 import { createModeration } from './create-moderation'
+import { createWaysToSignIn } from './create-ways-to-sign-in'
 import { createRequesters, type Member } from './requesters'
 
 /** Each request comes from an address of its own, so that no limit by address is met. */
 const settings = {
+  ...identitySettings,
   ROOKERY_ORIGIN: 'http://hub.test',
   ROOKERY_CLIENT_ADDRESS_HEADER: addressHeader,
 }
@@ -275,6 +278,7 @@ export async function createWorld() {
     dayBudgetId: dayBudget.id as string,
     ...moderation,
     ...{ newPost, newComment, newPerson, newRequest, newConversation, newKey, newSession },
+    ...createWaysToSignIn(hub, piet),
     ...{ call, callModule, remote, readToolHash, offerChange, findAsset },
   }
 }

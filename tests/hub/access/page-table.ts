@@ -1,4 +1,5 @@
 import type { Table } from './cells'
+import { signInTable } from './sign-in-table'
 
 const form = (path: string, fields: Record<string, string> = {}) => ({ path, body: fields })
 const only = (fields: Record<string, string>) => () => ({ body: fields })
@@ -11,6 +12,7 @@ const upgrade = { upgrade: 'websocket' }
 
 /** Who can open and send what in a browser. The pages of pages.md, and what the root serves beside them. */
 export const pageTable: Table = {
+  ...signInTable,
   'GET /healthz': { expect: 'open' },
   'GET /metrics': { expect: 'read' },
   'GET /openapi.json': { expect: 'open' },
@@ -22,9 +24,6 @@ export const pageTable: Table = {
   },
   'GET /favicon.svg': { expect: 'open' },
   'GET /favicon.ico': { expect: 'open' },
-  'GET /login': { expect: 'open' },
-  'POST /login': { expect: 'open', send: (world) => form('/login', { key: world.piet.key }) },
-  'POST /logout': { expect: 'open', endsSession: true, send: only({}) },
 
   'GET /': { expect: 'read' },
   'GET /m': { expect: 'read' },

@@ -131,6 +131,8 @@ export async function createRequesters(
       if (column === 'token') return { ...sameOrigin, ...bearer(token) }
       const key = keyOf(column, owner)
       if (key === null) return sameOrigin
+      // The request may end other sessions of its account too.
+      if (isNew) sessions.clear()
       return isNew ? openSession(hub, key) : readSession(key)
     },
   }

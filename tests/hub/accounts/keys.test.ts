@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { signIn as openSession } from '../../../src/hub/sign-in/actions'
 import { signIn } from '../../web/open-pages'
 import { createTestHub, adminKey as theAdmin } from '../create-test-hub'
 
@@ -47,11 +48,8 @@ test('a session cookie can read, and can write only from pages of this hub', asy
     body: { name: 'ada' },
   })
   expect(link.status).toBe(201)
-  const keys = await import('../../../src/hub/keys/actions')
   const token = new URL(link.body.url).searchParams.get('token') ?? ''
-  const session = await keys.signIn(hub.context(), { token })
-  const again = await keys.signIn(hub.context(), { token })
-  expect(again.token).not.toBe(session.token)
+  const session = await openSession(hub.context(), { token }, 'Firefox on Linux')
   const cookie = `rookery_session=${session.token}`
   const me = await hub.call('/agents/me', { headers: { cookie } })
   expect(me.body.agent.name).toBe('ada')
@@ -220,8 +218,7 @@ describe('T16: a new key is within the key that asks for it', () => {
 
   test('a session makes no key that outlives it', async () => {
     const { key } = await hub.join('browser')
-    const keys = await import('../../../src/hub/keys/actions')
-    const session = await keys.signIn(hub.context(), { key })
+    const session = await openSession(hub.context(), { key }, 'Firefox on Linux')
     const made = await hub.call('/agents/me/keys', {
       body: {},
       headers: { cookie: `rookery_session=${session.token}`, 'sec-fetch-site': 'same-origin' },

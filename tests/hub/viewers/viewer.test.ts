@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
 import { insertAccount, selectOwnAccount } from '../../../src/hub/accounts/queries'
-import { expireKey, insertKey, insertSession, selectKeys } from '../../../src/hub/keys/queries'
+import { expireKey, insertKey, selectKeys } from '../../../src/hub/keys/queries'
 import { adminAccountId } from '../../../src/hub/schema/accounts'
+import { insertSession, selectOpened } from '../../../src/hub/sign-in/queries'
 import { type Credential, selectViewer } from '../../../src/hub/viewers/queries'
 import { batch, run } from '../../../src/shared/db/batch'
 import { createDb } from '../../../src/shared/db/db'
@@ -16,6 +17,7 @@ const key = (hash: string, rest: Partial<Credential> = {}): Credential => ({
   hash,
   isSession: false,
   isAdminKey: false,
+  adminKeyHash: '',
   ...rest,
 })
 
@@ -63,13 +65,21 @@ test('the admin key needs no row', async () => {
 })
 
 test('a session has the scopes of its key and ends with it', async () => {
-  const session = { id: 's-1', hash: 'hash-s', createdAt: now, expiresAt: now + 5_000 }
-  const { opened, unknown } = await batch(db, {
-    opened: insertSession(session, { hash: 'hash-1', kind: 'key' }),
-    unknown: insertSession({ ...session, id: 's-2', hash: 'x' }, { hash: 'hash-1', kind: 'link' }),
+  const session = {
+    ...{ id: 's-1', hash: 'hash-s', label: 'Firefox on Linux' },
+    ...{ createdAt: now, expiresAt: now + 5_000 },
+  }
+  const { isOpened, opened, isUnknownOpened } = await batch(db, {
+    isOpened: insertSession(session, { hash: 'hash-1', kind: 'key' }, ''),
+    isUnknownOpened: insertSession(
+      { ...session, id: 's-2', hash: 'x' },
+      { hash: 'hash-1', kind: 'link' },
+      '',
+    ),
+    opened: selectOpened('s-1'),
   })
+  expect([isOpened, isUnknownOpened]).toEqual([true, false])
   expect(opened).toEqual({ accountId, expiresAt: now + 1_000 })
-  expect(unknown).toBeUndefined()
   const asSession = key('hash-s', { isSession: true })
   expect(await run(db, selectViewer(asSession, now))).toMatchObject({ scopes: ['read'] })
   await run(db, expireKey(accountId, 'key-1', now + 10))

@@ -1,0 +1,31 @@
+import { AppError, notFound } from '../../shared/errors'
+
+/** Errors of signing in with another service, as users read them. */
+export const identityErrors = {
+  notFound: () => notFound('linked account', 'Reload the page.'),
+  unknownProvider: () => notFound('page', 'Check the address.'),
+  /** @param label of the provider */
+  unreachable: (label: string, cause: unknown) =>
+    new AppError('UNAVAILABLE', `${label} cannot be reached.`, {
+      hint: 'Try again later, or sign in another way.',
+      cause,
+    }),
+  refused: (label: string, cause: unknown) =>
+    new AppError('UNAUTHORIZED', `${label} did not confirm who you are.`, {
+      hint: 'Start again from this page, in the same browser.',
+      cause,
+    }),
+  /** @param name of the account at the provider */
+  notLinked: (label: string, name: string) =>
+    new AppError('UNAUTHORIZED', `No account of this hub is linked to ${name} at ${label}.`, {
+      hint: 'Sign in another way, then link it in your settings.',
+    }),
+  linkedElsewhere: (label: string) =>
+    new AppError('CONFLICT', `This account at ${label} is already linked.`, {
+      hint: 'It can sign in one account of this hub. Unlink it there first.',
+    }),
+  otherSession: () =>
+    new AppError('FORBIDDEN', 'You are signed in as another account than the one that started.', {
+      hint: 'Open the settings and link the account again.',
+    }),
+}

@@ -1,0 +1,68 @@
+import { and, eq, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import {
+  manySql,
+  one,
+  orm,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+  writeChanges,
+} from '../../shared/db/statement'
+import type { AccountId } from '../../shared/ids'
+import { type Identity, identities } from '../schema/sign-in'
+import {
+  type Credential,
+  type ViewerValues,
+  viewer,
+  viewerCte,
+  viewerValues,
+} from '../viewers/queries'
+
+export const insertIdentity = (identity: typeof identities.$inferInsert): Statement<void> =>
+  write(orm.insert(identities).values(identity))
+
+export const selectIdentity = (issuer: string, subject: string): Statement<Identity | undefined> =>
+  one(
+    orm
+      .select()
+      .from(identities)
+      .where(and(eq(identities.issuer, issuer), eq(identities.subject, subject))),
+  )
+
+const i = alias(identities, 'i')
+
+const selectOfViewer = prepare((v: Params<ViewerValues>) =>
+  manySql(
+    {
+      id: i.id,
+      issuer: i.issuer,
+      label: i.label,
+      createdAt: i.createdAt,
+      lastUsedAt: i.lastUsedAt,
+    },
+    sql`FROM ${viewer} JOIN ${identities} ${i} ON ${i.accountId} = ${viewer.id}
+      ORDER BY ${i.createdAt} DESC, ${i.id} DESC`,
+    viewerCte(v),
+  ),
+)
+
+/** An identity, as its account sees it. */
+export type OwnIdentity = Pick<Identity, 'id' | 'issuer' | 'label' | 'createdAt' | 'lastUsedAt'>
+
+/** Selects the identities that sign in the viewer's account, the last linked first. */
+export const selectOwnIdentities = (
+  credential: Credential,
+  now: number,
+): Statement<OwnIdentity[]> => selectOfViewer(viewerValues(credential, now))
+
+/** Stores that an identity signed in, and what it is called now. */
+export const touchIdentity = (id: string, label: string, now: number): Statement<void> =>
+  write(orm.update(identities).set({ label, lastUsedAt: now }).where(eq(identities.id, id)))
+
+/** Deletes an identity, with the sessions it opened; answers whether the account had it. */
+export const deleteIdentity = (accountId: AccountId, id: string): Statement<boolean> =>
+  writeChanges(
+    orm.delete(identities).where(and(eq(identities.id, id), eq(identities.accountId, accountId))),
+  )

@@ -1,0 +1,99 @@
+import { and, eq, notInArray, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { flag } from '../../shared/db/fields'
+import {
+  many,
+  manySql,
+  mapStatement,
+  one,
+  oneSql,
+  orm,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+  writeChanges,
+} from '../../shared/db/statement'
+import type { AccountId } from '../../shared/ids'
+import { type Passkey, passkeys } from '../schema/sign-in'
+import {
+  type Credential,
+  type ViewerValues,
+  viewer,
+  viewerCte,
+  viewerValues,
+} from '../viewers/queries'
+
+export const insertPasskey = (passkey: typeof passkeys.$inferInsert): Statement<void> =>
+  write(orm.insert(passkeys).values(passkey))
+
+/** Selects the passkeys of an account. */
+export const selectPasskeys = (accountId: AccountId): Statement<Passkey[]> =>
+  many(orm.select().from(passkeys).where(eq(passkeys.accountId, accountId)))
+
+const p = alias(passkeys, 'p')
+
+const selectOfViewer = prepare((v: Params<ViewerValues>) =>
+  manySql(
+    {
+      id: p.id,
+      label: p.label,
+      rpId: p.rpId,
+      createdAt: p.createdAt,
+      lastUsedAt: p.lastUsedAt,
+    },
+    sql`FROM ${viewer} JOIN ${passkeys} ${p} ON ${p.accountId} = ${viewer.id}
+      ORDER BY ${p.createdAt} DESC, ${p.id} DESC`,
+    viewerCte(v),
+  ),
+)
+
+/** A passkey, as its account sees it. */
+export type OwnPasskey = Pick<Passkey, 'id' | 'label' | 'rpId' | 'createdAt' | 'lastUsedAt'>
+
+/** Selects the passkeys of the viewer's account, the last added first. */
+export const selectOwnPasskeys = (credential: Credential, now: number): Statement<OwnPasskey[]> =>
+  selectOfViewer(viewerValues(credential, now))
+
+/** Selects a passkey by the id that the device gave it. */
+export const selectPasskey = (credentialId: string, rpId: string): Statement<Passkey | undefined> =>
+  one(
+    orm
+      .select()
+      .from(passkeys)
+      .where(and(eq(passkeys.credentialId, credentialId), eq(passkeys.rpId, rpId))),
+  )
+
+/** Stores that a passkey was used; answers false when its counter did not grow meanwhile. */
+export const touchPasskey = (id: string, counter: number, now: number): Statement<boolean> =>
+  writeChanges(
+    orm
+      .update(passkeys)
+      .set({ counter, lastUsedAt: now })
+      .where(
+        and(
+          eq(passkeys.id, id),
+          sql`(${passkeys.counter} < ${counter} OR (${counter} = 0 AND ${passkeys.counter} = 0))`,
+        ),
+      ),
+  )
+
+/** Deletes a passkey of an account, with the sessions it opened; answers whether the account had it. */
+export const deletePasskey = (accountId: AccountId, id: string): Statement<boolean> =>
+  writeChanges(
+    orm.delete(passkeys).where(and(eq(passkeys.id, id), eq(passkeys.accountId, accountId))),
+  )
+
+/** Selects whether there are passkeys for a domain that the hub no longer has. */
+export const selectHasMovedPasskeys = (rpIds: readonly string[]): Statement<boolean> =>
+  mapStatement(
+    oneSql(
+      {
+        isFound: flag(
+          sql`EXISTS (SELECT 1 FROM ${passkeys} WHERE ${notInArray(passkeys.rpId, [...rpIds])})`,
+        ),
+      },
+      sql``,
+    ),
+    (row) => row?.isFound === true,
+  )

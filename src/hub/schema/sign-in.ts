@@ -1,0 +1,74 @@
+import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import type { AccountId } from '../../shared/ids'
+import { accounts } from './accounts'
+
+/** Passkeys: the public halves of keys that people's devices keep. */
+export const passkeys = sqliteTable(
+  'passkeys',
+  {
+    id: text('id').primaryKey(),
+    accountId: text('account_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    /** The id that the device gave it, base64url. */
+    credentialId: text('credential_id').notNull().unique(),
+    /** A COSE key, base64url. */
+    publicKey: text('public_key').notNull(),
+    /** How often it signed, as the device counts; 0 for devices that do not count. */
+    counter: integer('counter').notNull(),
+    transports: text('transports', { mode: 'json' }).$type<string[]>().notNull().default([]),
+    /** The domain it was made for, the only one where it works. */
+    rpId: text('rp_id').notNull(),
+    label: text('label').notNull(),
+    createdAt: integer('created_at').notNull(),
+    lastUsedAt: integer('last_used_at'),
+  },
+  (table) => [index('passkeys_by_account').on(table.accountId)],
+)
+
+export type Passkey = typeof passkeys.$inferSelect
+
+/** Accounts at other services that sign in an account of this hub. */
+export const identities = sqliteTable(
+  'identities',
+  {
+    id: text('id').primaryKey(),
+    accountId: text('account_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    issuer: text('issuer').notNull(),
+    /** The id of the account at the issuer, which never changes. */
+    subject: text('subject').notNull(),
+    /** What people call that account: a login or an email address. */
+    label: text('label').notNull(),
+    createdAt: integer('created_at').notNull(),
+    lastUsedAt: integer('last_used_at'),
+  },
+  (table) => [
+    uniqueIndex('identities_by_subject').on(table.issuer, table.subject),
+    index('identities_by_account').on(table.accountId),
+  ],
+)
+
+export type Identity = typeof identities.$inferSelect
+
+/** Challenges and states that were given out and not answered yet. */
+export const signInAttempts = sqliteTable(
+  'sign_in_attempts',
+  {
+    /** SHA-256 of the challenge, or of the cookie of the browser that started. */
+    id: text('id').primaryKey(),
+    kind: text('kind', { enum: ['add_passkey', 'use_passkey', 'identity'] }).notNull(),
+    /** The account that adds a passkey or links an identity; null to sign in. */
+    accountId: text('account_id')
+      .$type<AccountId>()
+      .references(() => accounts.id),
+    data: text('data', { mode: 'json' }).$type<Record<string, string>>().notNull().default({}),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [index('sign_in_attempts_by_expiry').on(table.expiresAt)],
+)
+
+export type SignInAttempt = typeof signInAttempts.$inferSelect

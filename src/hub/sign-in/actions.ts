@@ -1,0 +1,223 @@
+import * as z from 'zod'
+import { limits } from '../../shared/config'
+import { batch, run } from '../../shared/db/batch'
+import type { AppError } from '../../shared/errors'
+import type { AccountId } from '../../shared/ids'
+import type { ActionContext } from '../action-context'
+import type { Actor } from '../contract/hub'
+import { runOnce } from '../idempotency/run-once'
+import { createSecret } from '../keys/actions'
+import { insertKey, type SecretRow } from '../keys/queries'
+import { adminAccountId } from '../schema/accounts'
+import { sha256 } from '../sha256'
+import { findBlock } from '../viewers/find-block'
+import { hashAdminKey } from '../viewers/hash-admin-key'
+import { type Credential, selectViewer } from '../viewers/queries'
+import { signInErrors } from './errors'
+import {
+  deleteOtherSessions,
+  deleteSecret,
+  deleteSession,
+  insertLinkWithin,
+  insertOwnSession,
+  insertSession,
+  noOpener,
+  type Opener,
+  selectIsUnlimited,
+  selectLink,
+  selectOpened,
+} from './queries'
+
+const MINUTE_MS = 60_000
+const sessionMs = limits.sessionDays * 24 * 60 * MINUTE_MS
+
+export interface Token {
+  token: string
+  expiresAt: number
+}
+
+/** A session that was opened; the caller stores `token` in the cookie `rookery_session`. */
+export interface OpenedSession extends Token {
+  accountId: AccountId
+}
+
+async function createToken(
+  { clock }: ActionContext,
+  lifeMs: number,
+): Promise<{ token: string; row: SecretRow }> {
+  const token = createSecret('')
+  const now = clock.now()
+  const row = { id: clock.newId(), hash: await sha256(token), createdAt: now }
+  return { token, row: { ...row, expiresAt: now + lifeMs } }
+}
+
+/**
+ * Checks that a key or session may add ways to sign in to its own account, which have all scopes and last.
+ *
+ * @param askedBy id of the key or session of the request; null for the admin key
+ */
+async function isUnlimited({ db }: ActionContext, askedBy: string | null): Promise<boolean> {
+  if (askedBy === null) return true
+  const found = await run(db, selectIsUnlimited(askedBy))
+  if (found === undefined) throw signInErrors.ended()
+  return found
+}
+
+/** @throws FORBIDDEN when the key of a request cannot create a link for its own account */
+export async function requireUnlimitedKey(
+  context: ActionContext,
+  askedBy: string | null,
+): Promise<void> {
+  if (!(await isUnlimited(context, askedBy))) throw signInErrors.limitedLink()
+}
+
+/** @throws FORBIDDEN when the session of a request cannot add a passkey or an identity */
+export async function requireUnlimitedSession(
+  context: ActionContext,
+  askedBy: string | null,
+): Promise<void> {
+  if (!(await isUnlimited(context, askedBy))) throw signInErrors.limitedSession()
+}
+
+/** What asks for a sign-in link, and how long the link can be used. */
+interface LinkRequest {
+  /** Id of the key or session of the request; null for the admin key. */
+  askedBy: string | null
+  /** The requester, for the idempotency key. */
+  actor: Pick<Actor, 'accountId' | 'idempotencyKey'>
+  minutes: number
+}
+
+/**
+ * Creates a sign-in token for `/login?token=`. It opens one session, which ends with the key, passkey,
+ * identity or admin key that the request came from.
+ *
+ * @throws UNAUTHORIZED when the key of the request was deleted meanwhile
+ */
+export async function createSignInLink(
+  context: ActionContext,
+  accountId: AccountId,
+  { askedBy, actor, minutes }: LinkRequest,
+): Promise<Token> {
+  const { token, row } = await createToken(context, minutes * MINUTE_MS)
+  const answer: Token = { token, expiresAt: row.expiresAt }
+  const adminKeyHash = await hashAdminKey(context.settings)
+  const once = {
+    ...{ accountId: actor.accountId, key: actor.idempotencyKey },
+    ...{ action: 'links.create', input: accountId },
+  }
+  const done = await runOnce(context.db, once, {
+    now: row.createdAt,
+    answer,
+    statements: {
+      isCreated: askedBy === null ? null : insertLinkWithin({ ...row, accountId }, askedBy),
+      link: askedBy === null ? insertKey({ ...row, accountId, kind: 'link', adminKeyHash }) : null,
+    },
+    isSecret: true,
+  })
+  if (done.results?.isCreated === false) throw signInErrors.ended()
+  return answer
+}
+
+/**
+ * Returns the name of the account that a sign-in link signs in, without using the link.
+ *
+ * @throws UNAUTHORIZED when the link was used or has expired
+ */
+export async function findLinkAccount(
+  { db, clock, settings }: ActionContext,
+  token: string,
+): Promise<string> {
+  const adminKeyHash = await hashAdminKey(settings)
+  const found = await run(db, selectLink(await sha256(token), clock.now(), adminKeyHash))
+  if (!found) throw signInErrors.expiredLink()
+  return found.name
+}
+
+/** A key that a person signs in with; the API takes keys in a header. */
+export const signInInput = z.object({ key: z.string().trim().min(1) })
+
+/**
+ * Signs in with an account's key, the admin key included, or with the token of a sign-in link, which
+ * works once. Returns a browser session.
+ *
+ * @param device name of the device, for the list of sessions
+ * @throws UNAUTHORIZED when the key or the link is unknown or has expired
+ */
+export async function signIn(
+  context: ActionContext,
+  credential: { key: string } | { token: string },
+  device: string,
+): Promise<OpenedSession> {
+  const { db, settings } = context
+  const isKey = 'key' in credential
+  const hash = await sha256(isKey ? credential.key.trim() : credential.token)
+  const adminKeyHash = await hashAdminKey(settings)
+  if (isKey && hash === adminKeyHash) {
+    return openSessionFor(context, adminAccountId, { ...noOpener, adminKeyHash }, device)
+  }
+  const { token, row } = await createToken(context, sessionMs)
+  const source = { hash, kind: isKey ? ('key' as const) : ('link' as const) }
+  const { opened } = await batch(db, {
+    isOpened: insertSession({ ...row, label: device }, source, adminKeyHash),
+    used: isKey ? null : deleteSecret(hash, 'link'),
+    opened: selectOpened(row.id),
+  })
+  if (!opened && isKey) throw await explainRefusal(context, { hash, adminKeyHash })
+  if (!opened) throw signInErrors.expiredLink()
+  return { token, expiresAt: opened.expiresAt ?? row.expiresAt, accountId: opened.accountId }
+}
+
+/** Returns why a key opens no session: it is unknown, or its account is disabled or banned. */
+async function explainRefusal(
+  { db, clock }: ActionContext,
+  key: Pick<Credential, 'hash' | 'adminKeyHash'>,
+): Promise<AppError> {
+  const credential = { ...key, isSession: false, isAdminKey: false }
+  const holder = await run(db, selectViewer(credential, clock.now()))
+  return (holder && findBlock(holder)) || signInErrors.unknownKey()
+}
+
+/**
+ * Opens a browser session of an account that has proved who it is.
+ *
+ * @param opener what the session ends with
+ * @param device name of the device, for the list of sessions
+ */
+export async function openSessionFor(
+  context: ActionContext,
+  accountId: AccountId,
+  opener: Opener,
+  device: string,
+): Promise<OpenedSession> {
+  const { token, row } = await createToken(context, sessionMs)
+  await run(context.db, insertOwnSession({ ...row, accountId, label: device, ...opener }))
+  return { token, expiresAt: row.expiresAt, accountId }
+}
+
+/** Ends a browser session. Has no effect when the session has already ended. */
+export async function signOut({ db }: ActionContext, token: string): Promise<void> {
+  await run(db, deleteSecret(await sha256(token), 'session'))
+}
+
+/**
+ * Ends a session of an account.
+ *
+ * @throws NOT_FOUND when the account has no such session
+ */
+export async function endSession(
+  { db }: ActionContext,
+  accountId: AccountId,
+  id: string,
+): Promise<void> {
+  if (!(await run(db, deleteSession(accountId, id)))) throw signInErrors.sessionNotFound()
+}
+
+/** Ends all sessions of an account but one, and unused sign-in links. */
+export async function endOtherSessions(
+  { db }: ActionContext,
+  accountId: AccountId,
+  keptId: string,
+): Promise<void> {
+  await run(db, deleteOtherSessions(accountId, keptId))
+}

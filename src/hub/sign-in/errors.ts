@@ -1,0 +1,32 @@
+import { AppError, notFound } from '../../shared/errors'
+
+/** Errors of signing in, as users read them. */
+export const signInErrors = {
+  unknownKey: () =>
+    new AppError('UNAUTHORIZED', 'No account has this key.', {
+      hint: 'Check that you pasted the whole key.',
+    }),
+  expiredLink: () =>
+    new AppError('UNAUTHORIZED', 'This sign-in link was used before or has expired.', {
+      hint: 'Sign in another way below, or ask an admin for a new link. `npm start` prints one.',
+    }),
+  sessionNotFound: () => notFound('session', 'It may have ended. Reload the page.'),
+  ended: () =>
+    new AppError('UNAUTHORIZED', 'The key or session of this request has ended.', {
+      hint: 'Sign in again.',
+    }),
+  limitedLink: () =>
+    new AppError(
+      'FORBIDDEN',
+      'A key that expires or lacks a scope cannot create a sign-in link for its own account.',
+      { hint: 'Use a key with the scopes read and write that does not expire, or the admin key.' },
+    ),
+  limitedSession: () =>
+    new AppError(
+      'FORBIDDEN',
+      'You are signed in with a key that expires or lacks a scope, so you cannot add a way to sign in.',
+      {
+        hint: 'Sign in with a passkey, a sign-in link, or a key without an expiry and with both scopes.',
+      },
+    ),
+}

@@ -1,0 +1,43 @@
+import type { Hono } from 'hono'
+import { requireSameOrigin } from '../../hub/http/authenticate'
+import type { EntryRule } from '../../hub/http/entry-rule'
+import { toErrorResponse } from '../../hub/http/errors'
+import type { HubEnv } from '../../hub/http/hub-env'
+import { signInWithPasskey, startPasskeySignIn, usePasskeyInput } from '../../hub/passkeys/actions'
+import { findSite } from '../frame/own-origin'
+import { readForm } from '../frame/read-form'
+import { type PageContext, page } from '../frame/send-page'
+import { toLocalPath } from '../frame/to-local-path'
+import { enter, findDevice } from './enter'
+import { showRefusal } from './show-login'
+
+const attemptRule: EntryRule = { rate: 'signIn', body: 'form' }
+
+/** Registers `POST /login/passkey` and the challenge that its script asks for. */
+export function registerPasskeySignIn(app: Hono<HubEnv>): void {
+  app.post(
+    '/login/passkey/options',
+    page(async (c) => {
+      try {
+        requireSameOrigin(c)
+        return c.json(await startPasskeySignIn(c.var.context, findSite(c)))
+      } catch (error) {
+        return toErrorResponse(c, error)
+      }
+    }, attemptRule),
+  )
+  app.post('/login/passkey', page(sendPasskey, attemptRule))
+}
+
+async function sendPasskey(c: PageContext): Promise<Response> {
+  requireSameOrigin(c)
+  const read = await readForm(c)
+  const next = toLocalPath(read('next'))
+  try {
+    const input = usePasskeyInput.parse({ response: read('response') })
+    const session = await signInWithPasskey(c.var.context, findSite(c), input, findDevice(c))
+    return enter(c, session, next)
+  } catch (error) {
+    return showRefusal(c, error, { next })
+  }
+}

@@ -1,0 +1,76 @@
+import { env } from 'cloudflare:workers'
+import { createSoftwarePasskey, type SoftwarePasskey } from '../../support/software-passkey'
+import { form } from '../../web/open-pages'
+import { adminKey, type TestHub } from '../create-test-hub'
+import type { Member } from './requesters'
+
+const origin = 'http://hub.test'
+
+/** Creates what the rows about signing in use up: links, passkeys, identities and sessions. */
+export function createWaysToSignIn(hub: TestHub, person: Member) {
+  const sendAs = (account: Member, path: string, fields: Record<string, string>) => {
+    const init = form(fields)
+    const headers = init.headers as Record<string, string>
+    return hub.fetch(path, {
+      ...init,
+      headers: { ...headers, authorization: `Bearer ${account.key}` },
+    })
+  }
+  const createPasskey = async (account: Member): Promise<SoftwarePasskey> => {
+    const options = await sendAs(account, '/settings/sign-in/passkeys/options', {})
+    return createSoftwarePasskey(await options.json(), origin)
+  }
+  let personal: SoftwarePasskey | null = null
+  const addPersonal = async (): Promise<SoftwarePasskey> => {
+    const passkey = await createPasskey(person)
+    const fields = { label: 'Laptop', response: passkey.registration }
+    const added = await sendAs(person, '/settings/sign-in/passkeys', fields)
+    if (added.status !== 303) throw new Error(`No passkey was added: ${added.status}`)
+    return passkey
+  }
+  const insert = async (sql: string, ...values: unknown[]): Promise<string> => {
+    const id = crypto.randomUUID()
+    await env.DB.prepare(sql)
+      .bind(id, ...values)
+      .run()
+    return id
+  }
+  return {
+    /** Returns the token of a sign-in link for the person. */
+    newLink: async (): Promise<string> => {
+      const { body } = await hub.call('/sessions/link', {
+        key: adminKey,
+        body: { name: person.name },
+      })
+      return new URL(body.url).searchParams.get('token') ?? ''
+    },
+    /** Returns what the person's passkey answers to a new challenge. */
+    signWithPasskey: async (): Promise<string> => {
+      personal ??= await addPersonal()
+      const options = await hub.fetch('/login/passkey/options', form({}))
+      return personal.sign(await options.json())
+    },
+    /** Returns the answer of a new passkey to a challenge for an account, which is not added yet. */
+    makePasskey: async (account: Member) => (await createPasskey(account)).registration,
+    newPasskey: async (account: Member): Promise<string> => {
+      await env.DB.prepare(`DELETE FROM passkeys WHERE label = 'to delete'`).run()
+      return insert(
+        `INSERT INTO passkeys (id, account_id, credential_id, public_key, counter, rp_id, label, created_at)
+         VALUES (?1, ?2, ?1, '', 0, 'hub.test', 'to delete', 0)`,
+        account.id,
+      )
+    },
+    newIdentity: (account: Member): Promise<string> =>
+      insert(
+        `INSERT INTO identities (id, account_id, issuer, subject, label, created_at)
+         VALUES (?1, ?2, 'https://issuer.test', ?1, 'olga', 0)`,
+        account.id,
+      ),
+    newBrowserSession: (account: Member): Promise<string> =>
+      insert(
+        `INSERT INTO api_keys (id, account_id, hash, kind, created_at, expires_at)
+         VALUES (?1, ?2, ?1, 'session', 0, 1e15)`,
+        account.id,
+      ),
+  }
+}
