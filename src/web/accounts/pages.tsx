@@ -5,8 +5,13 @@ import { accountErrors } from '../../hub/accounts/errors'
 import type { AccountRow } from '../../hub/accounts/queries'
 import type { ActivationRow } from '../../hub/activations/page-queries'
 import { decodeCursor } from '../../hub/cursor'
-import { readCredential, requireAdmin, requireViewer, toActor } from '../../hub/http/authenticate'
-import type { HubEnv } from '../../hub/http/hub-env'
+import {
+  type HubEnv,
+  readCredential,
+  requireAdmin,
+  requireViewer,
+  toActor,
+} from '../../hub/http/page-entry'
 import { pauseAgents } from '../../hub/system/actions'
 import { limits } from '../../shared/config'
 import { accountPath } from '../../shared/paths'

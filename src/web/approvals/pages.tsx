@@ -1,11 +1,16 @@
 import type { Hono } from 'hono'
 import { submitDecision } from '../../hub/approvals/actions'
 import { approvalErrors } from '../../hub/approvals/errors'
+import { decisionBody } from '../../hub/approvals/inputs'
 import { type ApprovalRow, selectApprovals } from '../../hub/approvals/queries'
 import { redactApproval } from '../../hub/approvals/redact-approval'
-import { decisionBody } from '../../hub/approvals/routes'
-import { readCredential, requireAdmin, requireViewer, toActor } from '../../hub/http/authenticate'
-import type { HubEnv } from '../../hub/http/hub-env'
+import {
+  type HubEnv,
+  readCredential,
+  requireAdmin,
+  requireViewer,
+  toActor,
+} from '../../hub/http/page-entry'
 import { approvals as limits } from '../../shared/config'
 import type { FormProblem } from '../form/form-state'
 import { toProblem } from '../form/to-problem'

@@ -8,9 +8,13 @@ import {
   selectBudgets,
   selectScopeNames,
 } from '../../hub/budgets/page-queries'
-import { requireAdmin, requireViewer, toActor } from '../../hub/http/authenticate'
-import { toAppError } from '../../hub/http/errors'
-import type { HubEnv } from '../../hub/http/hub-env'
+import {
+  type HubEnv,
+  requireAdmin,
+  requireViewer,
+  toActor,
+  toAppError,
+} from '../../hub/http/page-entry'
 import type { Statements } from '../../shared/db/batch'
 import { notFound } from '../../shared/errors'
 import type { FormProblem } from '../form/form-state'

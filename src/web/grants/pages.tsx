@@ -9,9 +9,13 @@ import {
   toEffectivePolicy,
 } from '../../hub/grants/policy-queries'
 import { findNotGranted, previewPolicy } from '../../hub/grants/preview'
-import { readCredential, requireAdmin, requireViewer } from '../../hub/http/authenticate'
-import { toAppError } from '../../hub/http/errors'
-import type { HubEnv } from '../../hub/http/hub-env'
+import {
+  type HubEnv,
+  readCredential,
+  requireAdmin,
+  requireViewer,
+  toAppError,
+} from '../../hub/http/page-entry'
 import type { FormProblem } from '../form/form-state'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'

@@ -1,9 +1,12 @@
 import type { Hono } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
-import { requireSameOrigin, sessionCookie } from '../../hub/http/authenticate'
-import type { EntryRule } from '../../hub/http/entry-rule'
-import { toAppError } from '../../hub/http/errors'
-import type { HubEnv } from '../../hub/http/hub-env'
+import {
+  type EntryRule,
+  type HubEnv,
+  requireSameOrigin,
+  sessionCookie,
+  toAppError,
+} from '../../hub/http/page-entry'
 import { signIn, signInInput, signOut } from '../../hub/keys/actions'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'

@@ -1,6 +1,5 @@
 import type { Hono } from 'hono'
-import { requireAdmin, requireViewer, toActor } from '../../hub/http/authenticate'
-import type { HubEnv } from '../../hub/http/hub-env'
+import { type HubEnv, requireAdmin, requireViewer, toActor } from '../../hub/http/page-entry'
 import { assignTask, taskInput } from '../../hub/tasks/actions'
 import { accountPath } from '../../shared/paths'
 import { readFormWith } from '../form/read-form-with'
