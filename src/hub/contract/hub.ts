@@ -19,6 +19,7 @@ import type { BudgetStatus } from './budgets'
 import type { AuthorizationData, AuthorizationQuery, GrantPolicy, RateBucket } from './calls'
 import type { SweepApi } from './exploration'
 
+export type * from './activation-counters'
 export type * from './activations'
 export type * from './approvals'
 export type * from './budgets'

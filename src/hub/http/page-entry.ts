@@ -2,8 +2,8 @@
 export {
   readCredential,
   readWithViewer,
-  requireAdmin,
   requireAdminSender,
+  requireAdminViewer,
   requireSameOrigin,
   requireViewer,
   sessionCookie,

@@ -12,8 +12,7 @@ import { findNotGranted, previewPolicy } from '../../hub/grants/preview'
 import {
   type HubEnv,
   readCredential,
-  requireAdmin,
-  requireViewer,
+  requireAdminViewer,
   toAppError,
 } from '../../hub/http/page-entry'
 import type { FormProblem } from '../form/form-state'
@@ -134,8 +133,7 @@ async function showPolicy(
 const emptyPolicy: Policy = { allowed: [], denied: [], requireApproval: [], rateLimits: [] }
 
 async function changePolicy(c: PageContext): Promise<Response> {
-  const viewer = await requireViewer(c, 'write')
-  requireAdmin(viewer)
+  const viewer = await requireAdminViewer(c)
   const read = await readForm(c)
   const name = c.req.param('name') ?? ''
   const action = read('do')

@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import { type HubEnv, requireAdmin, requireViewer, toActor } from '../../hub/http/page-entry'
+import { type HubEnv, requireAdminViewer, toActor } from '../../hub/http/page-entry'
 import { type AgentPageRequest, agentStates, boardStatements } from '../../hub/scheduler/queries'
 import { readAgentCursor, readBoard } from '../../hub/scheduler/read-board'
 import { pauseAgents } from '../../hub/system/actions'
@@ -57,8 +57,7 @@ async function sendCsv(c: PageContext): Promise<Response> {
 }
 
 async function setAllPaused(c: PageContext, isPaused: boolean): Promise<Response> {
-  const viewer = await requireViewer(c, 'write')
-  requireAdmin(viewer)
+  const viewer = await requireAdminViewer(c)
   await pauseAgents(c.var.context, toActor(viewer, null), null, isPaused)
   return c.redirect('/scheduler', 303)
 }
