@@ -18,7 +18,7 @@ export const accountErrors = {
   },
   ownRole: () =>
     new AppError('FORBIDDEN', "You can't change your own role.", { hint: 'Ask another admin.' }),
-  systemRole: () => new AppError('FORBIDDEN', 'Accounts of the hub itself keep their role.'),
+  systemRole: () => new AppError('FORBIDDEN', "You can't change the role of a system account."),
   nameTaken: (cause?: unknown) =>
     new AppError('CONFLICT', 'This name is taken.', {
       hint: 'Choose another name.',
