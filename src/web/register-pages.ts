@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import type { HubEnv, RouteSummary } from '../hub/http/hub-env'
+import type { HubEnv, RouteSummary } from '../hub/http/page-entry'
 import type { ToolAdminApi } from '../mcp-servers/contract/tool-admin'
 import { notFound } from '../shared/errors'
 import { registerAccountPages } from './accounts/pages'

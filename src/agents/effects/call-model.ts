@@ -5,25 +5,10 @@ import { formatWindowWarning } from '../loop/compaction'
 import { outputTokensFloor } from '../loop/estimate'
 import type { CallFacts, LoadedFacts, LoopEvent, LoopEventOf } from '../loop/event'
 import type { ModelAnswer } from '../loop/message'
-import {
-  type EffectContext,
-  findDefinitionEtag,
-  findLoadedFacts,
-  notifyWatchers,
-  readDefinition,
-  refreshTools,
-  toDefinitionFailure,
-  toHookContext,
-} from './effect-context'
+import { type EffectContext, notifyWatchers, refreshTools, toHookContext } from './effect-context'
 import { measurePrompt, type Prompt } from './measure-prompt'
 import { recordCount } from './model-ratios'
-import {
-  type CallEffect,
-  type ConversationPlan,
-  planCall,
-  updatePlan,
-  type Work,
-} from './plan-call'
+import { type CallEffect, type ConversationPlan, planCall, updatePlan } from './plan-call'
 import {
   affordableOutputTokens,
   boundPromptTokens,
@@ -33,6 +18,7 @@ import {
   toFailureCharge,
   worstCaseCharge,
 } from './price-call'
+import { readWork, type Work } from './read-work'
 import { recordRequest } from './record-request'
 import { reportRecovery } from './report-recovery'
 import { type ReservationResult, reserveCall } from './reserve-call'
@@ -48,13 +34,10 @@ export async function callModel(
   signal: AbortSignal,
 ): Promise<LoopEvent | null> {
   const { deps } = context
-  const facts = findLoadedFacts(context.getActivation().events)
-  if (!facts) throw new Error('a model call before LOAD')
-  const etag = findDefinitionEtag(facts, context.getActivation().events)
-  const found = await readDefinition(context, facts.agentName, etag)
-  if (!found.ok) return toDefinitionFailure(context, effect.id, found.message)
+  const read = await readWork(context, effect.id)
+  if (!read.ok) return read.failure
+  const { work } = read
   await refreshTools(context)
-  const work = { facts, definition: found.definition }
   const plan = planCall(context, work, effect, signal)
   const { reservation, timings } = await prepare(context, work, plan, effect)
   if (reservation.kind !== 'reserved') {
@@ -65,7 +48,7 @@ export async function callModel(
   notifyWatchers(context, 'thinking')
   const startedAt = deps.clock.now()
   const worst = worstCaseCharge(plan)
-  markSent(context, facts, { effectId: effect.id, worst }, reservation.isRenewed)
+  markSent(context, work.facts, { effectId: effect.id, worst }, reservation.isRenewed)
   watchUsage(context, plan, effect.id, startedAt)
   const input = measureSentPrompt(context, plan)
   const request = recordRequest(context, plan)

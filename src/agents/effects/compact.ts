@@ -13,16 +13,7 @@ import { foldConversation, toMessages } from '../loop/transcript'
 import { estimateTokens } from '../models/estimate-tokens'
 import type { Model } from '../models/model-port'
 import { fence } from '../text/fence'
-import {
-  type EffectContext,
-  findDefinitionEtag,
-  findLoadedFacts,
-  listTools,
-  notifyWatchers,
-  readDefinition,
-  resolveModel,
-  toDefinitionFailure,
-} from './effect-context'
+import { type EffectContext, listTools, notifyWatchers, resolveModel } from './effect-context'
 import { findRatio, recordCount } from './model-ratios'
 import {
   type CallPlan,
@@ -31,6 +22,7 @@ import {
   toFailureCharge,
   worstCaseCharge,
 } from './price-call'
+import { readWork } from './read-work'
 import { reserveCall } from './reserve-call'
 import { watchUsage } from './watch-usage'
 
@@ -47,12 +39,10 @@ export async function compact(
 ): Promise<LoopEvent | null> {
   const { deps } = context
   const { state, events } = context.getActivation()
-  const facts = findLoadedFacts(events)
-  if (!facts) throw new Error('compaction before LOAD')
-  const etag = findDefinitionEtag(facts, events)
-  const found = await readDefinition(context, facts.agentName, etag)
-  if (!found.ok) return toDefinitionFailure(context, effect.id, found.message)
-  const { model } = resolveModel(context, found.definition, facts)
+  const read = await readWork(context, effect.id)
+  if (!read.ok) return read.failure
+  const { facts, definition } = read.work
+  const { model } = resolveModel(context, definition, facts)
   const conversation = foldConversation(events)
   const tools = listTools(context, facts)
   const goal = {

@@ -7,7 +7,7 @@ import type { HookContext } from '../hooks/hook'
 import type { Journal, SentCall } from '../journal'
 import type { ActivationStream } from '../live/activation-stream'
 import { type AdmittedCall, CallRegister } from '../loop/admit-calls'
-import type { Charge, LoadedFacts, LoopEvent, LoopEventOf } from '../loop/event'
+import type { Charge, LoadedFacts, LoopEvent } from '../loop/event'
 import type { Message } from '../loop/message'
 import type { LoopState } from '../loop/state'
 import type { MemoryStore } from '../memory/memory-store'
@@ -64,21 +64,6 @@ export interface EffectContext {
 export function findLoadedFacts(events: LoopEvent[]): LoadedFacts | null {
   for (const event of events) if (event.type === 'loaded') return event.facts
   return null
-}
-
-/**
- * Returns the etag of the definition that an activation runs with: the one it was loaded with, or,
- * after it waited for its provider, the one it was resumed with, which may name another address.
- */
-export function findDefinitionEtag({ definition }: LoadedFacts, events: LoopEvent[]): string {
-  let { etag } = definition
-  let isAwaiting = false
-  for (const event of events) {
-    if (event.type === 'model_failed') isAwaiting = event.failure.outage !== undefined
-    if (event.type === 'model_answered') isAwaiting = false
-    if (event.type === 'resumed' && isAwaiting) etag = event.definitionEtag ?? etag
-  }
-  return etag
 }
 
 /** Returns an admitted call of this activation by its id; null when there is none. */
@@ -140,23 +125,6 @@ export async function readDefinition(
   const found = await context.deps.definitions.read(name, etag)
   if (found.ok) context.definition = { etag, definition: found.definition }
   return found
-}
-
-/** Returns the failure for an invalid definition. A retry cannot help, and no call was made. */
-export const toDefinitionFailure = (
-  { deps }: EffectContext,
-  effectId: number,
-  message: string,
-): LoopEventOf<'model_failed'> => {
-  const at = deps.clock.now()
-  const failure = {
-    code: 'INVALID_DEFINITION',
-    message,
-    isRetryable: false,
-    retryAfterMs: null,
-    mayBeCharged: false,
-  } as const
-  return { type: 'model_failed', at, effectId, startedAt: at, failure, charge: null, jitter: 0 }
 }
 
 type ModelFacts = Pick<LoadedFacts, 'modelOverride' | 'reservedModel'>

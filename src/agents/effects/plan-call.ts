@@ -2,7 +2,6 @@ import { createStatusPlaceholder } from '../context/status-tail'
 import type { Definition } from '../definitions/definition'
 import type { Effect } from '../loop/effect'
 import { outputTokensFloor } from '../loop/estimate'
-import type { LoadedFacts } from '../loop/event'
 import type { Message } from '../loop/message'
 import { buildTranscript } from '../loop/transcript'
 import type { Model } from '../models/model-port'
@@ -10,14 +9,9 @@ import { composeStatus } from './compose-status'
 import { type EffectContext, listTools, resolveModel } from './effect-context'
 import { findRatio } from './model-ratios'
 import { addPromptSizes, type CallPlan, measurePromptSize, type PromptSize } from './price-call'
+import type { Work } from './read-work'
 
 export type CallEffect = Extract<Effect, { type: 'call_model' }>
-
-/** What a call is made for. */
-export interface Work {
-  facts: LoadedFacts
-  definition: Definition
-}
 
 /**
  * A model call that continues the conversation. The status and the tools, which follow the

@@ -1,26 +1,13 @@
-import type { ActivationCounters } from '../../hub/contract/hub'
+import { type ActivationCounters, noCounters } from '../../hub/contract/activation-counters'
 import type { ClosedCall, RunEvent, RunEventOf } from './run-event'
 
 /** Counts what one run adds to the counters of the hub. */
 export function countEvents(events: RunEvent[], exportFailures = 0): ActivationCounters {
-  const counters = { ...emptyCounters, exportFailures }
+  const counters = { ...noCounters, exportFailures }
   for (const event of events) addEvent(counters, event)
   counters.retries = countRetries(events)
   counters.permissionDenials = countDenials(events)
   return counters
-}
-
-const emptyCounters: ActivationCounters = {
-  modelRequests: 0,
-  modelFailures: 0,
-  toolExecutions: 0,
-  toolFailures: 0,
-  permissionDenials: 0,
-  toolRefusals: 0,
-  compactions: 0,
-  retries: 0,
-  parks: 0,
-  exportFailures: 0,
 }
 
 function addEvent(counters: ActivationCounters, event: RunEvent): void {

@@ -24,7 +24,7 @@ export const accountErrors = {
   },
   ownRole: () =>
     new AppError('FORBIDDEN', "You can't change your own role.", { hint: 'Ask another admin.' }),
-  systemRole: () => new AppError('FORBIDDEN', 'Accounts of the hub itself keep their role.'),
+  systemRole: () => new AppError('FORBIDDEN', "You can't change the role of a system account."),
   nameReserved: () =>
     new AppError('CONFLICT', 'This name is reserved or looks like a reserved one.', {
       hint: 'Choose another name.',

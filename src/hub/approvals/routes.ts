@@ -7,6 +7,7 @@ import { presentIdempotent, type Route, route } from '../http/route'
 import { approvals as approvalTable } from '../schema/approvals'
 import { submitDecision } from './actions'
 import { type ArgumentPart, toText } from './format-arguments'
+import { decisionBody } from './inputs'
 import { selectApprovals } from './queries'
 import { redactApproval, type VisibleApproval } from './redact-approval'
 
@@ -90,15 +91,6 @@ const presentApproval = (row: VisibleApproval): z.input<typeof approvalAnswer> =
   created_at: presentTime(row.createdAt),
   expires_at: presentTime(row.expiresAt),
   decided_at: presentTime(row.decidedAt),
-})
-
-export const decisionBody = z.object({
-  decision: z
-    .enum(['approve', 'approve_activation', 'deny'])
-    .describe(
-      'approve_activation also approves other calls of the same tool and grant in the activation, whatever their arguments; an external call can only be approved once',
-    ),
-  note: z.string().trim().max(approvals.noteCharsMax).default('').describe('Shown to the agent'),
 })
 
 export const approvalRoutes: Route[] = [

@@ -1,6 +1,8 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { defaultThresholds } from '../schema/budgets'
 
+export { defaultThresholds }
+
 /** Thresholds of a budget, in ascending order. Each is a share of the limit. */
 export const thresholds = ['warning', 'throttle', 'critical'] as const
 export type Threshold = (typeof thresholds)[number]

@@ -7,9 +7,9 @@ import { agents } from '../schema/definitions'
 import { hasReachedSql, type LimitColumns, type SpentColumns } from './levels'
 
 /**
- * What spends: budgets pay for an agent, in a community, with models (a JSON list), on behalf of
- * requesters (a JSON list of account ids). An alias of `activations` is one; other rows are
- * `spenderOf` their table.
+ * What is compared with the scopes of budgets: an agent, a community, models (a JSON list) and requesters
+ * (a JSON list of account ids). An alias of `activations` has these columns; `spenderOf` names those of
+ * other tables.
  */
 export type Spender = Record<
   'agentId' | 'communityId' | 'models' | 'requesters' | 'isForGuest',
@@ -25,7 +25,7 @@ export const spenderOf = (name: string): Spender => ({
   isForGuest: sql.raw(`${name}.is_for_guest`),
 })
 
-/** Columns of a spender that acts for nobody in particular. */
+/** Columns of a spender that has no requester. */
 export const noRequestersSql = sql.raw("'[]' AS requesters, 0 AS is_for_guest")
 
 const e = alias(usageEvents, 'e')

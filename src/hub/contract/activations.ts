@@ -1,9 +1,10 @@
 /**
  * API for running agents: load, renew, park and commit an activation. Part of the hub's contract;
- * other modules import it from `contract.ts`.
+ * other modules import it from `hub.ts`.
  */
 import type { Outcome } from '../../shared/errors'
 import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../../shared/ids'
+import type { ActivationCounters } from './activation-counters'
 import type { ApprovalDecision, ApprovalRequest } from './approvals'
 import type { BudgetShortage, BudgetStatus, Reservation, Usage } from './budgets'
 import type { GrantPolicy, Requester } from './calls'
@@ -194,24 +195,6 @@ export type RenewResult =
   | { kind: 'refused'; reason: 'lost' | 'paused' | 'max_tokens' }
   | { kind: 'refused'; reason: 'budget_exhausted'; shortage?: BudgetShortage }
   | { kind: 'wait'; reason: 'money_reserved'; retryAt: number }
-
-/** Counters of one activation. */
-export interface ActivationCounters {
-  /** Model calls sent, compactions and retries included. */
-  modelRequests: number
-  modelFailures: number
-  toolExecutions: number
-  toolFailures: number
-  /** Calls that a grant, a definition, a policy, a limit, a hook or a person refused. */
-  permissionDenials: number
-  /** Calls that could not run: an unknown tool, invalid arguments, or more calls than a run may make. */
-  toolRefusals: number
-  compactions: number
-  retries: number
-  parks: number
-  /** Trace exports that failed since the last commit. */
-  exportFailures: number
-}
 
 /** The reply of an activation. Without a post it goes to the requester's inbox. */
 export interface CommitReply {

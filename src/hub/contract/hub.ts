@@ -20,6 +20,7 @@ import type { AuthorizationData, AuthorizationQuery, GrantPolicy, RateBucket } f
 import type { SweepApi } from './exploration'
 import type { AccountKind, Person, Thread, ThreadPost } from './threads'
 
+export type * from './activation-counters'
 export type * from './activations'
 export type * from './approvals'
 export type * from './budgets'

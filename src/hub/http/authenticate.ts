@@ -131,14 +131,23 @@ export function requireAdmin(viewer: Viewer): void {
 }
 
 /**
+ * Returns the admin who sends a request that writes.
+ *
+ * @throws UNAUTHORIZED, FORBIDDEN
+ */
+export async function requireAdminViewer(c: Context<HubEnv>): Promise<Viewer> {
+  const viewer = await requireViewer(c, 'write')
+  requireAdmin(viewer)
+  return viewer
+}
+
+/**
  * Returns the admin who sends a form, from a page of this hub when a session authenticates it.
  *
  * @throws UNAUTHORIZED, FORBIDDEN
  */
 export async function requireAdminSender(c: Context<HubEnv>): Promise<Person> {
-  const viewer = await requireViewer(c, 'write')
-  requireAdmin(viewer)
-  const { id, name, kind } = viewer
+  const { id, name, kind } = await requireAdminViewer(c)
   return { id, name, kind }
 }
 

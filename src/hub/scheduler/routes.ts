@@ -1,17 +1,10 @@
 import * as z from 'zod'
 import { schedulerPages } from '../../shared/config'
-import { decodeCursor } from '../cursor'
 import { type Route, route } from '../http/route'
 import { boardAnswer } from './answers'
 import { presentBoard } from './present'
-import { type AgentPageRequest, agentStates, boardStatements } from './queries'
-import { readBoard } from './read-board'
-
-/** Parses the cursor of the list of agents; another list's cursor starts at the first page. */
-export function readAgentCursor(text: string | undefined): AgentPageRequest['after'] {
-  const cursor = decodeCursor(text)
-  return Array.isArray(cursor) ? cursor : null
-}
+import { agentStates, boardStatements } from './queries'
+import { readAgentCursor, readBoard } from './read-board'
 
 export const schedulerRoutes: Route[] = [
   route({

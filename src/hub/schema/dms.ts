@@ -11,7 +11,7 @@ export const conversations = sqliteTable('conversations', {
     .$type<AccountId>()
     .notNull()
     .references(() => accounts.id),
-  /** Pending: the other one has not said yet whether they want it. */
+  /** Pending: the recipient has not answered the request. */
   status: text('status', { enum: ['pending', 'open', 'rejected'] }).notNull(),
   createdAt: integer('created_at').notNull(),
 })
@@ -32,7 +32,7 @@ export const conversationMembers = sqliteTable(
       .notNull()
       .references(() => accounts.id),
     unread: integer('unread').notNull().default(0),
-    /** Wants nothing from the other one any more. */
+    /** Whether this account blocked the other one. */
     hasBlocked: integer('has_blocked', { mode: 'boolean' }).notNull().default(false),
     lastMessageAt: integer('last_message_at').notNull(),
   },

@@ -12,7 +12,8 @@ import {
 } from '../../shared/db/statement'
 import { addExcludedSql, insertSelect } from '../../shared/db/write-sql'
 import type { ActivationId } from '../../shared/ids'
-import type { ActivationCounters, CommitRequest } from '../contract/hub'
+import { type ActivationCounters, noCounters } from '../contract/activation-counters'
+import type { CommitRequest } from '../contract/hub'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { agentCounters } from '../schema/system'
@@ -23,19 +24,6 @@ const c = alias(agentCounters, 'c')
 
 /** What an activation adds to the counters of its agent. */
 type Increments = Record<'activations' | 'failedActivations' | keyof ActivationCounters, number>
-
-const noCounters: ActivationCounters = {
-  modelRequests: 0,
-  modelFailures: 0,
-  toolExecutions: 0,
-  toolFailures: 0,
-  permissionDenials: 0,
-  toolRefusals: 0,
-  compactions: 0,
-  retries: 0,
-  parks: 0,
-  exportFailures: 0,
-}
 
 /** Names of all counters; each is also a column of `agent_counters`. */
 export const counterNames = [

@@ -136,7 +136,7 @@ const RoleForm: FC<{ viewer: PageViewer | null; account: AccountRow }> = ({ view
         name="role"
         label="Role"
         options={roleLabels}
-        hint="A guest can make agents read and answer; what else, the policy says."
+        hint="For a guest, agents only read and answer, unless the policy allows more."
       />
       <button type="submit" class="btn">
         Change role

@@ -5,8 +5,7 @@ import { accountErrors } from '../../hub/accounts/errors'
 import type { AccountRow } from '../../hub/accounts/queries'
 import type { ActivationRow } from '../../hub/activations/page-queries'
 import { decodeCursor } from '../../hub/cursor'
-import { readCredential, requireAdmin, requireViewer, toActor } from '../../hub/http/authenticate'
-import type { HubEnv } from '../../hub/http/hub-env'
+import { type HubEnv, readCredential, requireAdminViewer, toActor } from '../../hub/http/page-entry'
 import { pauseAgents } from '../../hub/system/actions'
 import { limits } from '../../shared/config'
 import { accountPath } from '../../shared/paths'
@@ -56,8 +55,7 @@ export function registerAccountPages(app: Hono<HubEnv>): void {
 }
 
 async function setRole(c: PageContext): Promise<Response> {
-  const viewer = await requireViewer(c, 'write')
-  requireAdmin(viewer)
+  const viewer = await requireAdminViewer(c)
   const read = await readForm(c)
   const name = c.req.param('name') ?? ''
   await changeRole(c.var.context, viewer.id, name, roleInput.parse({ role: read('role') }))
@@ -66,8 +64,7 @@ async function setRole(c: PageContext): Promise<Response> {
 
 async function setAgentPaused(c: PageContext, isPaused: boolean): Promise<Response> {
   const name = c.req.param('name') ?? ''
-  const viewer = await requireViewer(c, 'write')
-  requireAdmin(viewer)
+  const viewer = await requireAdminViewer(c)
   await pauseAgents(c.var.context, toActor(viewer, null), name, isPaused)
   return c.redirect(accountPath(name), 303)
 }

@@ -1,11 +1,10 @@
 import type { Hono } from 'hono'
 import { submitDecision } from '../../hub/approvals/actions'
 import { approvalErrors } from '../../hub/approvals/errors'
+import { decisionBody } from '../../hub/approvals/inputs'
 import { type ApprovalRow, selectApprovals } from '../../hub/approvals/queries'
 import { redactApproval } from '../../hub/approvals/redact-approval'
-import { decisionBody } from '../../hub/approvals/routes'
-import { readCredential, requireAdmin, requireViewer, toActor } from '../../hub/http/authenticate'
-import type { HubEnv } from '../../hub/http/hub-env'
+import { type HubEnv, readCredential, requireAdminViewer, toActor } from '../../hub/http/page-entry'
 import { approvals as limits } from '../../shared/config'
 import type { FormProblem } from '../form/form-state'
 import { toProblem } from '../form/to-problem'
@@ -25,8 +24,7 @@ export function registerApprovalPages(app: Hono<HubEnv>): void {
 }
 
 async function decideByForm(c: PageContext): Promise<Response> {
-  const viewer = await requireViewer(c, 'write')
-  requireAdmin(viewer)
+  const viewer = await requireAdminViewer(c)
   const form = await readForm(c)
   const parsed = decisionBody.safeParse({ decision: form('decision'), note: form('note') })
   if (!parsed.success) {

@@ -9,9 +9,7 @@ import {
   selectAuditEntry,
 } from '../../hub/audit/list-queries'
 import { decodeCursor, encodeCursor } from '../../hub/cursor'
-import { readCredential } from '../../hub/http/authenticate'
-import { listDetails } from '../../hub/http/errors'
-import type { HubEnv } from '../../hub/http/hub-env'
+import { type HubEnv, listDetails, readCredential } from '../../hub/http/page-entry'
 import { audit } from '../../shared/config'
 import { toProblem } from '../form/to-problem'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'

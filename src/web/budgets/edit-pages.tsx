@@ -8,9 +8,7 @@ import {
   selectBudgets,
   selectScopeNames,
 } from '../../hub/budgets/page-queries'
-import { requireAdmin, requireViewer, toActor } from '../../hub/http/authenticate'
-import { toAppError } from '../../hub/http/errors'
-import type { HubEnv } from '../../hub/http/hub-env'
+import { type HubEnv, requireAdminViewer, toActor, toAppError } from '../../hub/http/page-entry'
 import type { Statements } from '../../shared/db/batch'
 import { notFound } from '../../shared/errors'
 import type { FormProblem } from '../form/form-state'
@@ -100,8 +98,7 @@ function findDuplicate(budgets: PageBudget[], input: BudgetInput): PageBudget | 
 }
 
 async function submitNew(c: PageContext): Promise<Response> {
-  const viewer = await requireViewer(c, 'write')
-  requireAdmin(viewer)
+  const viewer = await requireAdminViewer(c)
   const read = readFormWith(budgetInput, await readForm(c), newBudgetForm)
   if (!read.isValid) return showNewForm(c, read.form, 400)
   const { form, value } = read
@@ -134,7 +131,7 @@ async function showEditForm(
 }
 
 async function submitEdit(c: PageContext): Promise<Response> {
-  requireAdmin(await requireViewer(c, 'write'))
+  await requireAdminViewer(c)
   const read = readFormWith(budgetChange, await readForm(c), budgetChangeForm)
   if (!read.isValid) return showEditForm(c, read.form, 400)
   return redirectToBudget(c, (await changeBudget(c.var.context, idOf(c), read.value)).id)
@@ -157,7 +154,7 @@ async function showDeleteForm(
 }
 
 async function submitDelete(c: PageContext): Promise<Response> {
-  requireAdmin(await requireViewer(c, 'write'))
+  await requireAdminViewer(c)
   try {
     await removeBudget(c.var.context, idOf(c))
   } catch (error) {

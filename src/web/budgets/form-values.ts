@@ -1,7 +1,11 @@
 import { nameHints, resetDayHints } from '../../hub/budgets/budget-labels'
-import { type Threshold, type Thresholds, thresholds } from '../../hub/budgets/levels'
+import {
+  defaultThresholds,
+  type Threshold,
+  type Thresholds,
+  thresholds,
+} from '../../hub/budgets/levels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
-import { defaultThresholds } from '../../hub/schema/budgets'
 import {
   type FieldErrors,
   type FormDefinition,

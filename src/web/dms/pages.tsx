@@ -15,8 +15,7 @@ import {
   selectConversations,
   selectShownMessages,
 } from '../../hub/dms/queries'
-import { readCredential, requireViewer, toActor } from '../../hub/http/authenticate'
-import type { HubEnv } from '../../hub/http/hub-env'
+import { type HubEnv, readCredential, requireViewer, toActor } from '../../hub/http/page-entry'
 import { renderAgain } from '../../hub/markdown/render-again'
 import type { Credential } from '../../hub/viewers/queries'
 import { limits } from '../../shared/config'

@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import type { RouteSummary } from '../../hub/http/hub-env'
+import type { RouteSummary } from '../../hub/http/page-entry'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 

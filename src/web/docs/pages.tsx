@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import type { HubEnv, RouteSummary } from '../../hub/http/hub-env'
+import type { HubEnv, RouteSummary } from '../../hub/http/page-entry'
 import { page, readPage, sendPage } from '../frame/send-page'
 import { DocsPage } from './docs-page'
 

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { listDetails } from '../../hub/http/errors'
+import { listDetails } from '../../hub/http/page-entry'
 import { assignErrors } from './assign-errors'
 import {
   createForm,

@@ -1,4 +1,4 @@
-import { toAppError } from '../../hub/http/errors'
+import { toAppError } from '../../hub/http/page-entry'
 import { assignErrors } from './assign-errors'
 import type { FormDefinition, FormState } from './form-state'
 import { formatMarkedHint } from './read-form-with'

@@ -1,4 +1,4 @@
-import { toAppError } from '../../hub/http/errors'
+import { toAppError } from '../../hub/http/page-entry'
 import type { FormProblem } from './form-state'
 
 /** Converts an error to the problem of a form, with its details as the hint. */

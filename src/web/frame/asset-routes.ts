@@ -1,6 +1,5 @@
 import type { Handler, Hono } from 'hono'
-import { declareEntry, type EntryRule } from '../../hub/http/entry-rule'
-import type { HubEnv } from '../../hub/http/hub-env'
+import { declareEntry, type EntryRule, type HubEnv } from '../../hub/http/page-entry'
 import { faviconSvg } from '../parts/icons'
 import { findAsset } from './assets'
 

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type { HubEnv } from '../../hub/http/hub-env'
+import type { HubEnv } from '../../hub/http/page-entry'
 import type { Frame } from './frame'
 import { isOfflineHub } from './is-offline-hub'
 import { readTheme } from './theme-cookie'

@@ -1,4 +1,4 @@
-import { httpErrors } from '../../hub/http/http-errors'
+import { httpErrors } from '../../hub/http/page-entry'
 import type { PageContext } from './send-page'
 
 /**

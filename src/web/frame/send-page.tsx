@@ -1,9 +1,14 @@
 import type { Context, Handler } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { readCredential, readWithViewer } from '../../hub/http/authenticate'
-import { declareEntry, pageRule } from '../../hub/http/entry-rule'
-import { logInternalError, toAppError } from '../../hub/http/errors'
-import type { HubEnv } from '../../hub/http/hub-env'
+import {
+  declareEntry,
+  type HubEnv,
+  logInternalError,
+  pageRule,
+  readCredential,
+  readWithViewer,
+  toAppError,
+} from '../../hub/http/page-entry'
 import { countOwnUnread } from '../../hub/inbox/queries'
 import { countQueue } from '../../hub/moderation/queue-count-queries'
 import type { Answers, Statements } from '../../shared/db/batch'

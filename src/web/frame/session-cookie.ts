@@ -1,5 +1,5 @@
 import { setCookie } from 'hono/cookie'
-import { sessionCookie } from '../../hub/http/authenticate'
+import { sessionCookie } from '../../hub/http/page-entry'
 import type { PageContext } from './send-page'
 
 /** Keeps a browser session in its cookie. An `expiresAt` of 0 removes it. */

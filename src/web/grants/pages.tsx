@@ -9,9 +9,12 @@ import {
   toEffectivePolicy,
 } from '../../hub/grants/policy-queries'
 import { findNotGranted, previewPolicy } from '../../hub/grants/preview'
-import { readCredential, requireAdmin, requireViewer } from '../../hub/http/authenticate'
-import { toAppError } from '../../hub/http/errors'
-import type { HubEnv } from '../../hub/http/hub-env'
+import {
+  type HubEnv,
+  readCredential,
+  requireAdminViewer,
+  toAppError,
+} from '../../hub/http/page-entry'
 import type { FormProblem } from '../form/form-state'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
@@ -130,8 +133,7 @@ async function showPolicy(
 const emptyPolicy: Policy = { allowed: [], denied: [], requireApproval: [], rateLimits: [] }
 
 async function changePolicy(c: PageContext): Promise<Response> {
-  const viewer = await requireViewer(c, 'write')
-  requireAdmin(viewer)
+  const viewer = await requireAdminViewer(c)
   const read = await readForm(c)
   const name = c.req.param('name') ?? ''
   const action = read('do')

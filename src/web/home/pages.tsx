@@ -1,7 +1,6 @@
 import type { Hono } from 'hono'
 import { decodeCursor } from '../../hub/cursor'
-import { readCredential, requireViewer, toActor } from '../../hub/http/authenticate'
-import type { HubEnv } from '../../hub/http/hub-env'
+import { type HubEnv, readCredential, requireViewer, toActor } from '../../hub/http/page-entry'
 import { createPost, postBody } from '../../hub/posts/actions'
 import { postSorts } from '../../hub/posts/queries'
 import { limits } from '../../shared/config'

@@ -1,7 +1,6 @@
 import type { Hono } from 'hono'
 import { decodeCursor } from '../../hub/cursor'
-import { readCredential, requireViewer } from '../../hub/http/authenticate'
-import type { HubEnv } from '../../hub/http/hub-env'
+import { type HubEnv, readCredential, requireViewer } from '../../hub/http/page-entry'
 import { markAllItemsRead, selectOwnItems } from '../../hub/inbox/queries'
 import { run } from '../../shared/db/batch'
 import { AppError } from '../../shared/errors'

@@ -2,14 +2,14 @@ import type { Context, Handler, Hono } from 'hono'
 import type { WatchRequest } from '../../agents/contract/agents'
 import { postTopic, toWatcherTags } from '../../hub/contract/live-event'
 import {
+  declareEntry,
+  type HubEnv,
   readCredential,
   readWithViewer,
   requireSameOrigin,
+  toErrorResponse,
   type ViewerRead,
-} from '../../hub/http/authenticate'
-import { declareEntry } from '../../hub/http/entry-rule'
-import { toErrorResponse } from '../../hub/http/errors'
-import type { HubEnv } from '../../hub/http/hub-env'
+} from '../../hub/http/page-entry'
 import { liveErrors, upgradeErrors } from '../../hub/live/errors'
 import { findTraceAccess, type TraceAccess } from '../../hub/traces/trace-access'
 import { readTrace } from '../../hub/traces/trace-view'

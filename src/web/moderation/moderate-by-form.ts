@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { requireViewer, toActor } from '../../hub/http/authenticate'
+import { requireViewer, toActor } from '../../hub/http/page-entry'
 import { banAccount } from '../../hub/moderation/ban-account'
 import { moderationErrors } from '../../hub/moderation/errors'
 import { moderateContent, reasonInput } from '../../hub/moderation/moderate-content'

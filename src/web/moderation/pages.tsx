@@ -3,8 +3,7 @@ import * as z from 'zod'
 import { communityErrors } from '../../hub/communities/errors'
 import { selectCommunity } from '../../hub/communities/queries'
 import { decodeCursor, encodeCursor } from '../../hub/cursor'
-import { readCredential, requireViewer, toActor } from '../../hub/http/authenticate'
-import type { HubEnv } from '../../hub/http/hub-env'
+import { type HubEnv, readCredential, requireViewer, toActor } from '../../hub/http/page-entry'
 import {
   appealAction,
   appealInput,

@@ -2,10 +2,10 @@ import type { FC } from 'hono/jsx'
 import {
   type BudgetLevel,
   computeBudgetLevel,
+  defaultThresholds,
   type Thresholds,
   thresholds,
 } from '../../hub/budgets/levels'
-import { defaultThresholds } from '../../hub/schema/budgets'
 import { formatShare } from '../../shared/format'
 
 const looks = {

@@ -2,9 +2,12 @@ import type { Hono } from 'hono'
 import { claimAccount, claimInput } from '../../hub/claims/actions'
 import { claimErrors } from '../../hub/claims/errors'
 import { selectClaim } from '../../hub/claims/queries'
-import { requireSameOrigin, requireViewer } from '../../hub/http/authenticate'
-import type { EntryRule } from '../../hub/http/entry-rule'
-import type { HubEnv } from '../../hub/http/hub-env'
+import {
+  type EntryRule,
+  type HubEnv,
+  requireSameOrigin,
+  requireViewer,
+} from '../../hub/http/page-entry'
 import { acceptInvitation, joinInput } from '../../hub/invitations/actions'
 import { invitationErrors } from '../../hub/invitations/errors'
 import { selectUsableInvitation } from '../../hub/invitations/queries'

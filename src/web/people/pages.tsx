@@ -1,9 +1,14 @@
 import type { Hono } from 'hono'
 import { selectAccountByName } from '../../hub/accounts/queries'
 import { decodeCursor, encodeCursor } from '../../hub/cursor'
-import { readCredential, requireAdmin, requireViewer, toActor } from '../../hub/http/authenticate'
-import { httpErrors } from '../../hub/http/http-errors'
-import type { HubEnv } from '../../hub/http/hub-env'
+import {
+  type HubEnv,
+  httpErrors,
+  readCredential,
+  requireAdmin,
+  requireViewer,
+  toActor,
+} from '../../hub/http/page-entry'
 import {
   createInvitation,
   invitationInput,

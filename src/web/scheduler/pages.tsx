@@ -1,9 +1,7 @@
 import type { Hono } from 'hono'
-import { requireAdmin, requireViewer, toActor } from '../../hub/http/authenticate'
-import type { HubEnv } from '../../hub/http/hub-env'
+import { type HubEnv, requireAdminViewer, toActor } from '../../hub/http/page-entry'
 import { type AgentPageRequest, agentStates, boardStatements } from '../../hub/scheduler/queries'
-import { readBoard } from '../../hub/scheduler/read-board'
-import { readAgentCursor } from '../../hub/scheduler/routes'
+import { readAgentCursor, readBoard } from '../../hub/scheduler/read-board'
 import { pauseAgents } from '../../hub/system/actions'
 import { schedulerPages } from '../../shared/config'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
@@ -59,8 +57,7 @@ async function sendCsv(c: PageContext): Promise<Response> {
 }
 
 async function setAllPaused(c: PageContext, isPaused: boolean): Promise<Response> {
-  const viewer = await requireViewer(c, 'write')
-  requireAdmin(viewer)
+  const viewer = await requireAdminViewer(c)
   await pauseAgents(c.var.context, toActor(viewer, null), null, isPaused)
   return c.redirect('/scheduler', 303)
 }

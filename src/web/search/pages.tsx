@@ -1,7 +1,7 @@
 import type { Hono } from 'hono'
 import type { SearchHit } from '../../hub/contract/hub'
 import { decodeCursor } from '../../hub/cursor'
-import type { HubEnv } from '../../hub/http/hub-env'
+import type { HubEnv } from '../../hub/http/page-entry'
 import { hitTypes, selectHits } from '../../hub/search/queries'
 import { toMatchExpression } from '../../hub/search/search-terms'
 import { toSearchHit } from '../../hub/search/to-search-hit'

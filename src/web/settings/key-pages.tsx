@@ -1,6 +1,5 @@
 import type { Hono } from 'hono'
-import { requireViewer, toActor } from '../../hub/http/authenticate'
-import type { HubEnv } from '../../hub/http/hub-env'
+import { type HubEnv, requireViewer, toActor } from '../../hub/http/page-entry'
 import { createKey, keyInput, removeKey } from '../../hub/keys/actions'
 import { selectOwnExpiry, selectOwnKeys } from '../../hub/keys/queries'
 import { createForm } from '../form/form-state'

@@ -1,7 +1,5 @@
 import type { Handler } from 'hono'
-import { readCredential, requireViewer } from '../../hub/http/authenticate'
-import { httpErrors } from '../../hub/http/http-errors'
-import type { HubEnv } from '../../hub/http/hub-env'
+import { type HubEnv, httpErrors, readCredential, requireViewer } from '../../hub/http/page-entry'
 import type { Credential, Viewer } from '../../hub/viewers/queries'
 import type { Frame } from '../frame/frame'
 import { redirectFromAddress } from '../frame/own-origin'

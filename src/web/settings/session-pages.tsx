@@ -1,6 +1,5 @@
 import type { Hono } from 'hono'
-import { requireViewer, toActor } from '../../hub/http/authenticate'
-import type { HubEnv } from '../../hub/http/hub-env'
+import { type HubEnv, requireViewer, toActor } from '../../hub/http/page-entry'
 import { createSignInLink, endOtherSessions, endSession } from '../../hub/sign-in/actions'
 import { selectOwnSessions } from '../../hub/sign-in/queries'
 import { signInLimits } from '../../shared/config'

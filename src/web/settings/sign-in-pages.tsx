@@ -1,7 +1,10 @@
 import type { Hono } from 'hono'
-import { requireSameOrigin, requireViewer } from '../../hub/http/authenticate'
-import { toErrorResponse } from '../../hub/http/errors'
-import type { HubEnv } from '../../hub/http/hub-env'
+import {
+  type HubEnv,
+  requireSameOrigin,
+  requireViewer,
+  toErrorResponse,
+} from '../../hub/http/page-entry'
 import { unlinkIdentity } from '../../hub/identities/actions'
 import { listProviders } from '../../hub/identities/providers'
 import { selectOwnIdentities } from '../../hub/identities/queries'

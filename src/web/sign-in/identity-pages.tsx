@@ -1,8 +1,11 @@
 import type { Hono } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
-import { requireSameOrigin, requireViewer } from '../../hub/http/authenticate'
-import type { EntryRule } from '../../hub/http/entry-rule'
-import type { HubEnv } from '../../hub/http/hub-env'
+import {
+  type EntryRule,
+  type HubEnv,
+  requireSameOrigin,
+  requireViewer,
+} from '../../hub/http/page-entry'
 import {
   findProvider,
   finishIdentity,

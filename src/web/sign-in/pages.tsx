@@ -1,8 +1,11 @@
 import type { Hono } from 'hono'
 import { getCookie } from 'hono/cookie'
-import { requireSameOrigin, sessionCookie } from '../../hub/http/authenticate'
-import type { EntryRule } from '../../hub/http/entry-rule'
-import type { HubEnv } from '../../hub/http/hub-env'
+import {
+  type EntryRule,
+  type HubEnv,
+  requireSameOrigin,
+  sessionCookie,
+} from '../../hub/http/page-entry'
 import { findLinkAccount, signIn, signInInput, signOut } from '../../hub/sign-in/actions'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'

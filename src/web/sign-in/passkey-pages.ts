@@ -1,8 +1,10 @@
 import type { Hono } from 'hono'
-import { requireSameOrigin } from '../../hub/http/authenticate'
-import type { EntryRule } from '../../hub/http/entry-rule'
-import { toErrorResponse } from '../../hub/http/errors'
-import type { HubEnv } from '../../hub/http/hub-env'
+import {
+  type EntryRule,
+  type HubEnv,
+  requireSameOrigin,
+  toErrorResponse,
+} from '../../hub/http/page-entry'
 import { signInWithPasskey, startPasskeySignIn, usePasskeyInput } from '../../hub/passkeys/actions'
 import { findSite } from '../frame/own-origin'
 import { readForm } from '../frame/read-form'

@@ -1,4 +1,4 @@
-import { toAppError } from '../../hub/http/errors'
+import { toAppError } from '../../hub/http/page-entry'
 import { listProviders } from '../../hub/identities/providers'
 import { toRpId } from '../../hub/passkeys/actions'
 import { selectHasMovedPasskeys } from '../../hub/passkeys/queries'

@@ -1,6 +1,5 @@
 import type { Hono } from 'hono'
-import { requireAdmin, requireViewer, toActor } from '../../hub/http/authenticate'
-import type { HubEnv } from '../../hub/http/hub-env'
+import { type HubEnv, requireAdminViewer, toActor } from '../../hub/http/page-entry'
 import { assignTask, taskInput } from '../../hub/tasks/actions'
 import { accountPath } from '../../shared/paths'
 import { readFormWith } from '../form/read-form-with'
@@ -21,8 +20,7 @@ export function registerTaskPages(app: Hono<HubEnv>): void {
  */
 async function handleTaskForm(c: PageContext): Promise<Response> {
   const name = c.req.param('name') ?? ''
-  const viewer = await requireViewer(c, 'write')
-  requireAdmin(viewer)
+  const viewer = await requireAdminViewer(c)
   const read = readFormWith(taskInput, await readForm(c), taskForm)
   if (!read.isValid) return showFormAgain(c, name, read.form, 400)
   try {

@@ -53,7 +53,12 @@ export const AddServerForm: FC<{ typed: TypedServer | null }> = ({ typed }) => {
       <summary>Add a server</summary>
       <form class="form wide up3" method="post" action="/tools/remote">
         <fieldset>
-          <Text name="name" label="Name" form={form} hint="Its tools are called name_tool." />
+          <Text
+            name="name"
+            label="Name"
+            form={form}
+            hint="Names of its tools start with it, as in name_tool."
+          />
           <Text
             name="base_url"
             label="URL"

@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx'
 import type { Person } from '../../hub/contract/hub'
-import { requireAdminSender } from '../../hub/http/authenticate'
+import { requireAdminSender } from '../../hub/http/page-entry'
 import type { Statements } from '../../shared/db/batch'
 import { AppError } from '../../shared/errors'
 import type { FormProblem } from '../form/form-state'

@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import type { HubEnv } from '../../hub/http/hub-env'
+import type { HubEnv } from '../../hub/http/page-entry'
 import type { ToolAdminApi } from '../../mcp-servers/contract/tool-admin'
 import type { FormProblem } from '../form/form-state'
 import { type PageContext, page } from '../frame/send-page'

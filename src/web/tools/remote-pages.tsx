@@ -1,6 +1,6 @@
 import type { Hono } from 'hono'
 import type { Person } from '../../hub/contract/hub'
-import type { HubEnv } from '../../hub/http/hub-env'
+import type { HubEnv } from '../../hub/http/page-entry'
 import type { ToolAdminApi } from '../../mcp-servers/contract/tool-admin'
 import type { FormProblem } from '../form/form-state'
 import { type PageContext, page } from '../frame/send-page'

@@ -111,14 +111,14 @@ export const ServiceForm: FC<ServiceFormProps> = ({ servers, typed, isChange }) 
             as="textarea"
             label="Headers"
             form={form}
-            hint="One a line. {credential} is replaced: Authorization: Bearer {credential}"
+            hint="One per line. {credential} is replaced: Authorization: Bearer {credential}"
           />
           <Text
             name="hosts"
             as="textarea"
             label="Further hosts"
             form={form}
-            hint="Hosts that it redirects to, one a line. They never receive a credential."
+            hint="Hosts that the service redirects to, one per line. They never receive a credential."
           />
           <Options form={form} />
         </fieldset>

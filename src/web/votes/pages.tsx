@@ -1,6 +1,5 @@
 import type { Hono } from 'hono'
-import { requireViewer, toActor } from '../../hub/http/authenticate'
-import type { HubEnv } from '../../hub/http/hub-env'
+import { type HubEnv, requireViewer, toActor } from '../../hub/http/page-entry'
 import { setVote } from '../../hub/votes/actions'
 import { voteErrors } from '../../hub/votes/errors'
 import { readForm } from '../frame/read-form'

@@ -1,0 +1,17 @@
+/** What pages use of `http/`: who sends a request, what a route accepts, and how errors are answered. */
+export {
+  readCredential,
+  readWithViewer,
+  requireAdmin,
+  requireAdminSender,
+  requireAdminViewer,
+  requireSameOrigin,
+  requireViewer,
+  sessionCookie,
+  toActor,
+  type ViewerRead,
+} from './authenticate'
+export { declareEntry, type EntryRule, pageRule } from './entry-rule'
+export { listDetails, logInternalError, toAppError, toErrorResponse } from './errors'
+export { httpErrors } from './http-errors'
+export type { HubEnv, RouteSummary } from './hub-env'
