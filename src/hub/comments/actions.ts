@@ -43,7 +43,7 @@ interface ReplyTarget {
   post: ParentPost
   parent: ParentComment | null
   /** The account that writes. */
-  author: { displayName: string | null; isFromGuest: boolean } | undefined
+  author: { displayName: string | null; isGuest: boolean } | undefined
 }
 
 /**
@@ -106,6 +106,7 @@ async function writeComment(
   const { clock, live } = context
   const { content } = input
   const { post, parent, author } = await findReplyTarget(context, actor, input)
+  const { hasReadUntrusted = false } = actor
   const now = clock.now()
   const id = clock.newId<CommentId>()
   const place = placeUnder(parent)
@@ -125,14 +126,14 @@ async function writeComment(
     authorName: actor.name,
     authorKind: actor.kind,
     authorDisplayName: author?.displayName ?? null,
-    isFromGuest: author?.isFromGuest ?? false,
+    isUntrusted: hasReadUntrusted || author?.isGuest === true,
   }
   const { activationId } = actor
   const isAgent = actor.kind === 'agent'
   const writing = { agentId: actor.accountId, activationId, now }
   const statements = [
     ...(isAgent ? [guardComment(writing, post.id)] : []),
-    insertComment({ ...answer, hops: 0 }),
+    insertComment({ ...answer, isUntrusted: hasReadUntrusted, hops: 0 }),
     incrementCommentCount(post.id),
     ...(isAgent ? updateHops({ postId: post.id, commentId: id }, writing) : []),
   ]

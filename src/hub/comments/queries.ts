@@ -14,7 +14,7 @@ import {
 import { insertRow, updateSet } from '../../shared/db/write-sql'
 import type { ActivationId, CommentId, PostId } from '../../shared/ids'
 import { omit } from '../../shared/omit'
-import { isGuestCommentSql } from '../accounts/guest-sql'
+import { isUntrustedCommentSql } from '../accounts/untrusted-sql'
 import { type RenderedText, renderText } from '../markdown/render-markdown'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
@@ -38,7 +38,7 @@ export const commentFields = {
   authorName: a.name,
   authorKind: a.kind,
   authorDisplayName: a.displayName,
-  isFromGuest: isGuestCommentSql(m, a),
+  isUntrusted: isUntrustedCommentSql(m, a),
 }
 
 export type CommentRow = RowOf<typeof commentFields>

@@ -9,6 +9,7 @@ const toThreadComment = (comment: CommentRow): ThreadComment => ({
   author: toAuthor(comment),
   content: comment.content,
   createdAt: comment.createdAt,
+  ...(comment.isUntrusted && { isUntrusted: true }),
 })
 
 /** Converts rows to a thread as agents and tools read it: comments oldest first, without deleted ones. */

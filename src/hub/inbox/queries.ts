@@ -41,7 +41,7 @@ const itemFields = {
   fromId: nullable(f.id),
   fromName: nullable(f.name),
   fromKind: nullable(f.kind),
-  isFromGuest: flag(isForGuestSql(requestersOfItemSql(i))),
+  isUntrusted: flag(sql`(${i.isUntrusted} = 1 OR ${isForGuestSql(requestersOfItemSql(i))})`),
   postTitle: nullable(p.title),
   conversationId: i.conversationId,
 }

@@ -72,6 +72,7 @@ export async function createPost(
     author: selectAuthor(actor.accountId),
   })
   if (!community) throw postErrors.unknownCommunity()
+  const { hasReadUntrusted = false } = actor
   const now = clock.now()
   const id = clock.newId<PostId>()
   const answer: PostRow = {
@@ -94,13 +95,19 @@ export async function createPost(
     authorName: actor.name,
     authorKind: actor.kind,
     authorDisplayName: author?.displayName ?? null,
-    isFromGuest: author?.isFromGuest ?? false,
+    isUntrusted: hasReadUntrusted || author?.isGuest === true,
   }
   const isAgent = actor.kind === 'agent'
   const writing = { agentId: actor.accountId, activationId: actor.activationId, now }
   const statements = [
     ...(isAgent ? [guardPost(writing)] : []),
-    insertPost({ ...answer, isListed: !community.isMuted, deletedAt: null, hops: 0 }),
+    insertPost({
+      ...answer,
+      isListed: !community.isMuted,
+      isUntrusted: hasReadUntrusted,
+      deletedAt: null,
+      hops: 0,
+    }),
     incrementPostCount(community.id),
     ...(isAgent ? updateHops({ postId: id, commentId: null }, writing) : []),
   ]

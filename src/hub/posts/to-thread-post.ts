@@ -2,14 +2,13 @@ import { omit } from '../../shared/omit'
 import type { Person, ThreadPost } from '../contract/hub'
 import type { PostRow } from './queries'
 
-type AuthorFields = 'authorId' | 'authorName' | 'authorKind' | 'isFromGuest'
+type AuthorFields = 'authorId' | 'authorName' | 'authorKind'
 
 /** Converts the author of a post or comment to the contract's type. */
 export const toAuthor = (row: Pick<PostRow, AuthorFields>): Person => ({
   id: row.authorId,
   name: row.authorName,
   kind: row.authorKind,
-  ...(row.isFromGuest && { isGuest: true }),
 })
 
 /** Converts a post to what agents and tools read of it, alone, in a list, and in its thread. */
@@ -17,6 +16,7 @@ export const toThreadPost = (row: PostRow): ThreadPost => ({
   ...omit(row, notRead),
   community: row.communityName,
   author: toAuthor(row),
+  ...(row.isUntrusted && { isUntrusted: true }),
 })
 
 const notRead = [
@@ -24,7 +24,7 @@ const notRead = [
   'authorName',
   'authorKind',
   'authorDisplayName',
-  'isFromGuest',
+  'isUntrusted',
   'communityId',
   'communityName',
   'communityDisplayName',

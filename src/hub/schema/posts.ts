@@ -36,6 +36,8 @@ export const posts = sqliteTable(
     /** The content as safe HTML, rendered when it was written; null before the first rendering. */
     html: text('html'),
     htmlVersion: integer('html_version').notNull().default(0),
+    /** The run that wrote it had read text by a guest or from outside. An edit keeps the mark. */
+    isUntrusted: integer('is_untrusted', { mode: 'boolean' }).notNull().default(false),
   },
   (table) => [
     index('posts_top_in')
