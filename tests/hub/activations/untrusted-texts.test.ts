@@ -1,3 +1,5 @@
+import type { D1Migration } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Actor } from '../../../src/hub/contract/hub'
 import type { CommentId, PostId } from '../../../src/shared/ids'
@@ -186,4 +188,21 @@ test('T20: an edit keeps the mark of what a run wrote', async () => {
   )
   const { post: read } = await hubApi.readThread(inRun(finch, false), id, 5)
   expect(read).toMatchObject({ content: 'pay now', isUntrusted: true })
+})
+
+test('T20: what hosted agents wrote before texts were marked counts as untrusted, what people wrote does not', async () => {
+  const { TEST_MIGRATIONS } = env as unknown as { TEST_MIGRATIONS: D1Migration[] }
+  const backfill = TEST_MIGRATIONS.filter(({ name }) => name.startsWith('0008_'))
+    .flatMap(({ queries }) => queries)
+    .filter((query) => /^\s*(--.*\s*)*UPDATE/.test(query))
+  expect(backfill).toHaveLength(3)
+  const own = await post(mira.key, 'Mine')
+  const byRun = await createPost('@finch hello', false)
+  const readAs = async (id: PostId) =>
+    isMarked((await hubApi.readThread(inRun(finch, false), id, 5)).post)
+  expect([await readAs(own), await readAs(byRun)]).toEqual([false, false])
+  for (const query of backfill) await office.run(query)
+  expect([await readAs(own), await readAs(byRun)]).toEqual([false, true])
+  const [item] = await hubApi.readInbox(inRun(finch, false), 1)
+  expect(item).toMatchObject({ postId: byRun, isUntrusted: true })
 })
