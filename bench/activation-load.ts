@@ -15,7 +15,7 @@ const loaded: LoadedActivation = {
   admission: 'granted',
   task: 'mention',
   requesters: [{ id: mira.id, name: mira.name, role: 'member' }],
-  hasGuestText: false,
+  hasUntrustedText: false,
   model: 'fake/one',
   items: [
     {

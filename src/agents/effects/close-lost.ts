@@ -18,6 +18,7 @@ export async function closeLostActivation(
     activationId,
     now,
     outcome: 'failed',
+    hasReadUntrusted: true,
     error: { code: 'LOST', message: 'The record of this activation was lost.' },
     reply: null,
     report: null,

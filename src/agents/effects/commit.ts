@@ -2,6 +2,7 @@ import type { CommitRequest } from '../../hub/contract/hub'
 import { limits } from '../../shared/config'
 import type { Effect } from '../loop/effect'
 import type { LoopEvent } from '../loop/event'
+import { hasReadUntrusted } from '../loop/has-read-untrusted'
 import { composeReplyText, findUnmentioned, mentionRequesters } from '../loop/reply'
 import type { Ending, LoopState } from '../loop/state'
 import { countEvents } from '../run/counters'
@@ -52,6 +53,7 @@ function composeCommit(
     activationId,
     now,
     outcome: ending.outcome,
+    hasReadUntrusted: hasReadUntrusted(findLoadedFacts(events), events),
     error: ending.error,
     reply: composeReplyRequest(ending, addressee, events),
     report: composeReport(state, ending, addressee, events),

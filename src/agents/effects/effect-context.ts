@@ -8,6 +8,7 @@ import type { Journal, SentCall } from '../journal'
 import type { ActivationStream } from '../live/activation-stream'
 import { type AdmittedCall, CallRegister } from '../loop/admit-calls'
 import type { Charge, LoadedFacts, LoopEvent } from '../loop/event'
+import { hasReadUntrusted } from '../loop/has-read-untrusted'
 import type { Message } from '../loop/message'
 import type { LoopState } from '../loop/state'
 import type { MemoryStore } from '../memory/memory-store'
@@ -83,9 +84,6 @@ export function findCall(events: LoopEvent[], callId: string): AdmittedCall | nu
 export function toToolCaller(context: EffectContext, facts: LoadedFacts): ToolCaller {
   const toolRestrictions = context.definition?.definition.toolRestrictions
   const { events } = context.getActivation()
-  const hasReadUntrusted =
-    facts.hasUntrusted === true ||
-    events.some((event) => event.type === 'tool_returned' && event.isUntrusted === true)
   return {
     accountId: context.agentId,
     name: facts.agentName,
@@ -93,7 +91,7 @@ export function toToolCaller(context: EffectContext, facts: LoadedFacts): ToolCa
     activationId: context.getActivation().state.activationId,
     postId: facts.answer?.postId ?? null,
     ...(toolRestrictions ? { toolRestrictions } : {}),
-    hasReadUntrusted,
+    hasReadUntrusted: hasReadUntrusted(facts, events),
     isExploration: facts.task === 'exploration',
     ...(facts.privacy && { privacy: facts.privacy }),
   }

@@ -134,7 +134,7 @@ async function gatherFacts(context: EffectContext, answer: LoadedActivation): Pr
       task: answer.task,
       requesterIds: answer.requesters.map(({ id }) => id),
     }),
-    hasUntrusted: answer.hasGuestText || answer.exploration !== undefined,
+    hasUntrusted: answer.hasUntrustedText || answer.exploration !== undefined,
     definition: { version, etag },
     answer: toReplyTarget(answer),
     ...(answer.shortage && { shortage: answer.shortage }),

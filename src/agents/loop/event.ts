@@ -63,7 +63,7 @@ export interface LoadedFacts {
   firstCall?: { tokens: number; microusd: number }
   /** For whom the run acts; empty: the hub itself. Absent in journals of earlier versions. */
   requesters?: Pick<Requester, 'name' | 'role'>[]
-  /** Whether the first prompt holds text by a guest, or what others wrote in an exploration. */
+  /** Whether the first prompt holds untrusted text, or what others wrote in an exploration. */
   hasUntrusted?: boolean
   /** Whose private data the run reads and writes; absent in journals of earlier versions: nobody's. */
   privacy?: Privacy
@@ -185,7 +185,7 @@ export type LoopEvent = { at: number } & (
       /** The audit entry of the gateway; null when the gateway was not called. */
       audit: AuditEntry | null
       hooks?: HookTime[]
-      /** The text is from outside of the hub, or a guest wrote part of it. */
+      /** The text is from outside of the hub, or a part of it is untrusted text of the hub. */
       isUntrusted?: true
       /** The text holds data that is private to the reader. */
       isPrivate?: true

@@ -11,6 +11,7 @@ import {
 } from '../loop/compaction'
 import { countTotalChars, estimateTokensOfChars } from '../loop/estimate'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
+import { hasReadUntrusted } from '../loop/has-read-untrusted'
 import type { Message } from '../loop/message'
 import { composeReply } from '../loop/reply'
 import type { Ending } from '../loop/state'
@@ -66,9 +67,7 @@ export function composeTurn(finished: FinishedActivation): StoredActivation | nu
     tools: countTools(toRunLog(events, null).events),
     summary,
     privateTo: findOwner(facts, events),
-    isUntrusted:
-      facts.hasUntrusted !== false ||
-      events.some((event) => event.type === 'tool_returned' && event.isUntrusted),
+    isUntrusted: hasReadUntrusted(facts, events),
   }
 }
 

@@ -67,7 +67,7 @@ export interface PromptMemory {
   recentElsewhere: { at: number; gist: string }[]
   /** Whether a part of it is private to the reader. */
   hasPrivate: boolean
-  /** Whether a turn of the session or an open task comes from a run that had read untrusted text. */
+  /** Whether a turn of the session, a fact or an open task is of a run that had read untrusted text. */
   hasUntrusted: boolean
 }
 
@@ -120,7 +120,7 @@ export class MemoryStore {
     this.#shownFacts = shown.map(({ id }) => id)
     const turns = tables.has('turns') ? this.#readTurns(sessionId, reader) : noTurns
     const hasPrivate = turns.hasPrivate || [...shown, ...tasks].some((each) => each.isPrivate)
-    const hasUntrusted = turns.hasUntrusted || tasks.some((each) => each.isUntrusted)
+    const hasUntrusted = turns.hasUntrusted || [...shown, ...tasks].some((each) => each.isUntrusted)
     return { ...turns, facts: shown, tasks, hasPrivate, hasUntrusted }
   }
 

@@ -98,8 +98,8 @@ const upgrades: Record<string, string> = {
     INSERT INTO new_facts (id, text, source, created_at, used_at)
       SELECT seq, '', '', 0, 0 FROM sqlite_sequence WHERE name = 'facts';
     DELETE FROM new_facts;
-    INSERT INTO new_facts (id, text, source, created_at, used_at)
-      SELECT id, text, source, created_at, used_at FROM facts;
+    INSERT INTO new_facts (id, text, source, created_at, used_at, is_untrusted)
+      SELECT id, text, source, created_at, used_at, 1 FROM facts;
     DROP TABLE facts;
     ALTER TABLE new_facts RENAME TO facts;`,
 }

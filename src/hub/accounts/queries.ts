@@ -25,7 +25,7 @@ import {
   viewer,
   viewerValues,
 } from '../viewers/queries'
-import { isGuestSql } from './guest-sql'
+import { isGuestSql } from './untrusted-sql'
 
 export const insertAccount = (account: NewAccount): Statement<void> =>
   write(orm.insert(accounts).values(account))
@@ -102,7 +102,7 @@ export const selectAccountById = (id: AccountId): Statement<AccountRow | undefin
 
 const preparedAuthor = prepare(({ id }: Params<{ id: AccountId }>) =>
   oneSql(
-    { displayName: a.displayName, isFromGuest: isGuestSql(a) },
+    { displayName: a.displayName, isGuest: isGuestSql(a) },
     sql`FROM ${accounts} ${a} WHERE ${a.id} = ${id}`,
   ),
 )
@@ -110,8 +110,7 @@ const preparedAuthor = prepare(({ id }: Params<{ id: AccountId }>) =>
 /** Selects what a new post or comment shows of its author, besides name and kind. */
 export const selectAuthor = (
   id: AccountId,
-): Statement<{ displayName: string | null; isFromGuest: boolean } | undefined> =>
-  preparedAuthor({ id })
+): Statement<{ displayName: string | null; isGuest: boolean } | undefined> => preparedAuthor({ id })
 
 const selectOfViewer = prepare((v: Params<ViewerValues>) =>
   oneSql(

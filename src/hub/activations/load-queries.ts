@@ -114,6 +114,7 @@ const selectItems = prepare(({ activationId }: Params<{ activationId: Activation
         createdAt: i.createdAt,
       },
       model: i.model,
+      isUntrusted: i.isUntrusted,
     },
     sql`FROM ${inboxItems} ${i} LEFT JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
     WHERE ${i.claimedBy} = ${activationId} ORDER BY ${i.createdAt}, ${i.id}`,

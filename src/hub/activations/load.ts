@@ -51,9 +51,9 @@ export async function load(db: Db, request: LoadRequest): Promise<LoadResult> {
     task: own.task,
     items: items.map(({ item }) => item),
     requesters: loaded.policy.requesters,
-    hasGuestText:
+    hasUntrustedText:
       loaded.policy.requesters.some(({ role }) => role === 'guest') ||
-      [post, ...comments].some((each) => each?.isFromGuest === true),
+      [post, ...comments, ...items].some((each) => each?.isUntrusted === true),
     modelOverride: items[0]?.model ?? null,
     model: own.model,
     ...(shortage && { shortage }),

@@ -39,6 +39,8 @@ interface Values {
   /** Id and text of the reply. */
   id: CommentId
   content: string
+  /** The run had read untrusted text. */
+  isUntrusted: boolean
 }
 
 interface ThreadValues extends Values {
@@ -88,6 +90,7 @@ const insertComment = prepare((v: Params<ThreadValues & RenderedText>) =>
         hops: sql`coalesce(${hopsOfActivationSql(v.activationId)}, 0)`,
         html: v.html,
         htmlVersion: v.htmlVersion,
+        isUntrusted: v.isUntrusted,
       },
       sql`FROM ${posts} ${p}
       LEFT JOIN ${comments} ${parent} ON ${parent.id} = ${v.parentId} AND ${parent.postId} = ${p.id}
@@ -113,6 +116,7 @@ const insertInboxReply = prepare((v: Params<Values>) =>
         content: v.content,
         createdAt: v.now,
         activationId: v.activationId,
+        isUntrusted: v.isUntrusted,
       },
       sql`FROM ${inboxItems} ${i} JOIN ${accounts} ${u} ON ${u.id} = ${i.fromAccountId}
       WHERE ${i.claimedBy} = ${v.activationId} AND ${i.type} = 'task' AND ${u.kind} <> 'system'
@@ -188,6 +192,7 @@ const notifyRecipients = prepare((v: Params<ThreadValues>) =>
         isTask: sql`answers AND refusal IS NULL`,
         hops: sql`hops`,
         refusal: sql`refusal`,
+        isUntrusted: v.isUntrusted,
         requesters: sql`(SELECT ${activations.requesters} FROM ${activations} WHERE ${activations.id} = ${v.activationId})`,
       },
       sql`FROM limited`,
@@ -246,10 +251,10 @@ export function replyStatements(
   request: CommitRequest,
   { mentioned, toWake }: ReplyMentions,
 ): Statement<void>[] {
-  const { activationId, agentId, now, reply } = request
+  const { activationId, agentId, now, reply, hasReadUntrusted: isUntrusted } = request
   if (!reply) return []
   const { id, content, parentId, postId } = reply
-  const values = { activationId, agentId, now, id, content }
+  const values = { activationId, agentId, now, id, content, isUntrusted }
   if (postId === null) return [insertInboxReply(values), ...insertReplyStatements(request, reply)]
   const lists = { mentioned: JSON.stringify(mentioned), toWake: JSON.stringify(toWake) }
   const inThread = { ...values, ...lists, postId, parentId }

@@ -95,8 +95,8 @@ const createOwnReads = (
     const account = await run(open().db, selectAccountByName(name.replace(/^@/, '')))
     if (!account) throw notFound('account')
     const { id, kind, role, description, karma, createdAt } = account
-    const isGuest = role === 'guest' && ({ isGuest: true } as const)
-    return { id, name: account.name, kind, description, karma, createdAt, ...isGuest }
+    const mark = role === 'guest' && ({ isUntrusted: true } as const)
+    return { id, name: account.name, kind, description, karma, createdAt, ...mark }
   },
 
   readCommunity: async (_actor, name) => {

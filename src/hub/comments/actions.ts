@@ -45,7 +45,7 @@ interface ReplyTarget {
   post: ParentPost
   parent: ParentComment | null
   /** The account that writes. */
-  author: { displayName: string | null; isFromGuest: boolean } | undefined
+  author: { displayName: string | null; isGuest: boolean } | undefined
 }
 
 /**
@@ -108,6 +108,7 @@ async function writeComment(
   const { clock, live } = context
   const { content } = input
   const { post, parent, author } = await findReplyTarget(context, actor, input)
+  const { hasReadUntrusted = false } = actor
   const now = clock.now()
   const id = clock.newId<CommentId>()
   const place = placeUnder(parent)
@@ -127,8 +128,8 @@ async function writeComment(
     authorName: actor.name,
     authorKind: actor.kind,
     authorDisplayName: author?.displayName ?? null,
-    isFromGuest: author?.isFromGuest ?? false,
     removalReason: null,
+    isUntrusted: hasReadUntrusted || author?.isGuest === true,
   }
   const { activationId } = actor
   const isAgent = actor.kind === 'agent'
@@ -143,7 +144,7 @@ async function writeComment(
   const statements = [
     guardWriting(guarded),
     ...(isAgent ? [guardComment(writing, post.id)] : []),
-    insertComment({ ...answer, hops: 0, removalId: null }),
+    insertComment({ ...answer, isUntrusted: hasReadUntrusted, hops: 0, removalId: null }),
     incrementCommentCount(post.id),
     ...(isAgent ? updateHops({ postId: post.id, commentId: id }, writing) : []),
   ]

@@ -14,7 +14,7 @@ import {
 import { insertRow, updateSet } from '../../shared/db/write-sql'
 import type { ActivationId, CommentId, CommunityId, PostId } from '../../shared/ids'
 import { omit } from '../../shared/omit'
-import { isGuestCommentSql } from '../accounts/guest-sql'
+import { isUntrustedCommentSql } from '../accounts/untrusted-sql'
 import { type RenderedText, renderText } from '../markdown/render-markdown'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
@@ -40,7 +40,7 @@ export const commentFields = {
   authorName: a.name,
   authorKind: a.kind,
   authorDisplayName: a.displayName,
-  isFromGuest: isGuestCommentSql(m, a),
+  isUntrusted: isUntrustedCommentSql(m, a),
   /** Why a moderator removed it; null for any other comment. */
   removalReason: sql<
     string | null

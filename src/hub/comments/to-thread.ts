@@ -9,6 +9,7 @@ const toThreadComment = (comment: CommentRow): ThreadComment => ({
   author: toAuthor(comment),
   content: toShownText(comment),
   createdAt: comment.createdAt,
+  ...(comment.isUntrusted && { isUntrusted: true }),
 })
 
 /**

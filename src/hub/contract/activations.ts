@@ -68,8 +68,8 @@ export interface LoadedActivation {
   items: ClaimedItem[]
   /** The accounts that the run acts for; none for an exploration. */
   requesters: Requester[]
-  /** Whether a guest wrote something of the items or the thread, or an agent that a guest asked. */
-  hasGuestText: boolean
+  /** Whether a requester is a guest, or the items or the thread hold untrusted text. */
+  hasUntrustedText: boolean
   /** Only for a manual run: the model to use instead of the definition's. */
   modelOverride: string | null
   /** Of the usable models, the one whose budgets have the most left. The reservation is for this model. */
@@ -217,6 +217,8 @@ export interface CommitRequest {
   activationId: ActivationId
   now: number
   outcome: Outcome
+  /** Whether the run has read untrusted text: its reply is untrusted text then. */
+  hasReadUntrusted: boolean
   error: { code: string; message: string } | null
   /** Null posts nothing. */
   reply: CommitReply | null

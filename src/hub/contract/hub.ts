@@ -18,7 +18,7 @@ import type { ApprovalRequest } from './approvals'
 import type { BudgetStatus } from './budgets'
 import type { AuthorizationData, AuthorizationQuery, GrantPolicy, RateBucket } from './calls'
 import type { SweepApi } from './exploration'
-import type { AccountKind, Person, Thread, ThreadPost } from './threads'
+import type { AccountKind, Person, TextMark, Thread, ThreadPost } from './threads'
 
 export type * from './activation-counters'
 export type * from './activations'
@@ -45,9 +45,11 @@ export interface Actor {
   postId: PostId | null
   /** Confidence of an exploring agent in its contribution, from 0 to 1. */
   confidence?: number
+  /** The run has read untrusted text, so that what it writes is untrusted text. */
+  hasReadUntrusted?: boolean
 }
 
-export interface SearchHit {
+export interface SearchHit extends TextMark {
   type: 'post' | 'comment' | 'account' | 'community'
   id: string
   title: string
@@ -86,7 +88,7 @@ export interface ConversationApi {
   readProfile(
     actor: Actor,
     name: string,
-  ): Promise<Person & { description: string; karma: number; createdAt: number }>
+  ): Promise<Person & TextMark & { description: string; karma: number; createdAt: number }>
   /** Finds a community by name, case-insensitive, with or without `m/`. Throws NOT_FOUND. */
   readCommunity(actor: Actor, name: string): Promise<{ name: string }>
   readInbox(actor: Actor, limit: number): Promise<InboxEntry[]>
@@ -136,7 +138,7 @@ export interface WriteResult<Id> {
   notes: string[]
 }
 
-export interface InboxEntry {
+export interface InboxEntry extends TextMark {
   id: InboxItemId
   type: string
   from: Person | null

@@ -7,11 +7,17 @@ export interface Person {
   id: AccountId
   name: string
   kind: AccountKind
-  /** Set on the author of a text that a guest wrote, or an agent that a guest asked. */
-  isGuest?: true
 }
 
-export interface ThreadComment {
+/**
+ * The mark of untrusted text: a guest wrote a part of it, or a run that had read such text or text from
+ * outside of the hub. A run that reads it counts as having read untrusted text.
+ */
+export interface TextMark {
+  isUntrusted?: true
+}
+
+export interface ThreadComment extends TextMark {
   id: CommentId
   parentId: CommentId | null
   author: Person
@@ -20,7 +26,7 @@ export interface ThreadComment {
 }
 
 /** A post as agents and tools read it. */
-export interface ThreadPost {
+export interface ThreadPost extends TextMark {
   id: PostId
   /** Name of its community. */
   community: string

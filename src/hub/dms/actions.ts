@@ -130,6 +130,7 @@ async function deliver(
       content,
       needsHuman,
       isTask,
+      isUntrusted: actor.hasReadUntrusted ?? false,
       now,
       itemId: clock.newId<InboxItemId>(),
       inboxText: isTask ? content : content.slice(0, limits.directMessage.previewChars),

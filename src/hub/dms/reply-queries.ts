@@ -16,6 +16,8 @@ interface Reply {
   agentId: AccountId
   content: string
   now: number
+  /** The run had read untrusted text. */
+  isUntrusted: boolean
 }
 
 const isRunning = (activationId: SQLWrapper): SQL =>
@@ -82,6 +84,7 @@ const notifyRecipient = prepare((v: Params<SentReply>) => {
         createdAt: v.now,
         activationId: v.activationId,
         conversationId: d.conversationId,
+        isUntrusted: v.isUntrusted,
       },
       sql`FROM ${directMessages} ${d}
         JOIN ${conversationMembers} ${m}
@@ -97,10 +100,10 @@ const notifyRecipient = prepare((v: Params<SentReply>) => {
  * nothing for other tasks.
  */
 export function insertReplyStatements(
-  { activationId, agentId, now }: CommitRequest,
+  { activationId, agentId, now, hasReadUntrusted: isUntrusted }: CommitRequest,
   { id, content }: NonNullable<CommitRequest['reply']>,
 ): Statement<void>[] {
-  const sent = { id, activationId, agentId, now }
+  const sent = { id, activationId, agentId, now, isUntrusted }
   return [
     insertReply({ ...sent, content, ...renderText(content, 2) }),
     countReply(sent),

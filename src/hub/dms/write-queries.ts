@@ -41,6 +41,8 @@ export interface NewMessage {
   inboxText: string
   /** The message wakes the agent that receives it. */
   isTask: boolean
+  /** Written by a run that had read untrusted text. */
+  isUntrusted: boolean
   now: number
 }
 
@@ -57,8 +59,8 @@ const countMessage = prepare((v: Params<Pick<NewMessage, 'conversationId' | 'fro
 
 /** Inserts a message, counts it as unread for the recipient and adds it to their inbox. */
 export const insertMessage = (message: NewMessage): Statement<void>[] => {
-  const { id, conversationId, from, to, content, needsHuman, itemId, inboxText, isTask, now } =
-    message
+  const { id, conversationId, from, to, content, needsHuman, itemId, inboxText, now } = message
+  const { isTask, isUntrusted } = message
   return [
     write(
       orm.insert(directMessages).values({
@@ -76,6 +78,7 @@ export const insertMessage = (message: NewMessage): Statement<void>[] => {
         content: inboxText,
         createdAt: now,
         isTask,
+        isUntrusted,
         conversationId,
       }),
     ),

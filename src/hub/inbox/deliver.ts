@@ -81,8 +81,8 @@ function createItems(
   names: string[],
 ): { items: Statement<void>[]; itemIds: InboxItemId[] } {
   const excerpt = (texts.findLast((text) => text !== '') ?? '').slice(0, EXCERPT_CHARS)
-  const { kind: authorKind, activationId } = actor
-  const delivery = { ...source, authorKind, activationId, excerpt }
+  const { kind: authorKind, activationId, hasReadUntrusted: isUntrusted = false } = actor
+  const delivery = { ...source, authorKind, activationId, excerpt, isUntrusted }
   const mentioned = names.map((name) => ({ id: clock.newId<InboxItemId>(), name }))
   const itemIds = mentioned.map(({ id }) => id)
   const items: Statement<void>[] = []

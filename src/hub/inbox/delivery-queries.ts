@@ -28,6 +28,7 @@ interface Delivery extends PostedContent {
   /** The activation in which an agent writes: its requesters are those of the items. */
   activationId: ActivationId | null
   excerpt: string
+  isUntrusted: boolean
 }
 
 /** Columns of an inbox item that come from its post or comment. */
@@ -38,6 +39,7 @@ const itemOf = (source: Params<Delivery>) => ({
   content: source.excerpt,
   createdAt: source.at,
   requesters: requestersOfRunSql(source.activationId),
+  isUntrusted: source.isUntrusted,
 })
 
 /** The requesters of an activation, to pass on; null without one. */

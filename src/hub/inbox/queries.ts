@@ -47,7 +47,7 @@ const itemFields = {
   fromId: nullable(f.id),
   fromName: nullable(f.name),
   fromKind: nullable(f.kind),
-  isFromGuest: flag(isForGuestSql(requestersOfItemSql(i))),
+  isUntrusted: flag(sql`(${i.isUntrusted} = 1 OR ${isForGuestSql(requestersOfItemSql(i))})`),
   postTitle: sql<string | null>`iif(${p.removalId} IS NULL, ${p.title}, '[removed]')`,
   conversationId: i.conversationId,
 }

@@ -87,6 +87,7 @@ export async function createPost(
     author: selectAuthor(actor.accountId),
   })
   if (!community) throw postErrors.unknownCommunity()
+  const { hasReadUntrusted = false } = actor
   const now = clock.now()
   const id = clock.newId<PostId>()
   const answer: PostRow = {
@@ -103,7 +104,7 @@ export async function createPost(
     authorName: actor.name,
     authorKind: actor.kind,
     authorDisplayName: author?.displayName ?? null,
-    isFromGuest: author?.isFromGuest ?? false,
+    isUntrusted: hasReadUntrusted || author?.isGuest === true,
   }
   const isAgent = actor.kind === 'agent'
   const writing = { agentId: actor.accountId, activationId: actor.activationId, now }
@@ -120,6 +121,7 @@ export async function createPost(
     insertPost({
       ...answer,
       isListed: !community.isMuted,
+      isUntrusted: hasReadUntrusted,
       deletedAt: null,
       hops: 0,
       pinnedAt: null,

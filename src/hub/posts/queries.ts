@@ -13,7 +13,7 @@ import {
 import { insertRow, updateSet } from '../../shared/db/write-sql'
 import type { ActivationId, CommunityId, PostId } from '../../shared/ids'
 import { omit } from '../../shared/omit'
-import { isGuestSql } from '../accounts/guest-sql'
+import { isUntrustedPostSql } from '../accounts/untrusted-sql'
 import type { Cursor } from '../cursor'
 import { type RenderedText, renderText } from '../markdown/render-markdown'
 import { accounts } from '../schema/accounts'
@@ -50,7 +50,7 @@ export const postFields = {
   authorName: a.name,
   authorKind: a.kind,
   authorDisplayName: a.displayName,
-  isFromGuest: isGuestSql(a),
+  isUntrusted: isUntrustedPostSql(p, a),
   isPinned: flag(sql`${p.pinnedAt} IS NOT NULL`),
   /** Why a moderator removed it; null for any other post. */
   removalReason: sql<

@@ -2,14 +2,13 @@ import { omit } from '../../shared/omit'
 import type { Person, ThreadPost } from '../contract/hub'
 import type { PostRow } from './queries'
 
-type AuthorFields = 'authorId' | 'authorName' | 'authorKind' | 'isFromGuest'
+type AuthorFields = 'authorId' | 'authorName' | 'authorKind'
 
 /** Converts the author of a post or comment to the contract's type. */
 export const toAuthor = (row: Pick<PostRow, AuthorFields>): Person => ({
   id: row.authorId,
   name: row.authorName,
   kind: row.authorKind,
-  ...(row.isFromGuest && { isGuest: true }),
 })
 
 /** Returns the text, or a placeholder with the reason for what a moderator removed. */
@@ -25,6 +24,7 @@ export const toThreadPost = (row: PostRow): ThreadPost => ({
   content: toShownText(row),
   community: row.communityName,
   author: toAuthor(row),
+  ...(row.isUntrusted && { isUntrusted: true }),
 })
 
 const notRead = [
@@ -32,7 +32,7 @@ const notRead = [
   'authorName',
   'authorKind',
   'authorDisplayName',
-  'isFromGuest',
+  'isUntrusted',
   'communityId',
   'communityName',
   'communityDisplayName',

@@ -35,6 +35,8 @@ export const comments = sqliteTable(
     htmlVersion: integer('html_version').notNull().default(0),
     /** The moderation action that removed it; null for a comment that its author deleted. */
     removalId: text('removal_id'),
+    /** The run that wrote it had read text by a guest or from outside. An edit keeps the mark. */
+    isUntrusted: integer('is_untrusted', { mode: 'boolean' }).notNull().default(false),
   },
   (table) => [
     index('comments_by').on(table.authorId, sql`${table.createdAt} DESC`, sql`${table.id} DESC`),

@@ -59,6 +59,8 @@ export const inboxItems = sqliteTable(
     scheduleKey: text('schedule_key'),
     /** The accounts that it acts for; empty: the hub itself; null: `fromAccountId`. */
     requesters: text('requesters', { mode: 'json' }).$type<AccountId[]>(),
+    /** Its text is of a run that had read text by a guest or from outside. */
+    isUntrusted: integer('is_untrusted', { mode: 'boolean' }).notNull().default(false),
   },
   (table) => [
     index('inbox_scheduled')

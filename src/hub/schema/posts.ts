@@ -39,6 +39,8 @@ export const posts = sqliteTable(
     /** The moderation action that removed it; null for a post that its author deleted. */
     removalId: text('removal_id'),
     pinnedAt: integer('pinned_at'),
+    /** The run that wrote it had read text by a guest or from outside. An edit keeps the mark. */
+    isUntrusted: integer('is_untrusted', { mode: 'boolean' }).notNull().default(false),
   },
   (table) => [
     index('posts_top_in')

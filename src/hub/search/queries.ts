@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, type RowOf } from '../../shared/db/fields'
 import { manySql, type Params, prepare, type Statement } from '../../shared/db/statement'
 import type { AccountId, PostId } from '../../shared/ids'
-import { isGuestCommentSql } from '../accounts/guest-sql'
+import { isUntrustedCommentSql } from '../accounts/untrusted-sql'
 import type { AccountKind, SearchHit } from '../contract/hub'
 import { accounts } from '../schema/accounts'
 import { comments } from '../schema/comments'
@@ -104,10 +104,11 @@ const hitFields = ({ expression }: Params<HitValues>) => ({
   community: sql<string | null>`coalesce(${c.name}, ${k.name})`,
   authorId: sql<AccountId | null>`coalesce(${a.id}, ${b.id})`,
   authorName: sql<string | null>`coalesce(${a.name}, ${b.name})`,
-  /** Whether a guest wrote a part of what the hit shows: its text, or the title of its post. */
-  isFromGuest:
-    flag(sql`(coalesce(coalesce(${a.role}, ${b.role}) = 'guest', 0) OR ${isGuestCommentSql(m, a)}
-    OR EXISTS (SELECT 1 FROM ${accounts} ${pa} WHERE ${pa.id} = ${p.authorId} AND ${pa.role} = 'guest'))`),
+  /** Whether a part of what the hit shows is untrusted text: the text itself, or the title of its post. */
+  isUntrusted:
+    flag(sql`(coalesce(${b.role} = 'guest', 0) OR ${isUntrustedCommentSql(m, a)} OR coalesce(${p.isUntrusted}, 0)
+    OR EXISTS (SELECT 1 FROM ${accounts} ${pa} WHERE ${pa.id} = ${p.authorId} AND ${pa.role} = 'guest')
+    OR (${c.createdBy} IS NOT NULL AND EXISTS (SELECT 1 FROM ${accounts} ${pa} WHERE ${pa.id} = ${c.createdBy} AND ${pa.role} = 'guest')))`),
   authorKind: sql<AccountKind | null>`coalesce(${a.kind}, ${b.kind})`,
   authorDisplayName: sql<string | null>`coalesce(${a.displayName}, ${b.displayName})`,
 })

@@ -8,11 +8,11 @@ export function toSearchHit(row: HitRow): SearchHit {
     id: row.id,
     title: row.title,
     snippet: row.snippet,
-    author:
-      id && name && kind ? { id, name, kind, ...(row.isFromGuest && { isGuest: true }) } : null,
+    author: id && name && kind ? { id, name, kind } : null,
     community: row.community,
     postId: row.postId,
     score: row.score,
     createdAt: row.createdAt,
+    ...(row.isUntrusted && { isUntrusted: true }),
   }
 }

@@ -26,8 +26,9 @@ export interface ToolCaller {
   /** An external program that uses the activation's token. Its calls are not in the agent's journal. */
   isExternal?: boolean
   /**
-   * Whether the run has read text by a guest or from outside. Its writes with a credential or outside of
-   * its task then require approval, so that such text cannot borrow the requester's permissions.
+   * Whether the run has read untrusted text: by a guest, from outside, or by a run that had read such text.
+   * Its writes with a credential or outside of its task then require approval, so that such text cannot
+   * borrow the requester's permissions, and what it writes is untrusted text.
    */
   hasReadUntrusted?: boolean
   /** The run explores: its one contribution stays within its task. */
@@ -79,7 +80,7 @@ export interface ToolResult {
   /** The text returned to the model; `Error: ...` when `isError`. At most 50 KiB. */
   text: string
   isError: boolean
-  /** The text is from outside of the hub, or a guest wrote part of it. */
+  /** The text is from outside of the hub, or a part of it is untrusted text of the hub. */
   isUntrusted?: true
   /** The text holds data that is private to the run's reader. */
   isPrivate?: true

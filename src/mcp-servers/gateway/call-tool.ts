@@ -3,13 +3,12 @@ import type { ToolCall, ToolCaller, ToolResult } from '../contract/tools'
 import { decide } from './decide'
 import { runDecided } from './decided-call'
 import { findSimilarNames } from './find-similar-names'
-import { watchGuestText } from './guest-watch'
 import { hashArguments } from './hash-arguments'
 import { isExternalCaller } from './is-external-caller'
 import { type Pipeline, recordIntent, selectAccountStores, toResult } from './pipeline'
-import { watchPrivateData } from './private-watch'
 import { describeProblems, readArguments } from './read-arguments'
 import type { NamedTool } from './tool-registry'
+import { watchReads } from './watch-reads'
 
 /** The link between a running call and its caller. */
 interface CallerLink {
@@ -81,8 +80,7 @@ async function runStages(
     tool,
     prepared,
     entry,
-    reads: watchGuestText(pipeline.hub),
-    own: watchPrivateData(selectAccountStores(pipeline, caller)),
+    reads: watchReads(pipeline.hub, selectAccountStores(pipeline, caller)),
     ...link,
     raw: call.arguments,
     args: value,

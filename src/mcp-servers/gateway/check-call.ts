@@ -4,6 +4,7 @@ import type {
   AuthorizationData,
   GrantPolicy,
 } from '../../hub/contract/hub'
+import { noPrivacy } from '../../hub/contract/privacy'
 import { approvals } from '../../shared/config'
 import { coversGrant } from '../tool/grant-pattern'
 import { decide, toPolicyPath } from './decide'
@@ -63,7 +64,11 @@ function borrowsRights(
 ): boolean {
   if (caller.hasReadUntrusted !== true || prepared.tier === 'read' || tool.isOwnStore) return false
   if (trusted.some((pattern) => coversGrant(pattern, prepared.grant))) return false
-  const task = { postId: caller.postId, isExploration: caller.isExploration === true }
+  const task = {
+    postId: caller.postId,
+    isExploration: caller.isExploration === true,
+    isPrivate: (caller.privacy ?? noPrivacy).privateTo !== null,
+  }
   return !prepared.staysInTask(task)
 }
 

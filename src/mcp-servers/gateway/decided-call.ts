@@ -71,17 +71,18 @@ async function finish(asked: PendingCall, ran: ToolRun): Promise<ToolResult> {
   const { pipeline, tool, entry } = asked
   if (ran.cause !== undefined) pipeline.reportFailure?.(tool.name, ran.cause)
   const result = toResult(pipeline, entry, ran, await storeResult(asked, ran.text))
-  const isUntrusted = tool.reachesOut || tool.readsUntrusted || asked.reads.hasGuestText()
+  const isUntrusted = tool.reachesOut || tool.readsUntrusted || asked.reads.hasUntrusted()
   return {
     ...result,
     // An error can quote what a service answered.
     ...(isUntrusted && { isUntrusted: true }),
-    ...(asked.own.hasPrivateData() && { isPrivate: true }),
+    ...(asked.reads.hasPrivate() && { isPrivate: true }),
   }
 }
 
 function toActor(caller: ToolCaller, callId: string): Actor {
-  const { accountId, name, kind, activationId, postId } = caller
+  const { accountId, name, kind, activationId, postId, hasReadUntrusted } = caller
   const idempotencyKey = activationId === null ? null : `${activationId}:${callId}`
-  return { accountId, name, kind, activationId, postId, idempotencyKey }
+  const mark = hasReadUntrusted ? { hasReadUntrusted } : {}
+  return { accountId, name, kind, activationId, postId, idempotencyKey, ...mark }
 }

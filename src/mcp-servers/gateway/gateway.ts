@@ -10,7 +10,7 @@ import type { RemoteCatalogue } from './tool-registry'
 export interface GatewayDeps {
   hub: ConversationApi & GrantApi
   memory: MemoryApi
-  workspaceOf(accountId: AccountId, privacy: Privacy): Workspace
+  workspaceOf(accountId: AccountId, privacy: Privacy, isUntrusted: boolean): Workspace
   results: ResultStore
   clock: Clock
   servers: ToolServer[]

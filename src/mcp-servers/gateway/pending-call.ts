@@ -1,10 +1,9 @@
 import type { AuditEntry, GrantPolicy } from '../../hub/contract/hub'
 import type { ToolCaller } from '../contract/tools'
 import type { PreparedCall } from '../tool/define-tool'
-import type { GuestWatch } from './guest-watch'
 import type { Pipeline } from './pipeline'
-import type { PrivateWatch } from './private-watch'
 import type { NamedTool } from './tool-registry'
+import type { WatchedReads } from './watch-reads'
 
 /** A call whose arguments are valid. */
 export interface PendingCall {
@@ -16,10 +15,8 @@ export interface PendingCall {
   raw: string
   args: unknown
   entry: AuditEntry
-  /** The hub's API for the tool. */
-  reads: GuestWatch
-  /** What the account stores, for the tool. */
-  own: PrivateWatch
+  /** The hub's API and what the account stores, for the tool. */
+  reads: WatchedReads
   signal: AbortSignal
   /** Reports progress to the caller. */
   progress(text: string): void

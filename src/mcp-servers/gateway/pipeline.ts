@@ -3,10 +3,10 @@ import { noPrivacy } from '../../hub/contract/privacy'
 import type { ToolCaller, ToolResult } from '../contract/tools'
 import type { GatewayDeps } from './gateway'
 import { isExternalCaller } from './is-external-caller'
-import type { AccountStores } from './private-watch'
 import type { ToolRun } from './run-tool'
 import type { ToolRegistry } from './tool-registry'
 import { truncateText } from './truncate-text'
+import type { AccountStores } from './watch-reads'
 
 export interface Pipeline extends GatewayDeps {
   tools: ToolRegistry
@@ -16,8 +16,12 @@ export interface Pipeline extends GatewayDeps {
 /** Returns the memory, files and stored results of the calling account. */
 export const selectAccountStores = (
   { memory, workspaceOf, results }: Pipeline,
-  { accountId, privacy = noPrivacy }: ToolCaller,
-): AccountStores => ({ memory, workspace: workspaceOf(accountId, privacy), results })
+  { accountId, privacy = noPrivacy, hasReadUntrusted = false }: ToolCaller,
+): AccountStores => ({
+  memory,
+  workspace: workspaceOf(accountId, privacy, hasReadUntrusted),
+  results,
+})
 
 /**
  * Records the intent of an external call before it runs, as the caller has no journal; throws when that

@@ -11,13 +11,13 @@ import { isTooLong } from './truncate-text'
  * @returns the handle; null when the result is not stored
  */
 export async function storeResult(asked: PendingCall, text: string): Promise<string | null> {
-  const { pipeline, caller, tool, policy, own } = asked
+  const { pipeline, caller, tool, policy, reads } = asked
   if (!isTooLong(text, pipeline.resultBytesMax)) return null
   const reader = pipeline.tools.getOwn(resultsReadName)
   if (!policy || !reader || !decide(policy, caller, reader).isAllowed) return null
   try {
     const { reader, privateTo } = caller.privacy ?? noPrivacy
-    const owner = own.hasPrivateData() ? reader : privateTo
+    const owner = reads.hasPrivate() ? reader : privateTo
     return await pipeline.results.keep(caller.accountId, text, owner)
   } catch (cause) {
     pipeline.reportFailure?.(tool.name, cause)

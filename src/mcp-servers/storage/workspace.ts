@@ -12,6 +12,8 @@ export interface StoredFile {
   updatedAt: number
   /** Only runs for its requester see it. */
   isPrivate?: true
+  /** A run that had read untrusted text wrote it, or it is not known that none did. */
+  isUntrusted?: true
 }
 
 /** The files of one account, as one reader sees them. Paths are canonical (`readPath`). */
@@ -52,6 +54,8 @@ interface Folders {
   readable: Folder[]
   /** The folder that it writes. */
   target: Folder
+  /** Metadata of the files that it writes. */
+  mark: Record<string, string>
 }
 
 /**
@@ -62,7 +66,7 @@ interface Folders {
  */
 export const createWorkspaces =
   (bucket: R2Bucket, limits: FolderLimits = workspaceLimits) =>
-  (accountId: AccountId, { reader, privateTo }: Privacy): Workspace => {
+  (accountId: AccountId, { reader, privateTo }: Privacy, isUntrusted: boolean): Workspace => {
     const shared: Folder = { prefix: `workspace/${accountId}/`, isPrivate: false }
     const privateRoot = `private-workspace/${accountId}/`
     const toPrivate = (owner: AccountId): Folder => ({
@@ -74,6 +78,7 @@ export const createWorkspaces =
       all: [shared.prefix, privateRoot],
       readable: reader === null ? [shared] : [toPrivate(reader), shared],
       target: privateTo === null ? shared : toPrivate(privateTo),
+      mark: isUntrusted ? untrustedMark : trustedMark,
     }
     return {
       list: (query) => listFiles(folders, query),
@@ -108,6 +113,7 @@ async function listFiles(
       const { objects, truncated } = await bucket.list({
         prefix: folder.prefix + prefix,
         limit,
+        include: ['customMetadata'],
         ...(after !== null && { startAfter: folder.prefix + after }),
       })
       return { files: objects.map((each) => toFile(each, folder)), isTruncated: truncated }
@@ -131,7 +137,7 @@ async function writeFile(
   content: Uint8Array,
   ifMatch: string | null,
 ): Promise<StoredFile> {
-  const { bucket, target, readable } = folders
+  const { bucket, target, readable, mark } = folders
   const key = target.prefix + path
   const seen = readable.length > 1 ? await findFile(folders, path) : null
   const other = seen?.folder.prefix === target.prefix ? null : seen
@@ -141,7 +147,7 @@ async function writeFile(
   // A private run writes its own copy of a shared file.
   const isNew = ifMatch === null || other !== null
   const onlyIf = isNew ? { etagDoesNotMatch: '*' } : { etagMatches: ifMatch }
-  const written = await bucket.put(key, content, { onlyIf })
+  const written = await bucket.put(key, content, { onlyIf, customMetadata: mark })
   if (written) return toFile(written, target)
   const current = await bucket.head(key)
   // A retry after a lost response finds the content that it wrote before.
@@ -186,7 +192,13 @@ const toFile = (object: R2Object, { prefix, isPrivate }: Folder): StoredFile => 
   etag: object.etag,
   updatedAt: object.uploaded.getTime(),
   ...(isPrivate && { isPrivate: true }),
+  ...(object.customMetadata?.[markName] !== trustedMark[markName] && { isUntrusted: true }),
 })
+
+/** A file without the mark, as versions before wrote it, counts as untrusted. */
+const markName = 'untrusted'
+const trustedMark = { [markName]: 'no' }
+const untrustedMark = { [markName]: 'yes' }
 
 interface FilePage {
   /** Ordered by path. */

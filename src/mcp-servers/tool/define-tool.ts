@@ -22,7 +22,7 @@ export interface ToolContext<Input> {
   results: Pick<ResultStore, 'find'>
   /** Whose private data the call reads and writes. */
   privacy: Privacy
-  /** Whether the run has read text by a guest or from outside. */
+  /** Whether the run has read untrusted text. */
   hasReadUntrusted: boolean
   /** The connection to the service that the tool names, opened once the call is allowed; null: no service. */
   outside: Connection | null
@@ -36,6 +36,8 @@ export interface RunTask {
   /** The thread it answers in; null: none. */
   postId: PostId | null
   isExploration: boolean
+  /** What it saves is for its requester only. */
+  isPrivate: boolean
 }
 
 /** The properties of a tool, without its argument schema. */
@@ -119,7 +121,7 @@ export interface ToolServer {
   description: string
   /** Only agents that this hub runs can use its tools. */
   isForHosted?: boolean
-  /** Its tools write only what belongs to the calling account. */
+  /** Its tools write only what belongs to the calling account, and mark what a run after untrusted text writes. */
   isOwnStore?: boolean
   /** Defaults and checks of the server's external services; set on every server that uses any. */
   services?: ServiceKind

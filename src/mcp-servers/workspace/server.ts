@@ -8,6 +8,5 @@ import { writeFile } from './tools/write-file'
 export const workspaceServer: ToolServer = {
   name: 'workspace',
   description: 'Your own folder of files, which outlast a task. No other account can see them.',
-  isOwnStore: true,
   tools: [listFiles, readFile, writeFile, deleteFile],
 }

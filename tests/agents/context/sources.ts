@@ -48,7 +48,7 @@ export const aLoad: LoadedActivation = {
   task: 'mention',
   items: [anItem],
   requesters: [{ id: mira.id, name: mira.name, role: 'member' }],
-  hasGuestText: false,
+  hasUntrustedText: false,
   modelOverride: null,
   model: 'offline/extractive',
   thread: aThread,

@@ -15,6 +15,20 @@ test('T20: a turn after untrusted text marks later prompts of its session, and i
   })
 })
 
+test('T20: a fact that such a run noted marks the prompts that it stands in', async () => {
+  await inStorage((memory) => {
+    const facts = new FactStore(memory)
+    const fact = { source: '', privateTo: null }
+    facts.save({ ...fact, text: 'The page says: pay.', isUntrusted: true }, 1)
+    facts.save({ ...fact, text: 'Ada likes herons.', isUntrusted: false }, 2)
+    const ask = (more: object) =>
+      memory.readForPrompt({ ...query, sessionId: 'general_p1', ...more }).hasUntrusted
+    expect(ask({})).toBe(true)
+    expect(ask({ factsMax: 1 })).toBe(false)
+    expect(ask({ factsMax: 1, words: 'herons', retrieval: 'keyword' })).toBe(false)
+  })
+})
+
 test('T20: an open task that such a run added marks every prompt, until it is completed', async () => {
   await inStorage((memory) => {
     const facts = new FactStore(memory)

@@ -179,7 +179,7 @@ export class FakeHub {
       task,
       items: item ? [claimed] : [],
       requesters: item ? [{ id: claimed.from.id, name: claimed.from.name, role: 'member' }] : [],
-      hasGuestText: false,
+      hasUntrustedText: false,
       modelOverride: item?.modelOverride ?? null,
       model: item?.modelOverride ?? 'fake/one',
       thread: isThread ? createThread({ content, createdAt: 1 }) : null,

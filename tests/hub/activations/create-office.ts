@@ -114,6 +114,7 @@ export function createOffice() {
     activationId,
     now: hub.clock.now(),
     outcome: 'completed',
+    hasReadUntrusted: false,
     error: null,
     reply: null,
     report: null,

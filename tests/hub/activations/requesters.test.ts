@@ -202,7 +202,7 @@ test('T20: a search hit that shows the title of a guest, or what an agent wrote 
   }
   const search = async (text: string) =>
     (await office.hubApi.search(actor, { text, match: 'all', limit: 5 })).map(
-      ({ author }) => author?.isGuest === true,
+      ({ isUntrusted }) => isUntrusted === true,
     )
   expect(await search('quokkas')).toEqual([true])
   expect(await search('wombats')).toEqual([false])

@@ -1,13 +1,16 @@
+import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import type { GrantPolicy, Thread } from '../../../src/hub/contract/hub'
 import type { ToolCaller } from '../../../src/mcp-servers/contract/tools'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { hubServer } from '../../../src/mcp-servers/hub/server'
+import { memoryServer } from '../../../src/mcp-servers/memory/server'
 import { defineTool } from '../../../src/mcp-servers/tool/define-tool'
 import { workspaceServer } from '../../../src/mcp-servers/workspace/server'
 import { AppError } from '../../../src/shared/errors'
-import type { PostId } from '../../../src/shared/ids'
+import type { AccountId, PostId } from '../../../src/shared/ids'
+import { createThreadComment } from '../../support/create-thread'
 import { fakeConnect } from '../../support/fake-connect'
 import { createFakeClock, createFakeHubApi, scoutAtWork } from '../../support/fake-hub-api'
 import { fakeMemory } from '../../support/fake-memory'
@@ -38,12 +41,13 @@ const boxServer = {
 function setUp(policy: Partial<GrantPolicy> = {}) {
   const whole = { requested: ['*'], allowed: ['*'], denied: [], ...policy }
   const hub = createFakeHubApi(whole)
+  const memory = { ...fakeMemory }
   const gateway = createGateway({
     ...testFileStores,
     hub: hub.hubApi,
-    memory: fakeMemory,
+    memory,
     clock: createFakeClock(),
-    servers: [hubServer, workspaceServer, boxServer],
+    servers: [hubServer, memoryServer, workspaceServer, boxServer],
     connect: fakeConnect,
   })
   const call = (tool: string, args: object, caller: Partial<ToolCaller> = {}) =>
@@ -52,10 +56,11 @@ function setUp(policy: Partial<GrantPolicy> = {}) {
       { callId: 'call-1', tool, arguments: JSON.stringify(args) },
       new AbortController().signal,
     )
-  return { ...hub, call }
+  return { ...hub, memory, call }
 }
 
 const tainted = { hasReadUntrusted: true }
+const mira = 'account-mira' as AccountId
 let hub = setUp()
 beforeEach(() => {
   hub = setUp()
@@ -69,6 +74,8 @@ describe('T20: a run that has read untrusted text', () => {
     ['comments in another thread', 'hub_create_comment', { post_id: 'post-9', content: 'x' }],
     ['sends a message', 'hub_send_dm', { to: 'ada', message: 'x' }],
     ['votes elsewhere', 'hub_vote', { post_id: 'post-9', value: 'up' }],
+    ['saves a file that other runs read', 'workspace_write_file', { path: 'a.txt', content: 'x' }],
+    ['deletes a file', 'workspace_delete_file', { path: 'a.txt' }],
   ])('%s only with an approval', async (_what, tool, args) => {
     expect((await hub.call(tool, args)).approval).toBeNull()
     const asked = await hub.call(tool, args, tainted)
@@ -81,10 +88,18 @@ describe('T20: a run that has read untrusted text', () => {
   test.each([
     ['reads from a service', 'box_look', {}],
     ['comments in its own thread', 'hub_create_comment', { post_id: postId, content: 'x' }],
-    ['saves a file of its own', 'workspace_write_file', { path: 'a.txt', content: 'x' }],
+    ['notes a fact, which is marked', 'memory_remember_fact', { text: 'x' }],
   ])('%s without one', async (_what, tool, args) => {
     const done = await hub.call(tool, args, tainted)
     expect(done.approval, done.text).toBeNull()
+  })
+
+  test('saves a file of the requester alone without one', async () => {
+    const privacy = { reader: mira, privateTo: mira }
+    const file = { path: 'a.txt', content: 'x' }
+    const saved = await hub.call('workspace_write_file', file, { ...tainted, privacy })
+    expect(saved.approval, saved.text).toBeNull()
+    expect(JSON.parse(saved.text)).toMatchObject({ private: true })
   })
 
   test('does what a trusted line of the policy covers, and no more', async () => {
@@ -103,20 +118,60 @@ describe('T20: a run that has read untrusted text', () => {
 })
 
 describe('T20: what counts as untrusted', () => {
-  test('the result of a service, a file, and a thread with a guest in it', async () => {
+  test('the result of a service, and a thread with untrusted text in it', async () => {
     expect((await hub.call('box_look', {})).isUntrusted).toBe(true)
     expect((await hub.call('hub_search', { query: 'x' })).isUntrusted).toBeUndefined()
     const { readThread } = hub.hubApi
     hub.hubApi.readThread = async (...args): Promise<Thread> => {
       const thread = await readThread(...args)
-      const author = { ...thread.post.author, isGuest: true as const }
-      const comment = { id: 'c' as never, parentId: null, author, content: 'pay', createdAt: 1 }
-      return { ...thread, comments: [comment] }
+      return { ...thread, comments: [createThreadComment({ content: 'pay', isUntrusted: true })] }
     }
     const read = await hub.call('hub_get_thread', { post_id: 'post-1' })
     expect(read.isUntrusted, read.text).toBe(true)
-    await hub.call('workspace_write_file', { path: 'a.txt', content: 'x' })
-    expect((await hub.call('workspace_read_file', { path: 'a.txt' })).isUntrusted).toBe(true)
+  })
+
+  test('a file that a run wrote after it had read such text, until another run overwrites it', async () => {
+    const privacy = { reader: mira, privateTo: mira }
+    const write = (more: object, caller: object) =>
+      hub.call('workspace_write_file', { path: 'b.txt', ...more }, { privacy, ...caller })
+    const look = async () =>
+      Promise.all(
+        [
+          hub.call('workspace_read_file', { path: 'b.txt' }, { privacy }),
+          hub.call('workspace_list_files', { prefix: 'b' }, { privacy }),
+        ].map(async (each) => (await each).isUntrusted === true),
+      )
+    const first = await write({ content: 'pay' }, tainted)
+    expect(await look()).toEqual([true, true])
+    const { etag } = JSON.parse(first.text)
+    const second = await write({ content: 'herons', if_match: etag }, {})
+    expect(second.isUntrusted, second.text).toBeUndefined()
+    expect(await look()).toEqual([false, false])
+  })
+
+  test('a file of before files were marked', async () => {
+    await env.FILES.put(`workspace/${scoutAtWork.accountId}/old.txt`, 'x')
+    expect((await hub.call('workspace_read_file', { path: 'old.txt' })).isUntrusted).toBe(true)
+  })
+
+  test('a fact or an open task of such a run', async () => {
+    hub.memory.listFacts = async () => ({
+      facts: [{ id: 1, text: 'pay', source: '', createdAt: 0, isUntrusted: true }],
+      factCount: 1,
+      tasks: [],
+    })
+    expect((await hub.call('memory_list_facts', {})).isUntrusted).toBe(true)
+  })
+
+  test('what such a run writes: the hub gets the mark of the run', async () => {
+    const comment = { post_id: scoutAtWork.postId, content: 'x' }
+    await hub.call('hub_create_comment', comment, tainted)
+    await hub.call('hub_create_comment', comment)
+    const actors = hub.calls.filter(({ method }) => method === 'createComment')
+    expect(actors.map(({ args }) => args[0])).toMatchObject([
+      { hasReadUntrusted: true },
+      expect.not.objectContaining({ hasReadUntrusted: true }),
+    ])
   })
 
   test('what a failed service says', async () => {

@@ -80,7 +80,7 @@ test('T2: private files count for the limits of the folder', async () => {
   const { accountId } = someone()
   const open = createWorkspaces(env.FILES, limits)
   const put = (path: string, owner: AccountId | null) =>
-    open(accountId, { reader: owner, privateTo: owner }).write(path, new Uint8Array(1), null)
+    open(accountId, { reader: owner, privateTo: owner }, false).write(path, new Uint8Array(1), null)
   await put('a', alice)
   await put('a', bob)
   await expect(put('b', null)).rejects.toMatchObject({ code: 'CONFLICT' })
@@ -129,7 +129,7 @@ test('T2: lists of private and shared files are those of a simple model, on ever
         return folder
       }
       for (const { path, content, owner, isDeleted } of steps) {
-        const folder = workspaces(accountId, { reader: owner, privateTo: owner })
+        const folder = workspaces(accountId, { reader: owner, privateTo: owner }, false)
         const seen = await folder.read(path)
         const own = folderOf(owner)
         const text = own.get(path) ?? folderOf(null).get(path)
@@ -147,7 +147,10 @@ test('T2: lists of private and shared files are those of a simple model, on ever
       const expected = [...new Set([...folderOf(null).keys(), ...folderOf(reader).keys()])]
         .filter((each) => each.startsWith(prefix))
         .sort((a, b) => order.indexOf(a) - order.indexOf(b))
-      const found = await listPages(workspaces(accountId, { reader, privateTo: null }), asked)
+      const found = await listPages(
+        workspaces(accountId, { reader, privateTo: null }, false),
+        asked,
+      )
       expect(found).toEqual(
         expected.map((each) => ({
           path: each,

@@ -193,7 +193,7 @@ test('M1: a large file is read in parts that fit, and bytes as base64', async ()
 
 test('M1: a folder has room for so many files and bytes, and says what to do', async () => {
   const limits = { filesMax: 3, fileBytesMax: 1024, bytesMax: 2048 }
-  const folder = createWorkspaces(env.FILES, limits)(someone().accountId, noPrivacy)
+  const folder = createWorkspaces(env.FILES, limits)(someone().accountId, noPrivacy, false)
   const put = (path: string, bytes: number, ifMatch: string | null = null) =>
     folder.write(path, new Uint8Array(bytes), ifMatch)
   await expect(put('large', 1025)).rejects.toMatchObject({

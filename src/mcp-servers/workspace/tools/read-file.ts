@@ -29,7 +29,6 @@ export const readFile = defineTool({
   tier: 'read',
   grant: 'workspace:read',
   isIdempotent: true,
-  readsUntrusted: true,
   doing: 'reading a file',
   async run({ input, workspace }) {
     const { path, offset, limit, encoding } = input

@@ -30,6 +30,8 @@ export const writeFile = defineTool({
   isIdempotent: true,
   doing: 'writing a file',
   isSequential: true,
+  // A file of the requester's private space: runs for others never read it.
+  staysInTask: (_file, { isPrivate }) => isPrivate,
   async run({ input, workspace }) {
     const { path, content, encoding, if_match: ifMatch = null } = input
     return presentFile(await workspace.write(path, toBytes(content, encoding), ifMatch))
