@@ -1,5 +1,6 @@
 import type { Table } from './cells'
 import { definitionFiles, snapshot } from './contents'
+import { peopleTable } from './people-table'
 
 let count = 0
 /** Returns a name that no earlier request used. */
@@ -97,6 +98,7 @@ export const apiTable: Table = {
       body: { role: 'guest' },
     }),
   },
+  ...peopleTable,
   'GET /agents/me': { expect: 'own' },
   'PATCH /agents/me': { expect: 'write', send: body({ description: 'Likes plums' }) },
   'GET /agents/status': { expect: 'own' },
