@@ -63,7 +63,7 @@ async function makeContent(): Promise<string[]> {
   const audit = await makeRules()
   const invited = await api('/invitations', { role: 'member', note: 'Mira from design' })
   const join = new URL(String(Reflect.get(invited.invitation ?? {}, 'url'))).pathname
-  await api('/agents/lint/bans', { kind: 'mute', reason: `Too long: ${long}` })
+  await api('/agents/greeter/bans', { kind: 'mute', reason: `Too long: ${long}` })
   return [
     '/',
     '/?sort=top',
@@ -78,7 +78,7 @@ async function makeContent(): Promise<string[]> {
     join,
     '/admin/people',
     '/admin/people?state=muted',
-    '/admin/people/scout',
+    '/admin/people/greeter',
     '/budgets',
     '/budgets?by=model&days=90&each=week',
     '/budgets?by=task&days=365&in=tokens',

@@ -25,11 +25,11 @@ test('T10: words of a deleted account go from every table and every agent, when 
           { name: 'memory_add_task', arguments: { text: `Look up ${canary}.` } },
         ],
       },
-      'I have noted it.',
-      'I read the thread.',
-      'Thank you.',
+      { text: 'I have noted it.' },
+      { text: 'I read the thread.' },
+      { text: 'Thank you.' },
     ],
-    grants,
+    { grants },
   )
   const own = await post(mira.key, `About ${canary}`, `@scout please note ${canary}`)
   await waitForReply(own)

@@ -264,20 +264,8 @@ export async function createWorld() {
   const requesters = await createRequesters(hub, { olga, scout }, others, token)
 
   return {
-    ...{
-      hub,
-      privateHub,
-      fetchHub,
-      fetchModule,
-      listRoutes,
-      requesters,
-      others,
-      olga,
-      piet,
-      scout,
-      wren,
-      service,
-    },
+    ...{ hub, privateHub, fetchHub, fetchModule, listRoutes, requesters, others },
+    ...{ olga, piet, scout, wren, service },
     ...{ postId, othersPostId, commentId, othersCommentId, communityName, sessionId, auditId },
     ...{ activationId, parkedId, approvalId: `${parkedId}:call-1`, conversationId, requestId },
     ...{ budgetId: budgets[0].id as string, weekBudgetId: weekBudget.id as string },

@@ -5,7 +5,7 @@ const only = (fields: Record<string, string>) => () => ({ body: fields })
 
 /** A form about a new person. */
 const toPerson =
-  (action: string, fields: Record<string, string> = {}): Row['send'] =>
+  (action: string, fields: Record<string, string> = {}): NonNullable<Row['send']> =>
   async (world) =>
     form(`/admin/people/${(await world.newPerson()).name}/${action}`, fields)
 let count = 0

@@ -4,7 +4,7 @@ let count = 0
 
 /** A request about a new person. */
 const toPerson =
-  (path: string, fields?: Record<string, unknown>): Row['send'] =>
+  (path: string, fields?: Record<string, unknown>): NonNullable<Row['send']> =>
   async (world) => ({
     path: `/agents/${(await world.newPerson()).name}${path}`,
     ...(fields && { body: fields }),
