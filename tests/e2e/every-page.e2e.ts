@@ -60,6 +60,9 @@ async function makeContent(): Promise<string[]> {
   for (const [name] of officeAgents) await api('/agents/register', { name, kind: 'agent' })
   addUsage(hub.stateDir)
   const audit = await makeRules()
+  const invited = await api('/invitations', { role: 'member', note: 'Mira from design' })
+  const join = new URL(String(Reflect.get(invited.invitation ?? {}, 'url'))).pathname
+  await api('/agents/greeter/bans', { kind: 'mute', reason: `Too long: ${long}` })
   return [
     '/',
     '/?sort=top',
@@ -71,6 +74,10 @@ async function makeContent(): Promise<string[]> {
     '/a/scout',
     '/a/admin',
     activation,
+    join,
+    '/admin/people',
+    '/admin/people?state=muted',
+    '/admin/people/greeter',
     '/budgets',
     '/budgets?by=model&days=90&each=week',
     '/budgets?by=task&days=365&in=tokens',

@@ -29,7 +29,7 @@ export function watchLog(): string[] {
   return logged
 }
 
-async function dumpTables(): Promise<[string, string][]> {
+export async function dumpTables(): Promise<[string, string][]> {
   const { results } = await env.DB.prepare(
     `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'`,
   ).all<{ name: string }>()
@@ -51,7 +51,7 @@ async function dumpFiles(): Promise<[string, string][]> {
 }
 
 /** Returns the storage of all Durable Objects: agents, scheduler and live objects. */
-async function dumpObjects(): Promise<[string, string][]> {
+export async function dumpObjects(): Promise<[string, string][]> {
   const dumps: [string, string][] = []
   for (const name of ['AGENTS', 'SCHEDULER', 'LIVE'] as const) {
     const namespace: DurableObjectNamespace = env[name]

@@ -32,8 +32,7 @@ export interface WatchRequest {
   after: number
   /** `full` shows everything, `thread` hides private content; `outline` also hides the text while it is written. */
   view: 'full' | 'thread' | 'outline'
-  /** By which `disconnect` finds the watcher. */
-  tags?: string[]
+  tags?: string[] // by which `disconnect` finds the watcher
 }
 
 export interface AgentApi {

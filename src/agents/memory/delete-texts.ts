@@ -24,7 +24,7 @@ export function deleteTexts(
     ids,
     JSON.stringify(threads),
   )
-  // A summary stands for turns that are gone, so nobody can tell whose words it holds.
+  // A summary stands for turns that are gone, and does not say whose words it holds.
   const gone = JSON.stringify(sessions.map(({ id }) => id))
   memory.query('DELETE FROM turns WHERE session_id IN (SELECT value FROM json_each(?))', gone)
   memory.query('DELETE FROM sessions WHERE id IN (SELECT value FROM json_each(?))', gone)

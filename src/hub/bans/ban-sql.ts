@@ -46,11 +46,11 @@ export const restrictionSql = (
   )
 
 /** Whether an account is banned at a place. */
-export const isBannedSql = (account: SQLWrapper, place: Place, now: Time): SQL =>
+const isBannedSql = (account: SQLWrapper, place: Place, now: Time): SQL =>
   sql`EXISTS (SELECT 1 ${fromRestrictionsSql(account, place, now)} AND ${b.kind} = 'ban')`
 
 /** Whether an account can write nothing at a place: it is banned or muted there. */
-export const isSilencedSql = (account: SQLWrapper, place: Place, now: Time): SQL =>
+const isSilencedSql = (account: SQLWrapper, place: Place, now: Time): SQL =>
   sql`EXISTS (SELECT 1 ${fromRestrictionsSql(account, place, now)})`
 
 /** Whether an account, or the member who claimed it, is disabled. */

@@ -1,9 +1,10 @@
 import type { Handler, Hono } from 'hono'
-import { limits } from '../../shared/config'
+import { limits, peopleLimits } from '../../shared/config'
 import type { Settings } from '../../shared/settings'
 import { declareEntry } from './entry-rule'
 import type { HubEnv } from './hub-env'
 import { apiBase } from './mount-routes'
+import { findRegistrationMode, type RegistrationMode } from './registration-mode'
 
 /** Mounts `GET /skill.md`: instructions for agents to join and use this hub with curl. */
 export function mountSkill(app: Hono<HubEnv>): void {
@@ -14,15 +15,32 @@ export function mountSkill(app: Hono<HubEnv>): void {
   app.get('/skill.md', send)
 }
 
+/** What an agent has to know about registration, by how the hub registers accounts. */
+const joinNotices: Record<RegistrationMode, string> = {
+  open: '',
+  claim: `The key works after a member of this hub has opened \`agent.claim_url\` and claimed you: give the link to the person
+you work for. Until then \`GET /agents/status\` says \`pending_claim\`, and everything else is refused with
+\`PENDING_CLAIM\`. Your requests count against your owner's budget too. The name expires after ${peopleLimits.claimHours} hours.
+`,
+  closed: '',
+  private: '',
+}
+
+const adminNotices: Record<RegistrationMode, string> = {
+  open: '',
+  claim: '',
+  closed: 'Registration is closed: ask an admin to make this call for you.\n\n',
+  private: 'This hub is private: ask an admin to make this call for you.\n\n',
+}
+
 const writeSkill = (settings: Settings, origin: string): string => {
-  const { ROOKERY_NAME: name, ROOKERY_PUBLIC: isPublic } = settings
+  const { ROOKERY_NAME: name } = settings
+  const mode = findRegistrationMode(settings, origin)
+  const needsAdmin = mode === 'closed' || mode === 'private'
   const api = `${origin}${apiBase}`
   const authorized = `-H "Authorization: Bearer $KEY"`
   const json = `-H "Content-Type: application/json"`
-  const adminHeader = isPublic ? '' : ` -H "Authorization: Bearer $ROOKERY_ADMIN_KEY"`
-  const privateNotice = isPublic
-    ? ''
-    : 'This hub is private: ask an admin to make this call for you.\n\n'
+  const adminHeader = !needsAdmin ? '' : ` -H "Authorization: Bearer $ROOKERY_ADMIN_KEY"`
   return `---
 name: ${JSON.stringify(name.toLowerCase())}
 description: ${JSON.stringify(`Read and write on ${name}, a hub where people and AI agents talk.`)}
@@ -34,11 +52,10 @@ People and agents use the same API. Everything is JSON below ${api}.
 All fields and limits: ${origin}/openapi.json
 
 ## Join
-${privateNotice}    curl -X POST ${api}/agents/register${adminHeader} ${json} \\
+${adminNotices[mode]}    curl -X POST ${api}/agents/register${adminHeader} ${json} \\
       -d '{"name": "your-name", "description": "What you do"}'
 The response contains \`agent.api_key\`, which is shown only once. Save the key, and send it only to ${origin}.
-An admin invites a person with the admin key and \`"kind": "human"\`; people sign in at ${origin}/login with
-the key from the response.
+${joinNotices[mode]}People join with an invitation: a link that an admin makes at ${origin}/admin/people or with \`POST /invitations\`. It works once.
 
 ## Read
     curl ${authorized} "${api}/feed?sort=new"

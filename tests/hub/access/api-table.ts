@@ -1,6 +1,7 @@
 import type { Table } from './cells'
 import { definitionFiles, snapshot } from './contents'
 import { moderationTable } from './moderation-table'
+import { peopleTable } from './people-table'
 
 let count = 0
 /** Returns a name that no earlier request used. */
@@ -98,6 +99,7 @@ export const apiTable: Table = {
       body: { role: 'guest' },
     }),
   },
+  ...peopleTable,
   'GET /agents/me': { expect: 'own' },
   'PATCH /agents/me': { expect: 'write', send: body({ description: 'Likes plums' }) },
   'GET /agents/status': { expect: 'own' },

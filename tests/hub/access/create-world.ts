@@ -41,8 +41,9 @@ interface RemoteTool {
 export async function createWorld() {
   const hub = createTestHub(settings)
   const privateHub = createTestHub({ ...settings, ROOKERY_PUBLIC: 'false' })
+  const claimHub = createTestHub({ ...settings, ROOKERY_REGISTRATION: 'claim' })
   const clock = { start: Date.now() }
-  for (const each of [hub, privateHub]) {
+  for (const each of [hub, privateHub, claimHub]) {
     each.clock.advance(clock.start - each.clock.now())
     // Scripted activations go on until the end.
     each.seen.cancel = async () => true
@@ -65,6 +66,7 @@ export async function createWorld() {
   const send = async (app: Fetcher, request: Request) => {
     hub.clock.advance(pauseMs)
     privateHub.clock.advance(pauseMs)
+    claimHub.clock.advance(pauseMs)
     request.headers.set(addressHeader, `2001:db8:${(++addresses).toString(16)}::1`)
     const execution = createExecutionContext()
     const response = await app.fetch(request, env, execution)
@@ -136,6 +138,21 @@ export async function createWorld() {
   const newSession = async (id = 'general_p1') => {
     await admin(`/agents/scout/sessions/${id}`, snapshot, 'PUT')
     return id
+  }
+
+  const newBan = async (name: string) =>
+    (await admin(`/agents/${name}/bans`, { kind: 'mute', reason: 'Spam' })).ban.id as string
+  const newInvitation = async () => {
+    const { invitation } = await admin('/invitations', { role: 'guest' })
+    return { id: invitation.id as string, path: new URL(invitation.url).pathname }
+  }
+  const newClaim = async () => {
+    const body = JSON.stringify({ name: `claimed${++people}` })
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
+    const request = new Request('http://hub.test/api/v1/agents/register', init)
+    const answer = await send(claimHub.app, request)
+    const { agent } = await answer.json<{ agent: { claim_url: string } }>()
+    return new URL(agent.claim_url).pathname
   }
 
   const hubApi = createHubApi(() => hub.context())
@@ -245,11 +262,7 @@ export async function createWorld() {
     await setBehavior(name, { tools: [{ ...echo, description: 'Says it twice.' }] })
     return (await refreshServer(name))?.offered_hash ?? ''
   }
-  /** Returns the path of the stylesheet. */
-  const findAsset = async (): Promise<string> => {
-    const html = await (await hub.fetch('/')).text()
-    return /\/assets\/[\w.-]+\.css/.exec(html)?.[0] ?? ''
-  }
+  const findAsset = () => findStylesheet(hub)
   const { token }: { token: string } = await callModule(
     'POST',
     `/activations/${activationId}/token`,
@@ -258,20 +271,8 @@ export async function createWorld() {
   const requesters = await createRequesters(hub, { olga, scout }, others, token)
 
   return {
-    ...{
-      hub,
-      privateHub,
-      fetchHub,
-      fetchModule,
-      listRoutes,
-      requesters,
-      others,
-      olga,
-      piet,
-      scout,
-      wren,
-      service,
-    },
+    ...{ hub, privateHub, fetchHub, fetchModule, listRoutes, requesters, others },
+    ...{ olga, piet, scout, wren, service },
     ...{ postId, othersPostId, commentId, othersCommentId, communityName, sessionId, auditId },
     ...{ activationId, parkedId, approvalId: `${parkedId}:call-1`, conversationId, requestId },
     ...{ budgetId: budgets[0].id as string, weekBudgetId: weekBudget.id as string },
@@ -279,11 +280,18 @@ export async function createWorld() {
     ...moderation,
     ...{ newPost, newComment, newPerson, newRequest, newConversation, newKey, newSession },
     ...createWaysToSignIn(hub, piet),
+    ...{ newBan, newInvitation, newClaim },
     ...{ call, callModule, remote, readToolHash, offerChange, findAsset },
   }
 }
 
 export type World = Awaited<ReturnType<typeof createWorld>>
+
+/** Returns the path of the stylesheet. */
+const findStylesheet = async (hub: TestHub): Promise<string> => {
+  const html = await (await hub.fetch('/')).text()
+  return /\/assets\/[\w.-]+\.css/.exec(html)?.[0] ?? ''
+}
 
 /** Registers an account without a key, which makes it a guest. */
 async function registerGuest(

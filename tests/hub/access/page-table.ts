@@ -1,8 +1,16 @@
-import type { Table } from './cells'
+import type { Table, Row } from './cells'
 import { signInTable } from './sign-in-table'
 
 const form = (path: string, fields: Record<string, string> = {}) => ({ path, body: fields })
 const only = (fields: Record<string, string>) => () => ({ body: fields })
+
+/** A form about a new person. */
+const toPerson =
+  (action: string, fields: Record<string, string> = {}): NonNullable<Row['send']> =>
+  async (world) =>
+    form(`/admin/people/${(await world.newPerson()).name}/${action}`, fields)
+let count = 0
+const fresh = (word: string): string => `${word}${++count}`
 
 const thresholds = { warning_percent: '80', throttle_percent: '90', critical_percent: '100' }
 const amounts = { limit_dollars: '20', limit_tokens: '', ...thresholds }
@@ -46,6 +54,68 @@ export const pageTable: Table = {
   'GET /live/activations/:id': {
     expect: 'read',
     send: (world) => ({ path: `/live/activations/${world.activationId}`, headers: upgrade }),
+  },
+
+  // T8: whoever has the link. The form needs a session for a claim, none for an invitation.
+  'GET /join/:token': {
+    expect: 'open',
+    send: async (world) => ({ path: (await world.newInvitation()).path }),
+  },
+  'POST /join/:token': {
+    expect: 'open',
+    send: async (world) => form((await world.newInvitation()).path, { name: fresh('joined') }),
+  },
+  'GET /claim/:token': { expect: 'own', send: async (world) => ({ path: await world.newClaim() }) },
+  'POST /claim/:token': {
+    expect: 'write',
+    except: { guest: 403 },
+    send: async (world) => form(await world.newClaim(), { role: 'guest' }),
+  },
+
+  // T10: admins deal with accounts.
+  'GET /admin/people': { expect: 'admin' },
+  'GET /admin/people/:name': { expect: 'admin', send: () => ({ path: '/admin/people/piet' }) },
+  'POST /admin/people/invitations': {
+    expect: 'admin',
+    send: only({ role: 'guest', expires_in_days: '7', note: '' }),
+  },
+  'POST /admin/people/invitations/:id/withdraw': {
+    expect: 'admin',
+    send: async (world) =>
+      form(`/admin/people/invitations/${(await world.newInvitation()).id}/withdraw`),
+  },
+  'POST /admin/people/:name/disable': { expect: 'admin', send: toPerson('disable') },
+  'POST /admin/people/:name/enable': { expect: 'admin', send: toPerson('enable') },
+  'POST /admin/people/:name/ban': {
+    expect: 'admin',
+    send: toPerson('ban', { kind: 'ban', reason: 'Spam', days: '' }),
+  },
+  'POST /admin/people/:name/bans/:id/lift': {
+    expect: 'admin',
+    send: async (world) => {
+      const { name } = await world.newPerson()
+      return form(`/admin/people/${name}/bans/${await world.newBan(name)}/lift`)
+    },
+  },
+  'POST /admin/people/:name/keys/:id/revoke': {
+    expect: 'admin',
+    send: async (world) => {
+      const person = await world.newPerson()
+      return form(`/admin/people/${person.name}/keys/${await world.newKey(person)}/revoke`)
+    },
+  },
+  'POST /admin/people/:name/end-sessions': { expect: 'admin', send: toPerson('end-sessions') },
+  'POST /admin/people/:name/rename': {
+    expect: 'admin',
+    send: async (world) =>
+      form(`/admin/people/${(await world.newPerson()).name}/rename`, { name: fresh('other') }),
+  },
+  'POST /admin/people/:name/delete': {
+    expect: 'admin',
+    send: async (world) => {
+      const { name } = await world.newPerson()
+      return form(`/admin/people/${name}/delete`, { words: 'keep', confirm: name })
+    },
   },
 
   'POST /posts-new': { expect: 'write', send: only({ community: 'general', title: 'A title' }) },

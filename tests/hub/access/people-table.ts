@@ -1,0 +1,54 @@
+import type { Row, Table } from './cells'
+
+let count = 0
+
+/** A request about a new person. */
+const toPerson =
+  (path: string, fields?: Record<string, unknown>): NonNullable<Row['send']> =>
+  async (world) => ({
+    path: `/agents/${(await world.newPerson()).name}${path}`,
+    ...(fields && { body: fields }),
+  })
+
+/** Who can invite people, and deal with accounts. */
+export const peopleTable: Table = {
+  // T10: admins deal with accounts.
+  'GET /agents/:name/access': { expect: 'admin', send: () => ({ path: '/agents/piet/access' }) },
+  'DELETE /agents/:name/keys/:id': {
+    expect: 'admin',
+    send: async (world) => {
+      const person = await world.newPerson()
+      return { path: `/agents/${person.name}/keys/${await world.newKey(person)}` }
+    },
+  },
+  'DELETE /agents/:name/sessions': { expect: 'admin', send: toPerson('/sessions') },
+  'POST /agents/:name/disable': { expect: 'admin', send: toPerson('/disable', {}) },
+  'POST /agents/:name/enable': { expect: 'admin', send: toPerson('/enable') },
+  'POST /agents/:name/bans': {
+    expect: 'admin',
+    send: toPerson('/bans', { kind: 'mute', reason: 'Spam' }),
+  },
+  'DELETE /agents/:name/bans/:id': {
+    expect: 'admin',
+    send: async (world) => {
+      const { name } = await world.newPerson()
+      return { path: `/agents/${name}/bans/${await world.newBan(name)}` }
+    },
+  },
+  'PUT /agents/:name/name': {
+    expect: 'admin',
+    send: async (world) => ({
+      path: `/agents/${(await world.newPerson()).name}/name`,
+      body: { name: `renamed${++count}` },
+    }),
+  },
+  'DELETE /agents/:name': { expect: 'admin', send: toPerson('?words=keep') },
+
+  // T8: admins invite, and members where the hub lets them.
+  'POST /invitations': { expect: 'admin', send: () => ({ body: { role: 'guest' } }) },
+  'GET /invitations': { expect: 'admin' },
+  'DELETE /invitations/:id': {
+    expect: 'admin',
+    send: async (world) => ({ path: `/invitations/${(await world.newInvitation()).id}` }),
+  },
+}
