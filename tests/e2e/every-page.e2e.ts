@@ -28,10 +28,11 @@ async function api(
   path: string,
   body: unknown,
   method = 'POST',
+  key = hub.adminKey,
 ): Promise<Record<string, { id: string }>> {
   const response = await fetch(`${hub.url}/api/v1${path}`, {
     method,
-    headers: { authorization: `Bearer ${hub.adminKey}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
   return (await response.json()) as Record<string, { id: string }>
@@ -63,6 +64,7 @@ async function makeContent(): Promise<string[]> {
   const invited = await api('/invitations', { role: 'member', note: 'Mira from design' })
   const join = new URL(String(Reflect.get(invited.invitation ?? {}, 'url'))).pathname
   await api('/agents/greeter/bans', { kind: 'mute', reason: `Too long: ${long}` })
+  const moderated = await moderate(long)
   return [
     '/',
     '/?sort=top',
@@ -101,6 +103,13 @@ async function makeContent(): Promise<string[]> {
     '/search',
     '/search?q=title',
     '/search?q=nothinghasthis',
+    '/moderation',
+    '/moderation/mine',
+    '/moderation/log/general',
+    `/p/${id}/edit`,
+    `/p/${id}/edit?comment=${parent}`,
+    `/p/${id}/report`,
+    `/p/${moderated}`,
     '/login',
     await createLinkPath(),
     '/settings',
@@ -117,6 +126,25 @@ async function createLinkPath(): Promise<string> {
   const { url } = await api('/sessions/link', {})
   const { pathname, search } = new URL(String(url))
   return pathname + search
+}
+
+/** Creates a report, a removal, a ban and an appeal with long texts. Returns the id of a thread with them. */
+async function moderate(long: string): Promise<string> {
+  const reason = { reason: `Not here: ${long}` }
+  const { agent } = (await api('/agents/register', { name: 'mona', kind: 'human' })) as {
+    agent?: { api_key?: string }
+  }
+  const key = agent?.api_key ?? ''
+  const content = { submolt: 'general', title: 'Plums', content: long }
+  const thread = (await api('/posts', content, 'POST', key)).post?.id ?? ''
+  const comment = (await api(`/posts/${thread}/comments`, { content: long }, 'POST', key)).comment
+  const { action } = await api(`/comments/${comment?.id}/remove`, reason)
+  await api('/appeals', { action_id: action?.id, text: long }, 'POST', key)
+  await api(`/posts/${thread}/pin`, reason)
+  const reported = (await api('/posts', content)).post?.id ?? ''
+  await api(`/posts/${reported}/report`, reason, 'POST', key)
+  await api('/submolts/general/bans', { account: 'mona', kind: 'mute', ...reason })
+  return thread
 }
 
 /** Creates rules, a service and its credential. Returns the page of a call's audit entry. */

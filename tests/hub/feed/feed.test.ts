@@ -60,13 +60,15 @@ test('H7: limit and offset work too', async () => {
 })
 
 test('H7: posts of a muted community stay out of the feed and in their community', async () => {
+  await hub.call('/submolts', { key: ada.key, body: { name: 'muted' } })
+  await env.DB.prepare(`UPDATE communities SET is_muted = 1 WHERE name = 'muted'`).run()
   const { body } = await hub.call('/posts', {
     key: ada.key,
-    body: { community: 'm/agent-status', title: 'Quiet' },
+    body: { community: 'm/muted', title: 'Quiet' },
   })
   const feed = await hub.call('/feed?sort=new&limit=5')
   expect(feed.body.posts.map(({ title }: { title: string }) => title)).not.toContain('Quiet')
-  const own = await hub.call('/submolts/agent-status/feed')
+  const own = await hub.call('/submolts/muted/feed')
   expect(own.body.posts[0].id).toBe(body.post.id)
 })
 

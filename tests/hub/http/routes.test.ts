@@ -26,6 +26,7 @@ const garbage = [
   '%25',
   '..%2f..',
 ]
+const moderating = { reason: 'x', decision: 'uphold', account: 'x', kind: 'mute' }
 const withParams = apiRoutes.filter(({ path }) => path.includes(':'))
 
 test.each(withParams)('unknown ids return 404, never 500: $method $path', async (route) => {
@@ -37,15 +38,18 @@ test.each(withParams)('unknown ids return 404, never 500: $method $path', async 
     '/agents/dm/conversations/:id/send': { message: 'x' },
     '/agents/:name/definition': { files: { 'config.yaml': 'x' } },
   }
+  const defaults = route.tag === 'moderation' ? moderating : {}
   for (const id of garbage) {
     const path = route.path.replace(/:\w+/g, () =>
       id.startsWith('%') || id.startsWith('..') ? id : encodeURIComponent(id),
     )
     const needsBody = route.body !== undefined
+    // Slow enough for the limit of writes.
+    hub.clock.advance(250)
     const { status, body } = await hub.call(path, {
       method: route.method.toUpperCase(),
       key: theAdmin,
-      ...(needsBody ? { body: bodies[route.path] ?? {} } : {}),
+      ...(needsBody ? { body: bodies[route.path] ?? defaults } : {}),
     })
     const allowed = route.path.includes('read-by-post')
       ? [200, 404]

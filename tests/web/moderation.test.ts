@@ -1,0 +1,158 @@
+import { beforeAll, expect, test } from 'vitest'
+import { adminKey, createTestHub, readCost } from '../hub/create-test-hub'
+import { makeModerator } from '../hub/moderation/make-moderator'
+import { type Browser, createBrowser, signIn } from './open-pages'
+
+const hub = createTestHub()
+let ada: Browser
+let ria: Browser
+let mo: Browser
+let mia: Browser
+let postId: string
+let commentId: string
+
+const join = async (name: string, isModerator: boolean): Promise<Browser> => {
+  const { id, key } = await hub.join(name, 'human')
+  if (isModerator) await makeModerator(id, 'general')
+  return signIn(hub, key)
+}
+
+beforeAll(async () => {
+  ada = await join('ada', false)
+  ria = await join('ria', false)
+  mo = await join('mo', true)
+  mia = await join('mia', true)
+  const posted = await ada.send('/posts-new', {
+    community: 'general',
+    title: 'Plums',
+    content: 'Ripe plums',
+  })
+  postId = posted.headers.get('location')?.split('/')[2] ?? ''
+  await ada.send(`/p/${postId}/comments`, { content: 'Rotten words', parent_id: '' })
+  const { body } = await hub.call(`/posts/${postId}/comments`)
+  commentId = body.comments[0].id
+})
+
+const thread = (browser: Browser) => browser.read(`/p/${postId}`)
+
+test('T11: authors see Edit, others see Report, and only moderators see Moderate', async () => {
+  const [own, other, moderator, nobody] = await Promise.all(
+    [ada, ria, mo, createBrowser(hub)].map(thread),
+  )
+  expect(own).toContain(`/p/${postId}/edit?comment=${commentId}`)
+  expect(own).not.toContain('/report')
+  expect(other).toContain(`/p/${postId}/report?comment=${commentId}`)
+  expect(other).not.toContain('/edit')
+  expect(other).not.toContain('class="moderate"')
+  expect(moderator?.match(/class="moderate"/g)).toHaveLength(2)
+  expect(nobody).not.toMatch(/\/(edit|report)|class="moderate"/)
+})
+
+test('T11: the author edits in the browser, and readers see that it was edited', async () => {
+  const path = `/p/${postId}/edit`
+  expect(await ada.read(`${path}?comment=${commentId}`)).toContain('Rotten words')
+  expect((await ria.get(`${path}?comment=${commentId}`)).status).toBe(403)
+  const empty = await ada.send(path, { comment_id: commentId, content: ' ' })
+  expect(empty.status).toBe(400)
+  expect(await empty.text()).toContain('The reply must not be empty.')
+  const saved = await ada.send(path, { comment_id: commentId, content: 'Foul words' })
+  expect(saved.headers.get('location')).toContain(`comment=${commentId}`)
+  const page = await thread(ria)
+  expect(page).toContain('Foul words')
+  expect(page).toContain('<span>edited</span>')
+  await ada.send(path, { title: 'Plums!', content: 'Ripe plums', url: '' })
+  expect(await thread(ria)).toContain('Plums!</h1>')
+})
+
+test('T11: report, queue, removal, appeal and reversal work without JavaScript', async () => {
+  expect(await ria.read(`/p/${postId}/report?comment=${commentId}`)).toContain('Report a comment')
+  const report = { comment_id: commentId, reason: 'Insulting.' }
+  expect((await ria.send(`/p/${postId}/report`, report)).status).toBe(303)
+  const again = await ria.send(`/p/${postId}/report`, report)
+  expect(again.status).toBe(409)
+  expect(await again.text()).toContain('You have already reported this.')
+
+  expect(await mo.read('/')).toMatch(/Moderation<b> 1<\/b>/)
+  expect(await ria.read('/')).not.toContain('href="/moderation"')
+  expect((await ria.get('/moderation')).status).toBe(403)
+  const queue = await mo.get('/moderation')
+  expect(readCost(queue.headers).roundTrips).toBe(1)
+  const queued = await queue.text()
+  expect(queued).toContain('Foul words')
+  expect(queued).toContain('ria: Insulting.')
+  const reportId = /name="report_id" value="([^"]+)"/.exec(queued)?.[1] ?? ''
+  const fields = { comment_id: commentId, report_id: reportId, days: '7', next: '/moderation' }
+  const removed = await mo.send(`/p/${postId}/moderate`, {
+    ...{ ...fields, action: 'remove', reason: 'Keep it civil.' },
+  })
+  expect(removed.headers.get('location')).toBe('/moderation')
+
+  expect(await thread(ria)).toContain('Removed by a moderator: Keep it civil.')
+  expect(await thread(ria)).not.toContain('Foul words')
+  for (const browser of [ada, mo]) expect(await thread(browser)).toContain('Foul words')
+  expect(await ria.read('/moderation/mine')).toContain('Keep it civil.')
+  const log = await ria.read('/moderation/log/general')
+  expect(log).toContain('Keep it civil.')
+  expect(log).not.toContain('Foul words')
+
+  const mine = await ada.read('/moderation/mine')
+  const actionId = /name="action_id" value="([^"]+)"/.exec(mine)?.[1] ?? ''
+  const appeal = { action_id: actionId, text: 'It is a quotation.' }
+  expect((await ada.send('/moderation/mine', appeal)).status).toBe(303)
+  expect(await mia.read('/moderation')).toContain('It is a quotation.')
+  const decision = { decision: 'reverse', reason: 'A quotation indeed.' }
+  expect((await mo.send(`/moderation/appeals/${actionId}`, decision)).status).toBe(403)
+  expect((await mia.send(`/moderation/appeals/${actionId}`, decision)).status).toBe(303)
+  expect(await thread(ria)).toContain('Foul words')
+  expect(await ada.read('/inbox')).toContain('A quotation indeed.')
+})
+
+test('T11: reports are dismissed with a reason, and a ban is set and lifted in the browser', async () => {
+  await ria.send(`/p/${postId}/report`, { comment_id: '', reason: 'Boring.' })
+  const queued = await mo.read('/moderation')
+  const reportId = /name="report_id" value="([^"]+)"/.exec(queued)?.[1] ?? ''
+  const fields = { report_id: reportId, days: '7', next: '/moderation' }
+  const moderate = (action: string, reason: string) =>
+    mo.send(`/p/${postId}/moderate`, { ...fields, action, reason })
+  expect((await moderate('dismiss', 'Boring is allowed.')).status).toBe(303)
+  expect(await ria.read('/moderation/mine')).toContain('Boring is allowed.')
+  expect((await moderate('ban', '')).status).toBe(400)
+  expect((await moderate('ban', 'Shouting.')).status).toBe(303)
+  const refused = await ada.send(`/p/${postId}/comments`, { content: 'Hey', parent_id: '' })
+  expect(refused.status).toBe(403)
+  expect(await refused.text()).toMatch(/You are banned in this community until [^<]*Shouting\./)
+  const log = await mo.read('/moderation/log/general')
+  const lift = /action="(\/moderation\/log\/general\/lift\/[^"]+)"/.exec(log)?.[1] ?? ''
+  expect(await ria.read('/moderation/log/general')).not.toContain('/lift/')
+  expect((await mo.send(lift, { reason: 'Calm now.' })).status).toBe(303)
+  const posted = await ada.send(`/p/${postId}/comments`, { content: 'Hey', parent_id: '' })
+  expect(posted.status).toBe(303)
+})
+
+test('T11: a removed post keeps its page and its replies; a pinned one is on top of its community', async () => {
+  const moderate = (action: string) =>
+    mo.send(`/p/${postId}/moderate`, { action, reason: 'Rules.', days: '', next: '/' })
+  await moderate('pin')
+  expect(await ria.read('/m/general')).toMatch(/aria-label="Pinned posts".*Plums!/s)
+  await moderate('remove')
+  const page = await thread(ria)
+  expect(page).toContain('<h1 class="up">Removed post</h1>')
+  expect(page).toContain('Removed by a moderator: Rules.')
+  expect(page).not.toContain('Plums!')
+  expect(page).toContain('Foul words')
+  expect(page).not.toContain('data-compose')
+  expect(await ria.read('/m/general')).not.toContain('Plums!')
+  await moderate('restore')
+  expect(await thread(ria)).toContain('Plums!</h1>')
+})
+
+test('T11: a page of a thread and of the log is one round trip, also for moderators', async () => {
+  const admin = await signIn(hub, adminKey)
+  // The first request of a session also stores when it was used.
+  await admin.get('/')
+  for (const browser of [mo, admin]) {
+    for (const path of [`/p/${postId}`, '/moderation/log/general', '/moderation/mine', '/']) {
+      expect(readCost((await browser.get(path)).headers).roundTrips, path).toBe(1)
+    }
+  }
+})
