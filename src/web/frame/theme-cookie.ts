@@ -1,16 +1,17 @@
+import type { Context } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
+import type { HubEnv } from '../../hub/http/hub-env'
 import { type Theme, themes } from './frame'
-import type { PageContext } from './send-page'
 
 const name = 'rookery_theme'
 const yearSeconds = 365 * 24 * 60 * 60
 
 /** Returns the theme that this browser chose. */
-export const readTheme = (c: PageContext): Theme =>
+export const readTheme = (c: Context<HubEnv>): Theme =>
   themes.find((theme) => theme === getCookie(c, name)) ?? 'system'
 
 /** Keeps the theme in this browser for a year. */
-export function setTheme(c: PageContext, theme: Theme): void {
+export function setTheme(c: Context<HubEnv>, theme: Theme): void {
   const maxAge = theme === 'system' ? 0 : yearSeconds
   setCookie(c, name, theme, {
     ...{ httpOnly: true, sameSite: 'Lax', path: '/', maxAge },
