@@ -79,7 +79,7 @@ test('T9: a person adds a passkey, signs in with it, and ends that session from 
   await page.getByRole('link', { name: 'Sign-in' }).click()
   await page.getByLabel('Name').fill('Test device')
   await page.getByRole('button', { name: 'Add a passkey' }).click()
-  await page.getByText('Test device').waitFor()
+  await page.locator('strong', { hasText: 'Test device' }).waitFor()
 
   await page.getByText('Account: admin').click()
   await page.getByRole('button', { name: 'Sign out' }).click()
@@ -109,7 +109,7 @@ test('T9: a declined passkey leaves the other ways, and a person is told', async
   await page.goto(`${hub.url}/login`)
   await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
   await page.getByText('No passkey was used.').waitFor()
-  await page.getByLabel('Key').fill(hub.adminKey)
+  await page.getByLabel('Key', { exact: true }).fill(hub.adminKey)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await page.waitForURL(`${hub.url}/`)
   expect(await isSignedIn(page)).toBe(true)

@@ -28,7 +28,7 @@ export interface Site {
 }
 
 /** The account of a request, and the id of its key or session; null for the admin key. */
-interface Asker {
+interface Requester {
   id: AccountId
   keyId: string | null
 }
@@ -100,7 +100,7 @@ export const usePasskeyInput = z.object({
  */
 export async function startAddingPasskey(
   context: ActionContext,
-  account: Asker & { name: string; displayName: string | null },
+  account: Requester & { name: string; displayName: string | null },
   { origin, hubName }: Site,
 ) {
   await requireUnlimitedSession(context, account.keyId)
@@ -133,7 +133,7 @@ export async function startAddingPasskey(
  */
 export async function addPasskey(
   context: ActionContext,
-  { id: accountId, keyId }: Asker,
+  { id: accountId, keyId }: Requester,
   { origin }: Site,
   { label, response }: z.output<typeof addPasskeyInput>,
 ): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
 import type { HubEnv } from '../../hub/http/page-entry'
+import type { HubEnv } from '../../hub/http/hub-env'
 import { type Theme, themes } from './frame'
 
 const name = 'rookery_theme'

@@ -59,6 +59,14 @@ describe('the table of routes', () => {
   test.each([
     ['POST', '/login', 'signIn', 'form'],
     ['GET', '/login', 'read', 'form'],
+    ['POST', '/login/link', 'signIn', 'form'],
+    ['POST', '/login/passkey', 'signIn', 'form'],
+    ['POST', '/login/passkey/options', 'signIn', 'form'],
+    ['POST', '/login/oidc', 'signIn', 'form'],
+    ['POST', '/login/github', 'signIn', 'form'],
+    ['GET', '/login/oidc/callback', 'read', 'none'],
+    ['POST', '/settings/sign-in/oidc', 'signIn', 'form'],
+    ['POST', '/settings/keys', 'write', 'form'],
     ['POST', '/api/v1/agents/register', 'register', 'json'],
     ['POST', '/api/v1/import', 'upload', 'upload'],
     ['POST', '/mcp', 'read', 'json'],
@@ -75,8 +83,12 @@ describe('the table of routes', () => {
     expect([rateOf(rule, method), rule.body]).toEqual([rate, body])
   })
 
-  test('T7: opening a sign-in link is an attempt', () => {
+  test('T7: opening a sign-in link and coming back from another service are attempts', () => {
     expect(rateOf(matchEntryRule(app, 'GET', '/login'), 'GET', { token: 'x' })).toBe('signIn')
+    for (const query of [{ code: 'x' }, { error: 'x' }]) {
+      const rule = matchEntryRule(app, 'GET', '/login/github/callback')
+      expect(rateOf(rule, 'GET', query)).toBe('signIn')
+    }
   })
 })
 
