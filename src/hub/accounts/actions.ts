@@ -3,7 +3,7 @@ import { limits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
-import { insertAdminEntry } from '../admin-log/queries'
+import { recordAdminAction } from '../admin-log/compose-entry'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { createSecret } from '../keys/actions'
 import { insertKey } from '../keys/queries'
@@ -101,6 +101,12 @@ export async function registerAccount(
       createdAt: now,
     }),
     key: insertKey({ id: clock.newId(), accountId: id, hash, kind: 'key', createdAt: now }),
+    entry: requester?.isAdmin
+      ? recordAdminAction(context, requester.accountId, {
+          ...{ action: 'account.register', targetType: 'account', targetId: id },
+          after: { kind: input.kind, role: input.role ?? 'member' },
+        })
+      : null,
   }
   const accountId = requester?.accountId ?? ''
   const once = { accountId, key: idempotencyKey, action: 'register', input }
@@ -136,26 +142,22 @@ export const roleInput = z.object({ role: z.enum(accounts.role.enumValues) })
  * @throws NOT_FOUND, FORBIDDEN for the admin's own account and for accounts of the hub itself
  */
 export async function changeRole(
-  { db, clock }: ActionContext,
+  context: ActionContext,
   admin: AccountId,
   name: string,
   { role }: z.output<typeof roleInput>,
 ): Promise<AccountRow> {
+  const { db } = context
   const account = await run(db, selectAccountByName(name))
   if (!account) throw accountErrors.notFound()
   if (account.id === admin) throw accountErrors.ownRole()
   if (account.kind === 'system' || account.id === adminAccountId) throw accountErrors.systemRole()
   await batch(db, {
     account: updateAccount(account.id, { role }),
-    entry: insertAdminEntry({
-      id: clock.newId(),
-      accountId: admin,
-      action: 'account.role',
-      targetType: 'account',
-      targetId: account.id,
+    entry: recordAdminAction(context, admin, {
+      ...{ action: 'account.role', targetType: 'account', targetId: account.id },
       before: { role: account.role },
       after: { role },
-      createdAt: clock.now(),
     }),
   })
   return { ...account, role }

@@ -1,4 +1,6 @@
+import { sql } from 'drizzle-orm'
 import { orm, type Statement, write } from '../../shared/db/statement'
+import { insertSelect } from '../../shared/db/write-sql'
 import { adminLog } from '../schema/admin-log'
 
 /**
@@ -7,3 +9,17 @@ import { adminLog } from '../schema/admin-log'
  */
 export const insertAdminEntry = (entry: typeof adminLog.$inferInsert): Statement<void> =>
   write(orm.insert(adminLog).values(entry))
+
+/**
+ * Inserts the entry when the statement before it in the batch changed a row: a guarded write that did
+ * nothing leaves none.
+ */
+export const insertAdminEntryIfChanged = (entry: typeof adminLog.$inferInsert): Statement<void> =>
+  write(insertSelect(adminLog, toValues(entry), sql`WHERE changes() > 0`))
+
+const toValues = ({ before, after, reason, ...entry }: typeof adminLog.$inferInsert) => ({
+  ...entry,
+  reason: reason ?? null,
+  before: before ? sql`${JSON.stringify(before)}` : null,
+  after: after ? sql`${JSON.stringify(after)}` : null,
+})

@@ -4,6 +4,7 @@ import { batch, run } from '../../shared/db/batch'
 import type { CommentId } from '../../shared/ids'
 import { selectAuthor } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
+import { recordAdminAction } from '../admin-log/compose-entry'
 import type { Actor } from '../contract/hub'
 import { type IdempotentRequest, runOrReturnStored } from '../idempotency/run-once'
 import { type Delivered, deliver, type Message } from '../inbox/deliver'
@@ -174,6 +175,17 @@ async function findOwnComment(
   throw commentErrors.notAuthor()
 }
 
+/** Records what an admin does to another author's comment; null for the author. */
+const recordOfOthers = (
+  context: ActionContext,
+  { accountId }: Actor,
+  { id, authorId }: Pick<CommentRow, 'id' | 'authorId'>,
+  action: string,
+) =>
+  authorId === accountId
+    ? null
+    : recordAdminAction(context, accountId, { action, targetType: 'comment', targetId: id })
+
 /** Updates the text of a comment. Mentions that an edit adds are not notified. */
 export async function changeComment(
   context: ActionContext,
@@ -186,7 +198,10 @@ export async function changeComment(
   assertNoCredentials({ content }, settings.ROOKERY_KEY_PREFIX)
   const comment = await findOwnComment(context, actor, isAdmin, id)
   const now = clock.now()
-  await run(db, updateComment(comment.id, content, now))
+  await batch(db, {
+    change: updateComment(comment.id, content, now),
+    entry: recordOfOthers(context, actor, comment, 'comment.edit'),
+  })
   return { ...comment, content, editedAt: now }
 }
 
@@ -198,6 +213,9 @@ export async function removeComment(
   id: string,
 ): Promise<CommentId> {
   const comment = await findOwnComment(context, actor, isAdmin, id)
-  await batch(context.db, { writes: deleteComment(comment.id, context.clock.now()) })
+  await batch(context.db, {
+    writes: deleteComment(comment.id, context.clock.now()),
+    entry: recordOfOthers(context, actor, comment, 'comment.delete'),
+  })
   return comment.id
 }

@@ -12,14 +12,15 @@ import type {
   InboxItemId,
   PostId,
 } from '../../shared/ids'
-
 import type { AccountKind, ActivationApi, AuditEntry, Person, Task, Thread } from './activations'
+import type { AdminAction } from './admin-log'
 import type { ApprovalRequest } from './approvals'
 import type { BudgetStatus } from './budgets'
 import type { AuthorizationData, AuthorizationQuery, GrantPolicy, RateBucket } from './calls'
 import type { SweepApi } from './exploration'
 
 export type * from './activations'
+export type * from './admin-log'
 export type * from './approvals'
 export type * from './budgets'
 export type * from './calls'
@@ -203,6 +204,11 @@ export interface GrantApi {
     entry: AuditEntry,
     activationId?: ActivationId | null,
   ): Promise<{ id: string }>
+  /**
+   * Records what an admin is about to do outside of the hub's tables, before it happens: an entry without
+   * an effect is better than an effect without an entry.
+   */
+  recordAdminAction(accountId: AccountId, action: AdminAction): Promise<void>
   recordResult(
     id: string,
     result: Pick<AuditEntry, 'outcome' | 'durationMs' | 'resultBytes'>,

@@ -3,6 +3,7 @@ import { limits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
+import { recordAdminAction } from '../admin-log/compose-entry'
 import type { Actor } from '../contract/hub'
 import { findStoredResult, type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { adminAccountId } from '../schema/accounts'
@@ -180,7 +181,13 @@ export async function createSignInLink(
 ): Promise<Token> {
   const { token, row } = await createToken(context, limits.signInLinkHours)
   const answer: Token = { token, expiresAt: row.expiresAt }
-  const statements = { link: insertKey({ ...row, accountId, kind: 'link' }) }
+  const statements = {
+    link: insertKey({ ...row, accountId, kind: 'link' }),
+    entry: recordAdminAction(context, actor.accountId, {
+      ...{ action: 'link.create', targetType: 'account', targetId: accountId },
+      after: { expires_at: row.expiresAt },
+    }),
+  }
   await runOnce(
     context.db,
     {

@@ -4,6 +4,7 @@ import { batch, run } from '../../shared/db/batch'
 import type { PostId } from '../../shared/ids'
 import { selectAuthor } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
+import { recordAdminAction } from '../admin-log/compose-entry'
 import { selectCommunity } from '../communities/queries'
 import type { Actor } from '../contract/hub'
 import { type Delivered, deliver } from '../inbox/deliver'
@@ -147,6 +148,17 @@ async function findOwnPost(
   throw postErrors.notAuthor()
 }
 
+/** Records what an admin does to another author's post; null for the author. */
+const recordOfOthers = (
+  context: ActionContext,
+  { accountId }: Actor,
+  { id, authorId }: Pick<PostRow, 'id' | 'authorId'>,
+  action: string,
+) =>
+  authorId === accountId
+    ? null
+    : recordAdminAction(context, accountId, { action, targetType: 'post', targetId: id })
+
 /** Updates the text or URL of a post. Mentions that an edit adds are not notified. */
 export async function changePost(
   context: ActionContext,
@@ -165,7 +177,10 @@ export async function changePost(
     url: change.url === undefined ? post.url : change.url,
     editedAt: clock.now(),
   }
-  await run(db, updatePost(post.id, changed))
+  await batch(db, {
+    change: updatePost(post.id, changed),
+    entry: recordOfOthers(context, actor, post, 'post.edit'),
+  })
   return { ...post, ...changed }
 }
 
@@ -177,6 +192,9 @@ export async function removePost(
   id: string,
 ): Promise<PostId> {
   const post = await findOwnPost(context, actor, isAdmin, id)
-  await batch(context.db, { writes: deletePost(post.id, context.clock.now()) })
+  await batch(context.db, {
+    writes: deletePost(post.id, context.clock.now()),
+    entry: recordOfOthers(context, actor, post, 'post.delete'),
+  })
   return post.id
 }

@@ -1,13 +1,14 @@
 import type { FC } from 'hono/jsx'
 
 /** Tabs of the tool administration pages. */
-export type AdminTab = 'tools' | 'policy' | 'credentials' | 'audit'
+export type AdminTab = 'tools' | 'policy' | 'credentials' | 'audit' | 'admin/log'
 
 const tabs: Record<AdminTab, string> = {
   tools: 'Tools',
   policy: 'Policy',
   credentials: 'Credentials',
   audit: 'Audit',
+  'admin/log': 'Admin log',
 }
 
 /** Tabs of the admin pages; accounts other than admins see tools and audit only. */
