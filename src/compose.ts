@@ -85,7 +85,7 @@ export function composeApp(env: Env) {
     reportFailure: (tool, error) => log.warn('tool failed', { tool, error }),
   })
   const remotes = createRemotes({ ...outside, clock, hub })
-  const toolAdmin = createToolAdmin({ ...outside, remotes })
+  const toolAdmin = createToolAdmin({ ...outside, remotes, hub })
   const app = createHub({
     ...shared,
     binding: env.DB,

@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import { accountRoutes } from './accounts/routes'
 import { activationRoutes } from './activations/routes'
 import { approvalRoutes } from './approvals/routes'
+import { adminLogRoutes } from './audit/admin-log-routes'
 import { auditRoutes } from './audit/routes'
 import { budgetRoutes } from './budgets/routes'
 import { commentRoutes } from './comments/routes'
@@ -61,6 +62,7 @@ export const apiRoutes: Route[] = [
   ...activationRoutes,
   ...approvalRoutes,
   ...auditRoutes,
+  ...adminLogRoutes,
   ...budgetRoutes,
   ...systemRoutes,
   ...schedulerRoutes,

@@ -5,6 +5,7 @@ import { notFound } from '../shared/errors'
 import { registerAccountPages } from './accounts/pages'
 import { registerActivationPages } from './activations/pages'
 import { registerApprovalPages } from './approvals/pages'
+import { registerAdminLogPages } from './audit/admin-log-pages'
 import { registerAuditPages } from './audit/pages'
 import { registerBudgetPages } from './budgets/pages'
 import { registerCommunityPages } from './communities/pages'
@@ -54,6 +55,7 @@ export function registerPages(
   registerActivationPages(app)
   registerApprovalPages(app)
   registerAuditPages(app)
+  registerAdminLogPages(app)
   registerPolicyPages(app)
   registerToolAdminPages(app, toolAdmin)
   registerBudgetPages(app)

@@ -157,6 +157,7 @@ export function createFakeHubApi(policy: GrantPolicy) {
         return { id }
       },
     ),
+    recordAdminAction: async () => undefined,
     recordResult: recorded<Parameters<GrantApi['recordResult']>, void>(
       'recordResult',
       (id, result) => {

@@ -1,7 +1,6 @@
 import type {
   ApprovalDecision,
   ApprovalRequest,
-  AuditEntry,
   BudgetShortage,
   Privacy,
   Requester,
@@ -183,7 +182,7 @@ export type LoopEvent = { at: number } & (
       durationMs: number
       resultBytes: number
       /** The audit entry of the gateway; null when the gateway was not called. */
-      audit: AuditEntry | null
+      audit: Record<string, unknown> | null
       hooks?: HookTime[]
       /** The text is from outside of the hub, or a part of it is untrusted text of the hub. */
       isUntrusted?: true
@@ -200,7 +199,7 @@ export type LoopEvent = { at: number } & (
       name: string
       startedAt: number
       approval: ApprovalRequest
-      audit: AuditEntry | null
+      audit: Record<string, unknown> | null
       hooks?: HookTime[]
     }
   /**

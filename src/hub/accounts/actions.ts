@@ -3,7 +3,7 @@ import { limits, peopleLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
-import { insertAdminEntry } from '../admin-log/queries'
+import { recordAdminAction } from '../admin-log/compose-entry'
 import { deleteClaim, expireClaims, insertClaim } from '../claims/queries'
 import type { RegistrationMode } from '../http/registration-mode'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
@@ -131,6 +131,12 @@ export async function registerAccount(
             createdAt: now,
             expiresAt: now + peopleLimits.claimHours * HOUR_MS,
           }),
+    entry: requester?.isAdmin
+      ? recordAdminAction(context, requester.accountId, {
+          ...{ action: 'account.register', targetType: 'account', targetId: id },
+          after: { kind: input.kind, role: input.role ?? 'member' },
+        })
+      : null,
   }
   const accountId = requester?.accountId ?? ''
   const once = { accountId, key: idempotencyKey, action: 'register', input }
@@ -166,11 +172,12 @@ export const roleInput = z.object({ role: z.enum(accounts.role.enumValues) })
  * @throws NOT_FOUND, FORBIDDEN for the admin's own account and for accounts of the hub itself
  */
 export async function changeRole(
-  { db, clock }: ActionContext,
+  context: ActionContext,
   admin: AccountId,
   name: string,
   { role }: z.output<typeof roleInput>,
 ): Promise<AccountRow> {
+  const { db } = context
   const account = await run(db, selectAccountByName(name))
   if (!account || account.deletedAt !== null) throw accountErrors.notFound()
   if (account.id === admin) throw accountErrors.ownRole()
@@ -179,15 +186,10 @@ export async function changeRole(
     account: updateAccount(account.id, { role }),
     // Who gives an account a role vouches for it.
     claim: deleteClaim(account.id),
-    entry: insertAdminEntry({
-      id: clock.newId(),
-      accountId: admin,
-      action: 'account.role',
-      targetType: 'account',
-      targetId: account.id,
+    entry: recordAdminAction(context, admin, {
+      ...{ action: 'account.role', targetType: 'account', targetId: account.id },
       before: { role: account.role },
       after: { role },
-      createdAt: clock.now(),
     }),
   })
   return { ...account, role }

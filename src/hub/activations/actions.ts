@@ -1,6 +1,7 @@
 import { batch, run } from '../../shared/db/batch'
 import type { ActivationId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
+import { recordAdminAction } from '../admin-log/compose-entry'
 import { cancellationStatements } from '../approvals/write-queries'
 import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runActionOnce } from '../idempotency/run-once'
@@ -34,7 +35,7 @@ export async function cancelActivation(
   }
   return runActionOnce(db, once, clock.now(), async () => {
     const activation = await findCancellable(context, actor, isAdmin, id)
-    await cancelOrThrow(context, activation)
+    await cancelOrThrow(context, actor, activation)
     return { cancelled: activation.id }
   })
 }
@@ -42,11 +43,13 @@ export async function cancelActivation(
 /** Marks the activation, and stops its agent when it runs. @throws TOO_LATE, UNAVAILABLE */
 async function cancelOrThrow(
   context: ActionContext,
+  actor: Actor,
   activation: CancellableActivation,
 ): Promise<void> {
   const isCancelled =
     activation.state !== 'done' &&
-    ((await markCancelled(context, activation)) || (await cancelRunning(context, activation)))
+    ((await markCancelled(context, actor, activation)) ||
+      (await cancelRunning(context, activation)))
   if (!isCancelled) {
     throw activationRequestErrors.alreadyEnded(activation.id)
   }
@@ -71,13 +74,19 @@ async function findCancellable(
  */
 async function markCancelled(
   context: ActionContext,
-  { agentId, id }: CancellableActivation,
+  { accountId }: Actor,
+  { agentId, id, isRequester }: CancellableActivation,
 ): Promise<boolean> {
   const { db, clock } = context
   const now = clock.now()
   const token = await armSweep(context)
   const { marked } = await batch(db, {
     marked: markCancelRequested(id, now),
+    entry: isRequester
+      ? null
+      : recordAdminAction(context, accountId, {
+          ...{ action: 'activation.cancel', targetType: 'activation', targetId: id },
+        }),
     cancellation: cancellationStatements(id, now),
   })
   if (marked?.state !== 'parked') return false

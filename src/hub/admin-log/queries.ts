@@ -15,16 +15,20 @@ export const insertAdminEntry = (entry: typeof adminLog.$inferInsert): Statement
  * before the write that makes the condition false.
  */
 export const insertAdminEntryIf = (
-  { before, after, reason = null, ...entry }: typeof adminLog.$inferInsert,
+  entry: typeof adminLog.$inferInsert,
   condition: SQL,
-): Statement<void> =>
-  write(
-    insertSelect(
-      adminLog,
-      { ...entry, reason, before: toJsonSql(before), after: toJsonSql(after) },
-      sql`WHERE ${condition}`,
-    ),
-  )
+): Statement<void> => write(insertSelect(adminLog, toValues(entry), sql`WHERE ${condition}`))
 
-const toJsonSql = (settings: Record<string, unknown> | null | undefined): SQL | null =>
-  settings ? sql`${JSON.stringify(settings)}` : null
+/**
+ * Inserts the entry when the statement before it in the batch changed a row: a guarded write that did
+ * nothing leaves none.
+ */
+export const insertAdminEntryIfChanged = (entry: typeof adminLog.$inferInsert): Statement<void> =>
+  insertAdminEntryIf(entry, sql`changes() > 0`)
+
+const toValues = ({ before, after, reason, ...entry }: typeof adminLog.$inferInsert) => ({
+  ...entry,
+  reason: reason ?? null,
+  before: before ? sql`${JSON.stringify(before)}` : null,
+  after: after ? sql`${JSON.stringify(after)}` : null,
+})

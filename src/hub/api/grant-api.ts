@@ -1,6 +1,7 @@
 import { batch, run } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
 import { selectRunning } from '../activations/running-queries'
+import { recordAdminAction } from '../admin-log/compose-entry'
 import { selectApprovalsForCall } from '../approvals/queries'
 import { insertExternalApproval, markApprovalUsed } from '../approvals/request-queries'
 import { toStoredRequest } from '../approvals/stored-request'
@@ -77,6 +78,11 @@ export const createGrantApi = (open: () => ActionContext): GrantApi => ({
     const masked = maskEntry(context, entry)
     await run(context.db, insertAuditEntry(id, accountId, masked, activationId))
     return { id }
+  },
+
+  recordAdminAction: async (accountId, action) => {
+    const context = open()
+    await run(context.db, recordAdminAction(context, accountId, action))
   },
 
   recordResult: (id, result) => run(open().db, updateAuditResult(id, result)),

@@ -1,6 +1,7 @@
 import { batch } from '../../shared/db/batch'
 import type { AppError } from '../../shared/errors'
 import type { ActionContext } from '../action-context'
+import { recordIfChanged } from '../admin-log/compose-entry'
 import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runActionOnce } from '../idempotency/run-once'
 import { armSweep, wakeAgents } from '../inbox/deliver'
@@ -46,6 +47,10 @@ async function saveDecision(context: ActionContext, verdict: ApprovalUpdate): Pr
   const token = await armSweep(context)
   const { isDecided, row } = await batch(context.db, {
     isDecided: decideApproval(verdict),
+    entry: recordIfChanged(context, verdict.by, {
+      action: verdict.status === 'denied' ? 'approval.deny' : 'approval.approve',
+      ...{ targetType: 'approval', targetId: verdict.id, after: { scope: verdict.scope } },
+    }),
     following: decisionStatements(verdict.id, verdict.now),
     row: selectApproval(verdict.id),
   })

@@ -42,3 +42,18 @@ export const auditFilter = z.object({
   since: time.optional().describe('from this day or time on, UTC'),
   until: time.optional().describe('before this day or time, UTC'),
 })
+
+/** Filters of the admin log, in the API and in the form of the page. */
+export const adminLogFilter = z.object({
+  account: z.string().trim().max(100).optional().describe('name or id of the account that acted'),
+  action: z
+    .string()
+    .trim()
+    .max(64)
+    .regex(/^[a-z_.]*\*?$/, 'Must be an action such as policy.set, or a prefix and *')
+    .optional()
+    .describe('such as policy.set, or budget.* for all of budgets'),
+  target: z.string().trim().max(200).optional().describe('id of the target, or name of an account'),
+  since: time.optional().describe('from this day or time on, UTC'),
+  until: time.optional().describe('before this day or time, UTC'),
+})

@@ -5,6 +5,7 @@ import type { Statement } from '../../shared/db/statement'
 import { type AppError, type ErrorDetail, notFound } from '../../shared/errors'
 import type { AccountId, BudgetId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
+import { recordAdminAction, recordIfChanged } from '../admin-log/compose-entry'
 import { findFailedConstraint } from '../constraint-errors'
 import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runOnce, runOrReturnStored } from '../idempotency/run-once'
@@ -47,10 +48,11 @@ export interface CreatedBudget {
  *   VALIDATION for thresholds out of order
  */
 export async function createBudget(
-  { db, clock }: ActionContext,
+  context: ActionContext,
   { accountId, idempotencyKey: key }: Actor,
   input: BudgetInput,
 ): Promise<IdempotentResult<CreatedBudget>> {
+  const { db, clock } = context
   const now = clock.now()
   const once = { accountId, key, action: 'budgets.create', input }
   const read = (id: string) => ({
@@ -59,7 +61,14 @@ export async function createBudget(
   })
   const done = await runOrReturnStored(db, once, async () => {
     const budget = await composeBudget(db, input, clock.newId())
-    const statements = { created: createBudgetStatements(budget, now), ...read(budget.id) }
+    const statements = {
+      created: createBudgetStatements(budget, now),
+      entry: recordAdminAction(context, accountId, {
+        ...toTarget('budget.create', budget.id),
+        after: toSettings(budget),
+      }),
+      ...read(budget.id),
+    }
     const work = { now, answer: budget.id, statements }
     return runOnce(db, once, work).catch((error: unknown) =>
       throwDuplicateBudget(db, budget, error),
@@ -69,6 +78,21 @@ export async function createBudget(
   if (!budget) throw notFound('budget')
   return { ...done, answer: { budget, warnings: paidModel ? [] : listWarnings(budget) } }
 }
+
+const toTarget = (action: string, targetId: string) => ({ action, targetType: 'budget', targetId })
+
+/** The settings of a budget, as the admin log keeps them. */
+const toSettings = (budget: NewBudget | PageBudget): Record<string, unknown> => ({
+  scope: budget.scope,
+  scope_id: budget.scopeId,
+  period: budget.period,
+  limit_microusd: budget.limitMicrousd,
+  limit_tokens: budget.limitTokens,
+  warning_share: budget.warningShare,
+  throttle_share: budget.throttleShare,
+  critical_share: budget.criticalShare,
+  allows_critical: budget.allowsCritical ?? false,
+})
 
 async function composeBudget(db: Db, input: BudgetInput, id: BudgetId): Promise<NewBudget> {
   return {
@@ -123,18 +147,27 @@ async function findScopeId(db: Db, { scope, name = '' }: BudgetInput): Promise<s
 }
 
 /**
- * Updates limits and thresholds of a budget and returns it, in one round trip.
+ * Updates limits and thresholds of a budget and returns it.
  *
+ * @param by the admin
  * @throws NOT_FOUND, VALIDATION for thresholds out of order
  */
 export async function changeBudget(
-  { db, clock, scheduler, defer }: ActionContext,
+  context: ActionContext,
+  by: AccountId,
   id: string,
   change: BudgetChange,
 ): Promise<PageBudget> {
+  const { db, clock, scheduler, defer } = context
   const now = clock.now()
+  const found = await run(db, selectBudget({ id, now }))
   const { isUpdated, budget } = await batch(db, {
     isUpdated: updateBudget(id, change, now),
+    entry: recordIfChanged(context, by, {
+      ...toTarget('budget.change', id),
+      ...(found && { before: toSettings(found) }),
+      after: change,
+    }),
     mark: markUpdatedBudget(id, change),
     budget: selectBudget({ id, now }),
   })
@@ -150,11 +183,22 @@ export async function changeBudget(
  * because agents can't spend without a budget. Nor can the limit of a definition, which readers of
  * the definition must be able to rely on.
  *
+ * @param by the admin
  * @throws NOT_FOUND, CONFLICT
  */
-export async function removeBudget({ db, clock }: ActionContext, id: string): Promise<void> {
+export async function removeBudget(
+  context: ActionContext,
+  by: AccountId,
+  id: string,
+): Promise<void> {
+  const { db, clock } = context
+  const found = await run(db, selectBudget({ id, now: clock.now() }))
   const { isDeleted, existing } = await batch(db, {
     isDeleted: deleteBudget(id),
+    entry: recordIfChanged(context, by, {
+      ...toTarget('budget.delete', id),
+      ...(found && { before: toSettings(found) }),
+    }),
     existing: selectBudget({ id, now: clock.now() }),
     orphans: deleteOrphanedRows(id),
   })

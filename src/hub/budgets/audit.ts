@@ -1,6 +1,7 @@
 import { batch, run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
+import { recordAdminAction } from '../admin-log/compose-entry'
 import { insertAuditEntry } from '../audit/queries'
 import type { Actor, AuditEntry } from '../contract/hub'
 import { type IdempotentResult, runActionOnce } from '../idempotency/run-once'
@@ -13,7 +14,7 @@ export const auditBudgets = ({ db }: ActionContext): Promise<WindowDifference[]>
 
 /**
  * Corrects the counters from the usage events and returns the corrected windows. The audit entry
- * holds the previous counters. Writes nothing when all counters agree.
+ * holds the previous counters. Changes nothing when all counters agree.
  */
 export function repairBudgets(
   context: ActionContext,
@@ -27,7 +28,14 @@ export function repairBudgets(
 async function repair(context: ActionContext, accountId: AccountId): Promise<WindowDifference[]> {
   const { db, clock } = context
   const differences = await auditBudgets(context)
-  if (differences.length === 0) return []
+  const recorded = recordAdminAction(context, accountId, {
+    ...{ action: 'budget.repair', targetType: 'hub', targetId: 'budgets' },
+    after: { repaired: differences.length },
+  })
+  if (differences.length === 0) {
+    await run(db, recorded)
+    return []
+  }
   const id = clock.newId()
   const text = JSON.stringify({ before: differences })
   const now = clock.now()
@@ -45,6 +53,7 @@ async function repair(context: ActionContext, accountId: AccountId): Promise<Win
   }
   await batch(db, {
     entry: insertAuditEntry(id, accountId, entry, null),
+    recorded,
     repair: repairWindows({}),
   })
   return differences

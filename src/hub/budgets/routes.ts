@@ -107,8 +107,8 @@ export const budgetRoutes: Route[] = [
     rate: 'write',
     body: budgetChange,
     answer: z.object({ budget: budgetAnswer }),
-    handle: async ({ context, param, body }) => ({
-      budget: presentBudget(await changeBudget(context, param('id'), body)),
+    handle: async ({ context, viewer, param, body }) => ({
+      budget: presentBudget(await changeBudget(context, viewer().id, param('id'), body)),
     }),
   }),
   route({
@@ -137,8 +137,8 @@ export const budgetRoutes: Route[] = [
     access: 'admin',
     rate: 'write',
     answer: deletedAnswer,
-    handle: async ({ context, param }) => {
-      await removeBudget(context, param('id'))
+    handle: async ({ context, viewer, param }) => {
+      await removeBudget(context, viewer().id, param('id'))
       return { deleted: param('id') }
     },
   }),

@@ -12,8 +12,8 @@ import type {
   InboxItemId,
   PostId,
 } from '../../shared/ids'
-
 import type { ActivationApi, AuditEntry, Task } from './activations'
+import type { AdminAction } from './admin-log'
 import type { ApprovalRequest } from './approvals'
 import type { BudgetStatus } from './budgets'
 import type { AuthorizationData, AuthorizationQuery, GrantPolicy, RateBucket } from './calls'
@@ -22,6 +22,7 @@ import type { AccountKind, Person, TextMark, Thread, ThreadPost } from './thread
 
 export type * from './activation-counters'
 export type * from './activations'
+export type * from './admin-log'
 export type * from './approvals'
 export type * from './budgets'
 export type * from './calls'
@@ -201,6 +202,11 @@ export interface GrantApi {
     entry: AuditEntry,
     activationId?: ActivationId | null,
   ): Promise<{ id: string }>
+  /**
+   * Records what an admin is about to do outside of the hub's tables, before it happens: an entry without
+   * an effect is better than an effect without an entry.
+   */
+  recordAdminAction(accountId: AccountId, action: AdminAction): Promise<void>
   recordResult(
     id: string,
     result: Pick<AuditEntry, 'outcome' | 'durationMs' | 'resultBytes'>,

@@ -8,6 +8,7 @@ import type { AccountId } from '../../shared/ids'
 import { insertAccount, updateAccount } from '../accounts/queries'
 import { reservedNames } from '../accounts/reserved-names'
 import type { ActionContext } from '../action-context'
+import { recordAdminAction } from '../admin-log/compose-entry'
 import { setDefinitionBudget } from '../budgets/actions'
 import { findFailedConstraint } from '../constraint-errors'
 import type { Actor } from '../contract/hub'
@@ -84,11 +85,12 @@ export async function putDefinition(
 }
 
 async function writeDefinition(
-  { db, clock }: ActionContext,
+  context: ActionContext,
   actor: Actor,
   facts: DefinitionFacts,
   existingId: AccountId | null,
 ): Promise<DefinitionRow> {
+  const { db, clock } = context
   const { name, displayName, description } = facts
   const now = clock.now()
   const id = existingId ?? clock.newId<AccountId>()
@@ -110,6 +112,10 @@ async function writeDefinition(
       warnings: facts.warnings,
       createdBy: actor.accountId,
       createdAt: now,
+    }),
+    entry: recordAdminAction(context, actor.accountId, {
+      ...{ action: 'definition.push', targetType: 'account', targetId: id },
+      after: { etag: facts.etag, schedules: facts.schedules.length, is_new: existingId === null },
     }),
     agent: upsertAgent(id, facts, now),
     exploration: putExplorationStatements(id, facts, now),

@@ -3,6 +3,7 @@ import type { ErrorDetail } from '../../shared/errors'
 import { notFound } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
+import { recordAdminAction } from '../admin-log/compose-entry'
 import { listNamed } from '../contract/policy-line'
 import { findInvalidEntries, findUnmatchedPatterns } from './check-policy'
 import { grantErrors } from './errors'
@@ -47,7 +48,7 @@ export async function readPolicies(
  * @throws VALIDATION for a line that names an account that does not exist: who registered the name
  *   later would have the line
  */
-export function findNamed(
+function findNamed(
   lines: readonly string[],
   found: readonly { name: string; id: AccountId }[],
 ): Record<string, AccountId> {
@@ -111,12 +112,23 @@ export async function setPolicy(context: ActionContext, write: PolicyWrite): Pro
     throw grantErrors.changedSince(target.updatedBy)
   }
   if (isDryRun) return { warnings, changes }
-  if (policy) await run(db, upsertPolicy(target.id, { ...policy, named, by, now: clock.now() }))
-  else await deleteOwnPolicy(context, target)
+  await batch(db, {
+    policy: policy
+      ? upsertPolicy(target.id, { ...policy, named, by, now: clock.now() })
+      : deletePolicy(requireOwn(target)),
+    entry: recordAdminAction(context, by, {
+      action: policy ? 'policy.set' : 'policy.delete',
+      targetType: 'policy',
+      targetId: target.id,
+      ...(target.own && { before: { ...target.own } }),
+      ...(policy && { after: { ...policy } }),
+    }),
+  })
   return { warnings, changes }
 }
 
-async function deleteOwnPolicy({ db }: ActionContext, { id }: AccountPolicyRow): Promise<void> {
+/** Returns the account of a policy that can be deleted. @throws VALIDATION for the default */
+function requireOwn({ id }: AccountPolicyRow): AccountId {
   if (id === '*') throw grantErrors.deleteDefault()
-  await run(db, deletePolicy(id))
+  return id
 }

@@ -1,4 +1,7 @@
+import { run } from '../../shared/db/batch'
+import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
+import { recordAdminAction } from '../admin-log/compose-entry'
 import { importGroup } from './import-group'
 import type { ImportReport } from './import-report'
 import { type ParsedRecord, readRecord } from './read-record'
@@ -14,8 +17,15 @@ const CHARS_PER_GROUP = 400_000
  */
 export async function importArchive(
   context: ActionContext,
+  by: AccountId,
   records: unknown[],
 ): Promise<ImportReport> {
+  // Before the first group: an interrupted import has its entry.
+  const entry = recordAdminAction(context, by, {
+    ...{ action: 'archive.import', targetType: 'hub', targetId: 'posts' },
+    after: { records: records.length },
+  })
+  await run(context.db, entry)
   const report: ImportReport = {
     imported: { posts: 0, comments: 0, accounts: 0, communities: 0 },
     skipped: [],

@@ -40,6 +40,6 @@ export const importRoutes: Route[] = [
     rate: 'upload',
     body: importInput,
     answer: importAnswer,
-    handle: (call) => importArchive(call.context, call.body),
+    handle: (call) => importArchive(call.context, call.viewer().id, call.body),
   }),
 ]

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { memoryLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
+import { recordAdminAction } from '../admin-log/compose-entry'
 import { countAnswer } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { runActionOnce } from '../idempotency/run-once'
@@ -34,6 +35,18 @@ async function findAgent(call: Call<unknown, unknown>): Promise<AccountId> {
   const agent = await run(call.context.db, selectHostedAgent(name))
   if (agent) return agent.accountId
   throw sessionErrors.agentNotFound()
+}
+
+/**
+ * Returns the agent in the path, after it is recorded that an admin changes a session of it. A session is
+ * kept by the agent, so the entry is written before the change.
+ */
+async function findAgentToChange(call: Call<unknown, unknown>, action: string): Promise<AccountId> {
+  const agentId = await findAgent(call)
+  const { id } = call.viewer()
+  const entry = { action, targetType: 'session', targetId: call.param('id'), after: { agentId } }
+  if (id !== agentId) await run(call.context.db, recordAdminAction(call.context, id, entry))
+  return agentId
 }
 
 async function presentSession(
@@ -104,9 +117,9 @@ const restoreRoute = route({
   body: snapshotInput,
   answer: z.object({ session: sessionAnswer }),
   handle: async (call) => {
-    const agentId = await findAgent(call)
-    const { agents, clock } = call.context
     const id = requireSessionId(call.param('id'))
+    const agentId = await findAgentToChange(call, 'session.restore')
+    const { agents, clock } = call.context
     const snapshot = toSnapshot(id, call.body, clock.now())
     if (await agents.sessions.restore(agentId, id, snapshot)) return presentSession(call, agentId)
     throw sessionErrors.tooLarge()
@@ -129,7 +142,10 @@ const resetRoute = route({
   answer: z.object({ reset: z.string().describe('Its id.') }),
   handle: async (call) => {
     const id = call.param('id')
-    const isReset = await call.context.agents.sessions.reset(await findAgent(call), id)
+    const isReset = await call.context.agents.sessions.reset(
+      await findAgentToChange(call, 'session.reset'),
+      id,
+    )
     if (!isReset) throw sessionErrors.notFound()
     return { reset: id }
   },
@@ -157,7 +173,10 @@ const compactRoute = route({
     const id = call.param('id')
     const once = { accountId, key, action: 'sessions.compact', input: [call.param('name'), id] }
     const done = await runActionOnce(db, once, clock.now(), async () => {
-      const compacted = await agents.sessions.compact(await findAgent(call), id)
+      const compacted = await agents.sessions.compact(
+        await findAgentToChange(call, 'session.compact'),
+        id,
+      )
       if (!compacted) throw sessionErrors.notFound()
       return compacted
     })

@@ -4,6 +4,7 @@ import { batch, run } from '../../shared/db/batch'
 import type { AppError } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
+import { recordAdminAction } from '../admin-log/compose-entry'
 import type { Actor } from '../contract/hub'
 import { runOnce } from '../idempotency/run-once'
 import { createSecret } from '../keys/actions'
@@ -112,6 +113,13 @@ export async function createSignInLink(
     statements: {
       isCreated: askedBy === null ? null : insertLinkWithin({ ...row, accountId }, askedBy),
       link: askedBy === null ? insertKey({ ...row, accountId, kind: 'link', adminKeyHash }) : null,
+      entry:
+        actor.accountId === accountId
+          ? null
+          : recordAdminAction(context, actor.accountId, {
+              ...{ action: 'link.create', targetType: 'account', targetId: accountId },
+              after: { expires_at: row.expiresAt },
+            }),
     },
     isSecret: true,
   })

@@ -2,6 +2,7 @@ import { run } from '../../shared/db/batch'
 import { notFound } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
+import { recordAdminAction } from '../admin-log/compose-entry'
 import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { armSweep, wakeAgents } from '../inbox/deliver'
@@ -33,11 +34,16 @@ export async function pauseAgents(
     ? updateAgentPause(agent.accountId, isPaused, now)
     : updateHubPause(isPaused, now)
   const input = { name, isPaused }
+  const entry = recordAdminAction(context, actor.accountId, {
+    action: `${agent ? 'agent' : 'hub'}.${isPaused ? 'pause' : 'resume'}`,
+    targetType: agent ? 'account' : 'hub',
+    targetId: agent?.accountId ?? 'agents',
+  })
   const token = isPaused ? null : await armSweep(context)
   const result = await runOnce(
     db,
     { accountId: actor.accountId, key: actor.idempotencyKey, action: 'system.pause', input },
-    { now, answer: { paused: isPaused }, statements: { change } },
+    { now, answer: { paused: isPaused }, statements: { change, entry } },
   )
   if (!isPaused) await wakeWaiting(context, agent?.accountId ?? null, token)
   return result

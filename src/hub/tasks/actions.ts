@@ -3,6 +3,7 @@ import { limits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
 import type { InboxItemId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
+import { recordAdminAction } from '../admin-log/compose-entry'
 import type { Actor } from '../contract/hub'
 import { findStoredResult, type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { armSweep, wakeAgents } from '../inbox/deliver'
@@ -76,6 +77,10 @@ export async function assignTask(
         model,
         at,
         priority: input.priority ?? null,
+      }),
+      entry: recordAdminAction(context, accountId, {
+        ...{ action: 'task.assign', targetType: 'account', targetId: agent.id },
+        after: { task: id, model, priority: input.priority ?? null },
       }),
     },
   })

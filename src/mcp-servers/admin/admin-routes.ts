@@ -3,6 +3,7 @@ import { outside } from '../../shared/config'
 import { setCredential } from '../credentials/set-credential'
 import { serviceInput } from '../services/services'
 import type { AdminCall, AdminRoute } from './admin-route'
+import { recordAction, toServiceSettings } from './record-action'
 import { remoteRoutes } from './remote-routes'
 import { tokenRoutes } from './token-routes'
 
@@ -80,12 +81,15 @@ const namedServiceAnswer = namedAnswer.extend({ server: z.string() })
 
 const put = async ({ deps, admin, params, body }: AdminCall, server: string): Promise<Named> => {
   const name = params.name ?? ''
+  const after = toServiceSettings(body as Service)
+  await recordAction(deps.hub, admin, 'service', 'set', { name: `${server}/${name}`, after })
   await deps.services.put(server, name, body as Service, admin.name)
   return { name }
 }
 
-const remove = async ({ deps, params }: AdminCall, server: string): Promise<Named> => {
+const remove = async ({ deps, admin, params }: AdminCall, server: string): Promise<Named> => {
   const name = params.name ?? ''
+  await recordAction(deps.hub, admin, 'service', 'delete', { name: `${server}/${name}` })
   await deps.services.remove(server, name)
   return { name }
 }
@@ -116,7 +120,8 @@ export const adminRoutes: AdminRoute[] = [
     ...{ ...common, method: 'delete', rate: 'write', path: '/credentials/:name' },
     summary: 'Deletes a credential (admin)',
     answer: namedAnswer,
-    handle: async ({ deps, params }) => {
+    handle: async ({ deps, admin, params }) => {
+      await recordAction(deps.hub, admin, 'credential', 'delete', { name: params.name ?? '' })
       await deps.vault.remove(params.name ?? '')
       return { name: params.name }
     },

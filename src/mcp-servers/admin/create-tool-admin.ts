@@ -1,52 +1,79 @@
+import type { GrantApi } from '../../hub/contract/hub'
 import type { ToolAdminApi } from '../contract/tool-admin'
 import type { Vault } from '../credentials/vault'
 import type { Remotes } from '../remote/remotes'
 import { type Services, serviceInput } from '../services/services'
 import { nameInput } from './admin-routes'
 import { parse } from './create-admin-routes'
+import { recordAction, toServiceSettings } from './record-action'
 import { mapInput, newRemoteInput, toInput } from './remote-routes'
 
 interface ToolAdminDeps {
   vault: Vault
   services: Services
   remotes: Remotes
+  hub: Pick<GrantApi, 'recordAdminAction'>
 }
 
 /** Creates the API of credentials, services and remote servers for the pages about them. */
-export const createToolAdmin = ({ vault, services, remotes }: ToolAdminDeps): ToolAdminApi => ({
+export const createToolAdmin = ({
+  vault,
+  services,
+  remotes,
+  hub,
+}: ToolAdminDeps): ToolAdminApi => ({
   serviceServers: services.servers,
   selectCredentials: () => vault.select(),
   selectServices: () => services.select(),
   selectRemoteServers: () => remotes.selectServers(),
   selectRemoteTools: () => remotes.selectTools(),
 
-  deleteCredential: (name) => vault.remove(name),
+  async deleteCredential(admin, name) {
+    await recordAction(hub, admin, 'credential', 'delete', { name })
+    await vault.remove(name)
+  },
 
   async putService(admin, place, input) {
     const server = parse(nameInput, place.server, 'server')
     const name = parse(nameInput, place.name, 'name')
-    await services.put(server, name, parse(serviceInput, input, 'body'), admin.name)
+    const service = parse(serviceInput, input, 'body')
+    const after = toServiceSettings(service)
+    await recordAction(hub, admin, 'service', 'set', { name: `${server}/${name}`, after })
+    await services.put(server, name, service, admin.name)
   },
 
-  deleteService: ({ server, name }) => services.remove(server, name),
+  async deleteService(admin, { server, name }) {
+    await recordAction(hub, admin, 'service', 'delete', { name: `${server}/${name}` })
+    await services.remove(server, name)
+  },
 
   async addRemoteServer(admin, given) {
     const { name, ...input } = parse(newRemoteInput, given, 'body')
+    const after = toServiceSettings(input)
+    await recordAction(hub, admin, 'remote_server', 'set', { name, after })
     await remotes.put(name, toInput(input), admin)
   },
 
   async refreshRemoteServer(admin, name) {
+    await recordAction(hub, admin, 'remote_server', 'refresh', { name })
     await remotes.refresh(name, admin)
   },
 
-  deleteRemoteServer: (name) => remotes.remove(name),
+  async deleteRemoteServer(admin, name) {
+    await recordAction(hub, admin, 'remote_server', 'delete', { name })
+    await remotes.remove(name)
+  },
 
   async acceptRemoteTool(admin, { server, tool, hash }) {
+    const after = { tools: [{ name: tool, hash }] }
+    await recordAction(hub, admin, 'remote_server', 'accept', { name: server, after })
     await remotes.accept(server, [{ name: tool, hash }], admin)
   },
 
   async mapRemoteTool(admin, { server, tool, ...given }) {
     const { grant, tier, hash = null } = parse(mapInput, given, 'body')
-    await remotes.map(server, { wireName: tool, grant, tier, hash }, admin)
+    const mapping = { wireName: tool, grant, tier, hash }
+    await recordAction(hub, admin, 'remote_server', 'map', { name: server, after: mapping })
+    await remotes.map(server, mapping, admin)
   },
 })

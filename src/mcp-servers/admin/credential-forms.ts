@@ -1,4 +1,4 @@
-import type { ConversationApi, Person } from '../../hub/contract/hub'
+import type { ConversationApi, GrantApi, Person } from '../../hub/contract/hub'
 import { AppError, type ErrorCode, notFound } from '../../shared/errors'
 import type {
   CredentialFormError,
@@ -15,7 +15,7 @@ import { readForm } from './read-form'
 
 interface FormDeps {
   vault: Vault
-  hub: ConversationApi
+  hub: ConversationApi & Pick<GrantApi, 'recordAdminAction'>
   /** Reports unexpected errors to the operator. */
   reportFailure: (error: unknown) => void
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { serviceInput } from '../services/services'
 import type { AdminRoute } from './admin-route'
+import { recordAction, toServiceSettings } from './record-action'
 
 const name = z
   .string()
@@ -100,6 +101,8 @@ export const remoteRoutes: AdminRoute[] = [
     answer: oneAnswer,
     handle: async ({ deps, admin, body }): Promise<z.input<typeof oneAnswer>> => {
       const { name, ...input } = body as z.output<typeof newRemoteInput>
+      const after = toServiceSettings(input)
+      await recordAction(deps.hub, admin, 'remote_server', 'set', { name, after })
       return { remote_server: await deps.remotes.put(name, toInput(input), admin) }
     },
   },
@@ -109,7 +112,10 @@ export const remoteRoutes: AdminRoute[] = [
     body: remoteInput,
     answer: oneAnswer,
     handle: async ({ deps, admin, params, body }): Promise<z.input<typeof oneAnswer>> => {
-      const input = toInput(body as z.output<typeof remoteInput>)
+      const given = body as z.output<typeof remoteInput>
+      const input = toInput(given)
+      const seen = { name: params.name ?? '', after: toServiceSettings(given) }
+      await recordAction(deps.hub, admin, 'remote_server', 'set', seen)
       return { remote_server: await deps.remotes.put(params.name ?? '', input, admin) }
     },
   },
@@ -117,7 +123,8 @@ export const remoteRoutes: AdminRoute[] = [
     ...{ ...common, method: 'delete', rate: 'write', path: '/remote-servers/:name' },
     summary: 'Deletes a remote server and the mappings of its tools (admin)',
     answer: z.object({ name: z.string() }),
-    handle: async ({ deps, params }) => {
+    handle: async ({ deps, admin, params }) => {
+      await recordAction(deps.hub, admin, 'remote_server', 'delete', { name: params.name ?? '' })
       await deps.remotes.remove(params.name ?? '')
       return { name: params.name }
     },
@@ -126,9 +133,11 @@ export const remoteRoutes: AdminRoute[] = [
     ...{ ...common, method: 'post', rate: 'write', path: '/remote-servers/:name/refresh' },
     summary: "Reads a server's current tools; a mapped tool that changed is hidden (admin)",
     answer: oneAnswer,
-    handle: async ({ deps, admin, params }): Promise<z.input<typeof oneAnswer>> => ({
-      remote_server: await deps.remotes.refresh(params.name ?? '', admin),
-    }),
+    handle: async ({ deps, admin, params }): Promise<z.input<typeof oneAnswer>> => {
+      const name = params.name ?? ''
+      await recordAction(deps.hub, admin, 'remote_server', 'refresh', { name })
+      return { remote_server: await deps.remotes.refresh(name, admin) }
+    },
   },
   {
     ...{ ...common, method: 'post', rate: 'write', path: '/remote-servers/:name/accept' },
@@ -137,7 +146,9 @@ export const remoteRoutes: AdminRoute[] = [
     answer: oneAnswer,
     handle: async ({ deps, admin, params, body }): Promise<z.input<typeof oneAnswer>> => {
       const { tools } = body as z.output<typeof acceptInput>
-      return { remote_server: await deps.remotes.accept(params.name ?? '', tools, admin) }
+      const name = params.name ?? ''
+      await recordAction(deps.hub, admin, 'remote_server', 'accept', { name, after: { tools } })
+      return { remote_server: await deps.remotes.accept(name, tools, admin) }
     },
   },
   {
@@ -149,7 +160,9 @@ export const remoteRoutes: AdminRoute[] = [
     handle: async ({ deps, admin, params, body }): Promise<z.input<typeof oneAnswer>> => {
       const { grant, tier, hash = null } = body as z.output<typeof mapInput>
       const tool = { wireName: params.tool ?? '', hash, grant, tier }
-      return { remote_server: await deps.remotes.map(params.name ?? '', tool, admin) }
+      const name = params.name ?? ''
+      await recordAction(deps.hub, admin, 'remote_server', 'map', { name, after: tool })
+      return { remote_server: await deps.remotes.map(name, tool, admin) }
     },
   },
 ]

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { ActivationId } from '../../shared/ids'
 import { callerErrors } from '../outside/errors'
 import type { AdminRoute } from './admin-route'
+import { recordAction } from './record-action'
 
 const id = z.string().regex(/^[\w-]{1,100}$/, 'must be the id of an activation')
 
@@ -18,7 +19,7 @@ export const tokenRoutes: AdminRoute[] = [
       'Issues a token for /mcp that is valid for minutes, while the activation runs; its bearer calls tools as the agent (admin)',
     params: { id },
     answer: z.object({ token: z.string(), expires_at: z.iso.datetime() }),
-    handle: async ({ deps, params }) => {
+    handle: async ({ deps, admin, params }) => {
       const { hub, tokens, clock, readToolRestrictions } = deps
       const activationId = (params.id ?? '') as ActivationId
       const found = await hub.findActivation(activationId)
@@ -26,6 +27,7 @@ export const tokenRoutes: AdminRoute[] = [
       const toolRestrictions = await readToolRestrictions(found.name, found.etag)
       if (!toolRestrictions) throw callerErrors.definitionUnreadable(found.name)
       const claim = { accountId: found.id, activationId, toolRestrictions }
+      await recordAction(hub, admin, 'activation', 'token', { name: activationId })
       const { token, expiresAt } = await tokens.issue(claim, clock.now())
       return { token, expires_at: new Date(expiresAt).toISOString() }
     },

@@ -114,14 +114,14 @@ export interface ToolAdminApi {
   selectRemoteServers(): Statement<RemoteServerSummary[]>
   selectRemoteTools(): Statement<RemoteToolSummary[]>
 
-  deleteCredential(name: string): Promise<void>
+  deleteCredential(admin: Person, name: string): Promise<void>
   putService(admin: Person, place: ServicePlace, input: ServiceInput): Promise<void>
-  deleteService(place: ServicePlace): Promise<void>
+  deleteService(admin: Person, place: ServicePlace): Promise<void>
 
   /** Adds a server and reads its tools, which are hidden until they are mapped. */
   addRemoteServer(admin: Person, input: RemoteServerInput): Promise<void>
   refreshRemoteServer(admin: Person, name: string): Promise<void>
-  deleteRemoteServer(name: string): Promise<void>
+  deleteRemoteServer(admin: Person, name: string): Promise<void>
   /** Accepts the changed description that the admin reviewed; an empty hash removes the tool. */
   acceptRemoteTool(
     admin: Person,

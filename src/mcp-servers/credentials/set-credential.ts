@@ -1,4 +1,4 @@
-import type { ConversationApi } from '../../hub/contract/hub'
+import type { ConversationApi, GrantApi } from '../../hub/contract/hub'
 import { AppError } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
 import { credentialErrors } from './errors'
@@ -16,7 +16,7 @@ interface GivenCredential {
 
 /** Stores a credential that an admin submitted on the page or over the API. */
 export async function setCredential(
-  { vault, hub }: { vault: Vault; hub: ConversationApi },
+  { vault, hub }: { vault: Vault; hub: ConversationApi & Pick<GrantApi, 'recordAdminAction'> },
   admin: { id: AccountId; name: string },
   { name, value, server, service, community, agent }: GivenCredential,
 ): Promise<void> {
@@ -26,6 +26,10 @@ export async function setCredential(
     ? await find('agent', hub.readProfile(requester, agent.replace(/^@/, '')))
     : null
   const place = community ? await find('community', hub.readCommunity(requester, community)) : null
+  await hub.recordAdminAction(admin.id, {
+    ...{ action: 'credential.set', targetType: 'credential', targetId: name },
+    after: { server, service, community: place?.name ?? null, agent: found?.name ?? null },
+  })
   await vault.put({
     name,
     value,

@@ -131,10 +131,10 @@ async function showEditForm(
 }
 
 async function submitEdit(c: PageContext): Promise<Response> {
-  await requireAdminViewer(c)
+  const viewer = await requireAdminViewer(c)
   const read = readFormWith(budgetChange, await readForm(c), budgetChangeForm)
   if (!read.isValid) return showEditForm(c, read.form, 400)
-  return redirectToBudget(c, (await changeBudget(c.var.context, idOf(c), read.value)).id)
+  return redirectToBudget(c, (await changeBudget(c.var.context, viewer.id, idOf(c), read.value)).id)
 }
 
 async function showDeleteForm(
@@ -154,9 +154,9 @@ async function showDeleteForm(
 }
 
 async function submitDelete(c: PageContext): Promise<Response> {
-  await requireAdminViewer(c)
+  const viewer = await requireAdminViewer(c)
   try {
-    await removeBudget(c.var.context, idOf(c))
+    await removeBudget(c.var.context, viewer.id, idOf(c))
   } catch (error) {
     const { status, ...problem } = toProblem(error)
     if (status !== 409) throw error

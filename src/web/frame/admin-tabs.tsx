@@ -1,7 +1,7 @@
 import type { FC } from 'hono/jsx'
 
 /** Tabs of the tool administration pages. */
-export type AdminTab = 'people' | 'tools' | 'policy' | 'credentials' | 'audit'
+export type AdminTab = 'people' | 'tools' | 'policy' | 'credentials' | 'audit' | 'admin/log'
 
 const tabs: Record<AdminTab, string> = {
   people: 'People',
@@ -9,6 +9,7 @@ const tabs: Record<AdminTab, string> = {
   policy: 'Policy',
   credentials: 'Credentials',
   audit: 'Audit',
+  'admin/log': 'Admin log',
 }
 
 /** Tabs of the admin pages; accounts other than admins see tools and audit only. */

@@ -1,7 +1,6 @@
 import type { Context } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
 import type { HubEnv } from '../../hub/http/page-entry'
-import type { HubEnv } from '../../hub/http/hub-env'
 import { type Theme, themes } from './frame'
 
 const name = 'rookery_theme'

@@ -1,4 +1,5 @@
 import type { Hono } from 'hono'
+import type { Person } from '../../hub/contract/hub'
 import type { HubEnv } from '../../hub/http/page-entry'
 import type { ToolAdminApi } from '../../mcp-servers/contract/tool-admin'
 import type { FormProblem } from '../form/form-state'
@@ -32,8 +33,8 @@ export function registerCredentialPages(app: Hono<HubEnv>, toolAdmin: ToolAdminA
   app.post(
     '/credentials/services/delete',
     page((c) =>
-      removeBy(c, toolAdmin, async (field) => {
-        await toolAdmin.deleteService({ server: field('server'), name: field('name') })
+      removeBy(c, toolAdmin, async (field, admin) => {
+        await toolAdmin.deleteService(admin, { server: field('server'), name: field('name') })
         return '/credentials#services'
       }),
     ),
@@ -41,8 +42,8 @@ export function registerCredentialPages(app: Hono<HubEnv>, toolAdmin: ToolAdminA
   app.post(
     '/credentials/delete',
     page((c) =>
-      removeBy(c, toolAdmin, async (field) => {
-        await toolAdmin.deleteCredential(field('name'))
+      removeBy(c, toolAdmin, async (field, admin) => {
+        await toolAdmin.deleteCredential(admin, field('name'))
         return '/credentials'
       }),
     ),
@@ -100,7 +101,7 @@ async function putService(c: PageContext, toolAdmin: ToolAdminApi): Promise<Resp
 const removeBy = (
   c: PageContext,
   toolAdmin: ToolAdminApi,
-  submit: (field: (name: string) => string) => Promise<string>,
+  submit: (field: (name: string) => string, admin: Person) => Promise<string>,
 ): Promise<Response> =>
   handleAdminForm(c, {
     submit,

@@ -42,7 +42,7 @@ export function registerRemotePages(app: Hono<HubEnv>, toolAdmin: ToolAdminApi):
     toTyped,
   )
   form('/refresh', (field, admin) => toolAdmin.refreshRemoteServer(admin, field('server')))
-  form('/remove', (field) => toolAdmin.deleteRemoteServer(field('server')))
+  form('/remove', (field, admin) => toolAdmin.deleteRemoteServer(admin, field('server')))
   form('/accept', (field, admin) => toolAdmin.acceptRemoteTool(admin, toTool(field)))
   form('/map', (field, admin) => {
     // An empty grant hides the tool.

@@ -13,12 +13,12 @@ const files = { files: definitionFiles('scout') }
 
 /** Who can do what through the hub's JSON API. */
 export const apiTable: Table = {
-  'POST /agents/me/keys': { expect: 'write', send: body({ scopes: ['write'] }) },
+  'POST /agents/me/keys': { expect: 'write', send: body({ scopes: ['write'], label: 'row' }) },
   // T16: the scopes of a new key are within those of the key that asked.
   'POST /agents/me/keys (more scopes)': {
     expect: 'write',
     except: { writer: 403 },
-    send: body({ scopes: ['read', 'write'] }),
+    send: body({ scopes: ['read', 'write'], label: 'row' }),
   },
   'GET /agents/me/keys': { expect: 'own' },
   'DELETE /agents/me/keys/:id': {
@@ -263,6 +263,7 @@ export const apiTable: Table = {
       body: { decision: 'deny' },
     }),
   },
+  'GET /admin/log': { expect: 'admin' },
   'GET /audit': { expect: 'own' },
   'GET /audit/:id': {
     expect: 'secretOrAdminRead',

@@ -1,4 +1,4 @@
-import type { Table, Row } from './cells'
+import type { Row, Table } from './cells'
 import { signInTable } from './sign-in-table'
 
 const form = (path: string, fields: Record<string, string> = {}) => ({ path, body: fields })
@@ -241,6 +241,8 @@ export const pageTable: Table = {
       form(`/approvals/${encodeURIComponent(world.approvalId)}`, { decision: 'deny', note: '' }),
   },
   // As in the API: everybody sees their own calls.
+  'GET /admin/log': { expect: 'admin' },
+  'GET /admin/log.csv': { expect: 'admin' },
   'GET /audit': { expect: 'own' },
   'GET /audit.csv': { expect: 'own' },
   'GET /audit/:id': {
@@ -253,6 +255,10 @@ export const pageTable: Table = {
   'GET /policy': { expect: 'admin' },
   'GET /policy/:name': { expect: 'admin', send: () => ({ path: '/policy/wren' }) },
   'POST /policy/:name': {
+    expect: 'admin',
+    send: () => form('/policy/wren', { seen_at: '0', do: 'remove' }),
+  },
+  'POST /policy/:name (preview)': {
     expect: 'admin',
     send: () => form('/policy/wren', { ...policy, seen_at: '0', do: 'preview' }),
   },
