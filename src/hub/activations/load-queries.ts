@@ -2,10 +2,11 @@ import { and, eq, ne, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag } from '../../shared/db/fields'
 import { manySql, one, oneSql, orm, type Params, prepare } from '../../shared/db/statement'
-import type { ActivationId } from '../../shared/ids'
+import type { ActivationId, CommunityId } from '../../shared/ids'
 import { isGuestCommentSql, isGuestSql } from '../accounts/guest-sql'
 import { selectDecisions } from '../approvals/queries'
 import { selectBudgetsInScope } from '../budgets/queries'
+import { canReadPostSql, canReadSql } from '../communities/readable-sql'
 import type { ClaimedItem, LoadRequest } from '../contract/hub'
 import { selectExploration } from '../exploration/queries'
 import { recordExplorationRefusal } from '../exploration/share-sql'
@@ -19,6 +20,7 @@ import { communities } from '../schema/communities'
 import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
+import { actorReader, type Reader } from '../viewers/reader'
 import {
   type Claim,
   claimDecision,
@@ -106,7 +108,12 @@ const person = (account: typeof c | typeof f | typeof u) => ({
   kind: account.kind,
 })
 
-const selectItems = prepare(({ activationId }: Params<{ activationId: ActivationId }>) =>
+interface LoadedBy {
+  activationId: ActivationId
+  reader: Reader
+}
+
+const selectItems = prepare(({ activationId, reader }: Params<LoadedBy>) =>
   manySql(
     {
       item: {
@@ -115,7 +122,7 @@ const selectItems = prepare(({ activationId }: Params<{ activationId: Activation
         from: person(f),
         postId: i.postId,
         commentId: i.commentId,
-        content: i.content,
+        content: sql<string>`iif(${canReadPostSql(i.postId, reader)}, ${i.content}, '')`,
         createdAt: i.createdAt,
       },
       model: i.model,
@@ -125,7 +132,7 @@ const selectItems = prepare(({ activationId }: Params<{ activationId: Activation
   ),
 )
 
-const selectPost = prepare(({ activationId }: Params<{ activationId: ActivationId }>) =>
+const selectPost = prepare(({ activationId, reader }: Params<LoadedBy>) =>
   oneSql(
     {
       post: {
@@ -140,14 +147,16 @@ const selectPost = prepare(({ activationId }: Params<{ activationId: ActivationI
       },
       commentCount: p.commentCount,
       isFromGuest: isGuestSql(u),
+      /** The community, unless everybody reads it. */
+      closed: sql<CommunityId | null>`iif(${m.visibility} = 'public', NULL, ${m.id})`,
     },
     sql`FROM ${activations} ${x} JOIN ${posts} ${p} ON ${p.id} = ${x.postId}
     JOIN ${communities} ${m} ON ${m.id} = ${p.communityId} JOIN ${accounts} ${u} ON ${u.id} = ${p.authorId}
-    WHERE ${x.id} = ${activationId} AND ${p.deletedAt} IS NULL`,
+    WHERE ${x.id} = ${activationId} AND ${p.deletedAt} IS NULL AND ${canReadSql(p.communityId, reader)}`,
   ),
 )
 
-const selectComments = prepare(({ activationId }: Params<{ activationId: ActivationId }>) =>
+const selectComments = prepare(({ activationId, reader }: Params<LoadedBy>) =>
   manySql(
     {
       id: n.id,
@@ -159,6 +168,7 @@ const selectComments = prepare(({ activationId }: Params<{ activationId: Activat
     },
     sql`FROM ${comments} ${n} JOIN ${accounts} ${u} ON ${u.id} = ${n.authorId}
     WHERE ${n.id} IN (SELECT id FROM path UNION SELECT id FROM newest) AND ${n.deletedAt} IS NULL
+      AND ${canReadPostSql(n.postId, reader)}
     ORDER BY ${n.createdAt}, ${n.id}`,
     sql`WITH RECURSIVE path (id, parent_id) AS (
       SELECT ${n.id}, ${n.parentId} FROM ${inboxItems} ${i} JOIN ${comments} ${n} ON ${n.id} = ${i.commentId}
@@ -175,7 +185,8 @@ const selectComments = prepare(({ activationId }: Params<{ activationId: Activat
 /** Returns the statements of LOAD as one batch: writes that claim, then reads of what was claimed. */
 export function loadStatements(request: LoadRequest) {
   const { activationId, agentId, now, capacity, canExplore, explorationFloor = 0 } = request
-  const claim = { activationId, agentId, now, capacity, floor: explorationFloor }
+  const reader = actorReader({ accountId: agentId, activationId })
+  const claim = { activationId, agentId, now, capacity, floor: explorationFloor, reader }
   return {
     resume: resumeParked(claim),
     claimDecision: claimDecision(claim),

@@ -9,6 +9,7 @@ import { type IdempotentRequest, runOrReturnStored } from '../idempotency/run-on
 import { type Delivered, deliver, type Message } from '../inbox/deliver'
 import { assertNoCredentials } from '../posts/credential-patterns'
 import { guardComment, updateHops } from '../reply-limits/queries'
+import { actorReader } from '../viewers/reader'
 import { commentErrors } from './errors'
 import {
   type CommentRow,
@@ -57,7 +58,7 @@ async function findReplyTarget(
   { postId, parentId }: NewComment,
 ): Promise<ReplyTarget> {
   const { post, author, parent } = await batch(db, {
-    post: selectParentPost(postId),
+    post: selectParentPost(postId, actorReader(actor)),
     author: selectAuthor(actor.accountId),
     parent: parentId === null ? null : selectParentComment(postId, parentId),
   })
@@ -168,7 +169,7 @@ async function findOwnComment(
   isAdmin: boolean,
   id: string,
 ): Promise<CommentRow> {
-  const comment = await run(db, selectComment(id))
+  const comment = await run(db, selectComment(id, actorReader(actor)))
   if (!comment) throw commentErrors.unknownComment()
   if (comment.authorId === actor.accountId || isAdmin) return comment
   throw commentErrors.notAuthor()

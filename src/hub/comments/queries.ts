@@ -1,4 +1,4 @@
-import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, eq, isNull, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, number, type RowOf } from '../../shared/db/fields'
 import {
@@ -14,11 +14,13 @@ import {
 import { updateSet } from '../../shared/db/write-sql'
 import type { CommentId, PostId } from '../../shared/ids'
 import { isGuestCommentSql } from '../accounts/guest-sql'
+import { canReadSql, unfiltered } from '../communities/readable-sql'
 import { type RenderedText, renderText } from '../markdown/render-markdown'
 import { accounts } from '../schema/accounts'
 import { comments } from '../schema/comments'
 import { agents } from '../schema/definitions'
 import { posts } from '../schema/posts'
+import type { Reader } from '../viewers/reader'
 
 const m = alias(comments, 'm')
 const a = alias(accounts, 'a')
@@ -52,6 +54,7 @@ export const commentSorts = ['best', 'top', 'new', 'old', 'controversial'] as co
 export type CommentSort = (typeof commentSorts)[number]
 
 interface CommentPage {
+  reader: Reader
   postId: string
   limit: number
   offset: number
@@ -62,8 +65,12 @@ const pageFields = { ...commentFields, position: sql<number | null>`page.positio
 
 type CommentPageRow = RowOf<typeof pageFields>
 
+/** Whether a reader reads the thread of a post. */
+const canReadThreadSql = (postId: SQLWrapper, reader: SQLWrapper): SQL =>
+  sql`EXISTS (SELECT 1 FROM ${posts} ${p} WHERE ${p.id} = ${postId} AND ${canReadSql(p.communityId, reader)})`
+
 const prepareComments = (order: SQL) =>
-  prepare(({ postId, limit, offset }: Params<CommentPage>) =>
+  prepare(({ reader, postId, limit, offset }: Params<CommentPage>) =>
     manySql(
       pageFields,
       sql`FROM tree t JOIN ${comments} ${m} ON ${m.id} = t.id JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
@@ -72,7 +79,7 @@ const prepareComments = (order: SQL) =>
       sql`WITH RECURSIVE
         page (id, parent_id, position) AS MATERIALIZED (
           SELECT ${m.id}, ${m.parentId}, row_number() OVER (ORDER BY ${order})
-          FROM ${comments} ${m} WHERE ${m.postId} = ${postId} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}),
+          FROM ${comments} ${m} WHERE ${m.postId} = ${postId} AND ${canReadThreadSql(postId, reader)} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}),
         tree (id) AS (
           SELECT id FROM page
           UNION SELECT ${m.parentId} FROM tree t JOIN ${comments} ${m} ON ${m.id} = t.id
@@ -96,38 +103,45 @@ const commentLists = {
  */
 export const selectComments = (
   postId: string,
-  { sort, limit, offset }: { sort: CommentSort; limit: number; offset: number },
-): Statement<CommentPageRow[]> => commentLists[sort]({ postId, limit, offset })
+  { sort, ...page }: { reader: Reader; sort: CommentSort; limit: number; offset: number },
+): Statement<CommentPageRow[]> => commentLists[sort]({ postId, ...page })
 
-const preparedCommentAt = prepare(({ postId, index }: Params<{ postId: string; index: number }>) =>
+interface CommentAt {
+  reader: Reader
+  postId: string
+  index: number
+}
+
+const preparedCommentAt = prepare(({ reader, postId, index }: Params<CommentAt>) =>
   one(
     orm
       .select({ id: comments.id })
       .from(comments)
-      .where(eq(comments.postId, postId))
+      .where(and(eq(comments.postId, postId), canReadThreadSql(postId, reader)))
       .limit(1)
       .offset(index),
   ),
 )
 
 /** Selects a row when a thread has more than `index` comments. */
-export const selectCommentAt = (
-  postId: string,
-  index: number,
-): Statement<{ id: CommentId } | undefined> => preparedCommentAt({ postId, index })
+export const selectCommentAt = (at: CommentAt): Statement<{ id: CommentId } | undefined> =>
+  preparedCommentAt(at)
 
-const preparedComment = prepare(({ id }: Params<{ id: string }>) =>
+type OneValues = Params<{ id: string; reader: Reader }>
+
+const preparedComment = prepare(({ id, reader }: OneValues) =>
   oneSql(
     commentFields,
     sql`FROM ${comments} ${m} JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
       JOIN ${posts} ${p} ON ${p.id} = ${m.postId}
-      WHERE ${m.id} = ${id} AND ${m.deletedAt} IS NULL AND ${p.deletedAt} IS NULL`,
+      WHERE ${m.id} = ${id} AND ${m.deletedAt} IS NULL AND ${p.deletedAt} IS NULL
+        AND ${canReadSql(p.communityId, reader)}`,
   ),
 )
 
-/** Selects one comment, unless it or its post is deleted. */
-export const selectComment = (id: string): Statement<CommentRow | undefined> =>
-  preparedComment({ id })
+/** Selects one comment that the reader reads, unless it or its post is deleted. */
+export const selectComment = (id: string, reader: Reader): Statement<CommentRow | undefined> =>
+  preparedComment({ id, reader })
 
 const parentPostFields = {
   id: p.id,
@@ -139,15 +153,16 @@ const parentPostFields = {
 /** The post that a new comment replies to. */
 export type ParentPost = RowOf<typeof parentPostFields>
 
-const preparedParentPost = prepare(({ id }: Params<{ id: string }>) =>
+const preparedParentPost = prepare(({ id, reader }: OneValues) =>
   oneSql(
     parentPostFields,
-    sql`FROM ${posts} ${p} WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL`,
+    sql`FROM ${posts} ${p}
+      WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL AND ${canReadSql(p.communityId, reader)}`,
   ),
 )
 
-export const selectParentPost = (id: string): Statement<ParentPost | undefined> =>
-  preparedParentPost({ id })
+export const selectParentPost = (id: string, reader: Reader): Statement<ParentPost | undefined> =>
+  preparedParentPost({ id, reader })
 
 const parentCommentFields = {
   id: m.id,
@@ -163,7 +178,8 @@ export type ParentComment = RowOf<typeof parentCommentFields>
 const preparedParentComment = prepare(({ id, postId }: Params<{ id: string; postId: string }>) =>
   oneSql(
     parentCommentFields,
-    sql`FROM ${comments} ${m} WHERE ${m.id} = ${id} AND ${m.postId} = ${postId} AND ${m.deletedAt} IS NULL`,
+    sql`FROM ${comments} ${m} ${unfiltered('guarded write')}
+      WHERE ${m.id} = ${id} AND ${m.postId} = ${postId} AND ${m.deletedAt} IS NULL`,
   ),
 )
 
@@ -223,7 +239,7 @@ const decrementCommentCount = prepare(({ id }: Params<{ id: CommentId }>) =>
     updateSet(
       posts,
       { commentCount: sql`max(0, ${posts.commentCount} - 1)` },
-      sql`WHERE ${posts.id} = (SELECT ${m.postId} FROM ${comments} ${m}
+      sql`WHERE ${posts.id} = (SELECT ${m.postId} FROM ${comments} ${m} ${unfiltered('counter')}
         WHERE ${m.id} = ${id} AND ${m.deletedAt} IS NULL)`,
     ),
   ),

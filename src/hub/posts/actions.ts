@@ -8,6 +8,7 @@ import { selectCommunity } from '../communities/queries'
 import type { Actor } from '../contract/hub'
 import { type Delivered, deliver } from '../inbox/deliver'
 import { guardPost, updateHops } from '../reply-limits/queries'
+import { actorReader } from '../viewers/reader'
 import { assertNoCredentials } from './credential-patterns'
 import { postErrors } from './errors'
 import { computeHotRank } from './hot-rank'
@@ -55,7 +56,7 @@ export const postUpdate = z.object({
  * Creates a post, its mentions and its inbox items in one batch.
  *
  * @param input `community` is a name, with or without `m/`
- * @throws NOT_FOUND for an unknown community, VALIDATION for text that looks like a credential,
+ * @throws NOT_FOUND for a community that the actor does not read, VALIDATION for text that looks like a credential,
  *   REPLY_LIMIT for an agent that has reached a limit of its definition
  */
 export async function createPost(
@@ -68,7 +69,7 @@ export async function createPost(
   assertNoCredentials({ title, content, url: url ?? '' }, settings.ROOKERY_KEY_PREFIX)
   const name = input.community.replace(/^m\//i, '')
   const { community, author } = await batch(db, {
-    community: selectCommunity(name),
+    community: selectCommunity(name, actorReader(actor)),
     author: selectAuthor(actor.accountId),
   })
   if (!community) throw postErrors.unknownCommunity()
@@ -141,7 +142,7 @@ async function findOwnPost(
   isAdmin: boolean,
   id: string,
 ): Promise<PostRow> {
-  const post = await run(db, selectPost(id))
+  const post = await run(db, selectPost(id, actorReader(actor)))
   if (!post) throw postErrors.unknownPost()
   if (post.authorId === actor.accountId || isAdmin) return post
   throw postErrors.notAuthor()

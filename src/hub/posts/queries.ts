@@ -13,12 +13,14 @@ import {
 import { updateSet } from '../../shared/db/write-sql'
 import type { CommunityId, PostId } from '../../shared/ids'
 import { isGuestSql } from '../accounts/guest-sql'
+import { canReadSql, unfiltered } from '../communities/readable-sql'
 import type { Cursor } from '../cursor'
 import { type RenderedText, renderText } from '../markdown/render-markdown'
 import { accounts } from '../schema/accounts'
 import { communities } from '../schema/communities'
 import { posts } from '../schema/posts'
 import { type ViewerValues, viewerValues } from '../viewers/queries'
+import type { Reader } from '../viewers/reader'
 
 const p = alias(posts, 'p')
 const c = alias(communities, 'c')
@@ -62,6 +64,7 @@ export const postSorts = ['hot', 'new', 'top'] as const
 export type PostSort = (typeof postSorts)[number]
 
 export interface PostList {
+  reader: Reader
   sort: PostSort
   /** Name of a community; absent for the hub's feed, which leaves muted communities out. */
   community?: string | undefined
@@ -80,6 +83,7 @@ const sortKeys = {
 } as const
 
 interface ListValues extends ViewerValues {
+  reader: Reader
   community: string | null
   author: string | null
   /** Sort key and id of the last row of the previous page; unused on the first page. */
@@ -125,6 +129,7 @@ export function preparePostLists<F extends Fields>(
     prepared.set(key, select)
     return select({
       ...viewer,
+      reader: list.reader,
       community: list.community ?? null,
       author: list.author ?? null,
       afterKey,
@@ -139,7 +144,7 @@ function listSql(shape: ListShape, values: Params<ListValues>): SQL {
   const { sort, isOfCommunity, isOfAuthor, isAfterRow } = shape
   const key = sortKeys[sort]
   const conditions = [
-    sql`${p.deletedAt} IS NULL`,
+    sql`${p.deletedAt} IS NULL AND ${canReadSql(p.communityId, values.reader)}`,
     isOfCommunity &&
       sql`${p.communityId} = (SELECT ${communities.id} FROM ${communities} WHERE ${communities.name} = ${values.community})`,
     isOfAuthor &&
@@ -164,12 +169,17 @@ export function toPostCursor(
   return [{ new: row.createdAt, hot: row.hotRank, top: row.score }[sort], row.id]
 }
 
-const preparedPost = prepare(({ id }: Params<{ id: string }>) =>
-  oneSql(postFields, sql`FROM ${postTables} WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL`),
+const preparedPost = prepare(({ id, reader }: Params<{ id: string; reader: Reader }>) =>
+  oneSql(
+    postFields,
+    sql`FROM ${postTables}
+      WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL AND ${canReadSql(p.communityId, reader)}`,
+  ),
 )
 
-/** Selects one post that is not deleted. */
-export const selectPost = (id: string): Statement<PostRow | undefined> => preparedPost({ id })
+/** Selects one post that is not deleted and that the reader reads. */
+export const selectPost = (id: string, reader: Reader): Statement<PostRow | undefined> =>
+  preparedPost({ id, reader })
 
 type NewPost = Pick<
   typeof posts.$inferSelect,
@@ -235,7 +245,7 @@ const decrementPostCount = prepare(({ id }: Params<{ id: PostId }>) =>
     updateSet(
       communities,
       { postCount: sql`max(0, ${communities.postCount} - 1)` },
-      sql`WHERE ${communities.id} = (SELECT ${p.communityId} FROM ${posts} ${p}
+      sql`WHERE ${communities.id} = (SELECT ${p.communityId} FROM ${posts} ${p} ${unfiltered('counter')}
         WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL)`,
     ),
   ),

@@ -3,6 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { selectAccountByName } from '../../hub/accounts/queries'
 import { activationColumns } from '../../hub/activations/page-queries'
 import { selectAgentBudget } from '../../hub/budgets/page-queries'
+import { canReadSql } from '../../hub/communities/readable-sql'
 import { isHubPausedSql } from '../../hub/inbox/waiting-sql'
 import { accounts } from '../../hub/schema/accounts'
 import { activations } from '../../hub/schema/activations'
@@ -11,10 +12,11 @@ import { explorers, schedules } from '../../hub/schema/exploration'
 import { grantPolicies } from '../../hub/schema/grants'
 import { inboxItems } from '../../hub/schema/inbox'
 import { posts } from '../../hub/schema/posts'
+import type { Reader } from '../../hub/viewers/reader'
 import type { Answers } from '../../shared/db/batch'
 import { flag, number } from '../../shared/db/fields'
 import { manySql, one, orm, type Params, prepare } from '../../shared/db/statement'
-import { type FeedPage, selectFeedRows } from '../posts/page-queries'
+import { type FeedPage, selectFeedRows, toReader } from '../posts/page-queries'
 
 type Name = Params<{ name: string }>
 
@@ -67,11 +69,11 @@ const x = alias(activations, 'x')
 const a = alias(accounts, 'a')
 const p = alias(posts, 'p')
 
-const selectActivations = prepare(({ name }: Name) =>
+const selectActivations = prepare(({ name, reader }: Name & Params<{ reader: Reader }>) =>
   manySql(
     activationColumns,
     sql`FROM ${activations} ${x} JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
-      LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId}
+      LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${canReadSql(p.communityId, reader)}
       WHERE ${x.agentId} = ${idOf(name)} ORDER BY ${x.startedAt} DESC, ${x.id} DESC LIMIT 15`,
   ),
 )
@@ -81,7 +83,7 @@ export const accountStatements = (name: string, feed: FeedPage) => ({
   account: selectAccountByName(name),
   rows: selectFeedRows(feed),
   agent: selectAgent({ name }),
-  activations: selectActivations({ name }),
+  activations: selectActivations({ name, reader: toReader(feed.viewer) }),
   budget: selectAgentBudget({ name, now: feed.viewer.now }),
 })
 

@@ -3,6 +3,7 @@ import { selectLatestActivations } from '../../hub/activations/page-queries'
 import { selectBudgets } from '../../hub/budgets/page-queries'
 import { usageViewStatements } from '../../hub/budgets/usage-queries'
 import { formatIsoDay, parseUsageView } from '../../hub/budgets/usage-view'
+import { readReader } from '../../hub/http/authenticate'
 import type { HubEnv } from '../../hub/http/hub-env'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { BudgetsPage } from './budgets-page'
@@ -34,10 +35,11 @@ async function downloadUsage(c: PageContext): Promise<Response> {
 async function showBudgets(c: PageContext): Promise<Response> {
   const now = c.var.context.clock.now()
   const view = parseUsageView((name) => c.req.query(name), now)
+  const reader = await readReader(c)
   const { frame, answers } = await readPage(c, {
     ...usageViewStatements(view),
     budgets: selectBudgets({ now }),
-    activations: selectLatestActivations({}),
+    activations: selectLatestActivations({ reader }),
   })
   return sendPage(c, <BudgetsPage frame={frame} view={view} {...answers} />)
 }

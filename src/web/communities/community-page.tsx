@@ -1,12 +1,13 @@
 import type { FC } from 'hono/jsx'
-import type { CommunityRow } from '../../hub/communities/queries'
+import type { OwnCommunity } from '../../hub/communities/queries'
 import type { Cursor } from '../../hub/cursor'
 import { type PostSort, postSorts } from '../../hub/posts/queries'
 import { formatCount, formatDay } from '../../shared/format'
-import { communityPath } from '../../shared/paths'
+import { communityPath, communitySettingsPath } from '../../shared/paths'
 import { createForm } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
+import { CommunityName } from '../parts/community-name'
 import { Pager } from '../parts/feed-pager'
 import { NameList } from '../parts/name-list'
 import { PostComposer } from '../posts/composer'
@@ -15,7 +16,7 @@ import type { FeedPageRow, HostedAgent, RunningActivation } from '../posts/page-
 
 export interface CommunityPageProps {
   frame: Frame
-  community: CommunityRow
+  community: OwnCommunity
   sort: PostSort
   rows: FeedPageRow[]
   next: Cursor | null
@@ -30,7 +31,9 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
     <Layout frame={frame} title={`m/${community.name}`} place="communities">
       <div class="split">
         <div class="body">
-          <h1>m/{community.name}</h1>
+          <h1>
+            <CommunityName name={community.name} visibility={community.visibility} />
+          </h1>
           <p class="lede">{community.description}</p>
           <div class="up4">
             <PostComposer
@@ -75,6 +78,9 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
             <dt>In the feed</dt>
             <dd>{community.isMuted ? 'No (muted)' : 'Yes'}</dd>
           </dl>
+          <p class="up3">
+            <a href={communitySettingsPath(community.name)}>Members and settings</a>
+          </p>
         </aside>
       </div>
       <NameList names={agents} />

@@ -3,6 +3,7 @@ import { formatMoney, formatPlural } from '../../shared/format'
 import { communityPath, postPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { AccountLink } from '../parts/account-link'
+import { CommunityName } from '../parts/community-name'
 import { excerpt } from '../parts/markdown'
 import { RelativeTime } from '../parts/relative-time'
 import { VoteForm } from '../votes/vote-form'
@@ -39,7 +40,9 @@ export const FeedList: FC<FeedListProps> = ({ rows, running, frame, path, hasExc
           {hasExcerpt && row.content && <p class="excerpt">{excerpt(row.content, 180)}</p>}
           <div class="by">
             <AccountLink name={row.authorName} kind={row.authorKind} />
-            <a href={communityPath(row.communityName)}>m/{row.communityName}</a>
+            <a href={communityPath(row.communityName)}>
+              <CommunityName name={row.communityName} visibility={row.visibility} />
+            </a>
             <RelativeTime at={row.createdAt} now={frame.now} />
             <a href={postPath(row.id)}>{formatPlural(row.commentCount, 'reply', 'replies')}</a>
             {row.agentsCostMicrousd > 0 && (

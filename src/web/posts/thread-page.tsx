@@ -8,6 +8,7 @@ import { commentPath, communityPath, postPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink, type AccountRef } from '../parts/account-link'
+import { CommunityName } from '../parts/community-name'
 import { Icon } from '../parts/icons'
 import { excerpt } from '../parts/markdown'
 import { NameList } from '../parts/name-list'
@@ -167,7 +168,9 @@ const PostArticle: FC<{
   return (
     <article>
       <p class="meta">
-        <a href={communityPath(post.communityName)}>m/{post.communityName}</a>
+        <a href={communityPath(post.communityName)}>
+          <CommunityName name={post.communityName} visibility={post.visibility} />
+        </a>
       </p>
       <h1 class="up">{post.title}</h1>
       <div class="by up3">

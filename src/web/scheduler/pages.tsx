@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import { requireAdmin, requireViewer, toActor } from '../../hub/http/authenticate'
+import { readReader, requireAdmin, requireViewer, toActor } from '../../hub/http/authenticate'
 import type { HubEnv } from '../../hub/http/hub-env'
 import { type AgentPageRequest, agentStates, boardStatements } from '../../hub/scheduler/queries'
 import { readBoard } from '../../hub/scheduler/read-board'
@@ -43,7 +43,10 @@ const readAgentPage = (c: PageContext): AgentPageRequest => ({
 
 async function readAgents(c: PageContext, request: AgentPageRequest) {
   const { clock, scheduler } = c.var.context
-  const { frame, answers } = await readPage(c, boardStatements(request, clock.now()))
+  const { frame, answers } = await readPage(
+    c,
+    boardStatements(request, clock.now(), await readReader(c)),
+  )
   return { frame, board: await readBoard(scheduler, answers, request) }
 }
 

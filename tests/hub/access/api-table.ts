@@ -1,5 +1,6 @@
 import type { Table } from './cells'
 import { definitionFiles, snapshot } from './contents'
+import { placeRows } from './place-table'
 
 let count = 0
 /** Returns a name that no earlier request used. */
@@ -106,6 +107,7 @@ export const apiTable: Table = {
   'GET /submolts': { expect: 'read' },
   'POST /submolts': { expect: 'write', send: () => ({ body: { name: fresh('place') } }) },
   'GET /submolts/:name': { expect: 'read', send: () => ({ path: '/submolts/general' }) },
+  ...placeRows,
 
   'POST /posts': { expect: 'write', send: body({ community: 'general', title: 'A title' }) },
   'GET /posts': { expect: 'read' },

@@ -13,6 +13,7 @@ import { serviceUrl } from '../../support/services'
 import { usageOf } from '../activations/create-office'
 import { addressHeader, adminKey, createTestHub, type TestHub } from '../create-test-hub'
 import { canaries, definitionFacts, definitionFiles, snapshot } from './contents'
+import { createPlaces } from './create-places'
 import { createRequesters, type Member } from './requesters'
 
 /** Each request comes from an address of its own, so that no limit by address is met. */
@@ -199,6 +200,7 @@ export async function createWorld() {
   const sessionId = await newSession()
   const communityName = 'orchard'
   await call('/submolts', { key: olga.key, body: { name: communityName } })
+  const places = await createPlaces(call, { olga, piet, scout })
   const { budgets } = await call('/budgets', { key: adminKey })
   const week = { scope: 'agent', name: 'wren', period: 'week', limit_microusd: 5 }
   const weekBudget = (await admin('/budgets', week)).budget
@@ -266,6 +268,7 @@ export async function createWorld() {
       service,
     },
     ...{ postId, othersPostId, commentId, othersCommentId, communityName, sessionId, auditId },
+    ...places,
     ...{ activationId, parkedId, approvalId: `${parkedId}:call-1`, conversationId, requestId },
     ...{ budgetId: budgets[0].id as string, weekBudgetId: weekBudget.id as string },
     dayBudgetId: dayBudget.id as string,
