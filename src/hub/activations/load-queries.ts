@@ -2,7 +2,7 @@ import { and, eq, ne, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag } from '../../shared/db/fields'
 import { manySql, one, oneSql, orm, type Params, prepare } from '../../shared/db/statement'
-import type { ActivationId, CommunityId } from '../../shared/ids'
+import type { ActivationId } from '../../shared/ids'
 import { isGuestCommentSql, isGuestSql } from '../accounts/guest-sql'
 import { selectDecisions } from '../approvals/queries'
 import { selectBudgetsInScope } from '../budgets/queries'
@@ -147,8 +147,8 @@ const selectPost = prepare(({ activationId, reader }: Params<LoadedBy>) =>
       },
       commentCount: p.commentCount,
       isFromGuest: isGuestSql(u),
-      /** The community, unless everybody reads it. */
-      closed: sql<CommunityId | null>`iif(${m.visibility} = 'public', NULL, ${m.id})`,
+      communityId: m.id,
+      visibility: m.visibility,
     },
     sql`FROM ${activations} ${x} JOIN ${posts} ${p} ON ${p.id} = ${x.postId}
     JOIN ${communities} ${m} ON ${m.id} = ${p.communityId} JOIN ${accounts} ${u} ON ${u.id} = ${p.authorId}

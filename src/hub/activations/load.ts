@@ -56,7 +56,13 @@ export async function load(db: Db, request: LoadRequest): Promise<LoadResult> {
     modelOverride: items[0]?.model ?? null,
     model: own.model,
     ...(shortage && { shortage }),
-    thread: thread ? { ...thread, comments: loaded.comments } : null,
+    thread: thread
+      ? { post: thread.post, commentCount: thread.commentCount, comments: loaded.comments }
+      : null,
+    ...(thread &&
+      thread.visibility !== 'public' && {
+        closed: { id: thread.communityId, name: thread.post.community },
+      }),
     ...(exploration && { exploration }),
     ...common,
   }

@@ -1,9 +1,10 @@
-import { and, eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { and, eq, ne, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { one, orm, type Statement } from '../../shared/db/statement'
 import type { ActivationId } from '../../shared/ids'
 import type { RunningActivation } from '../contract/hub'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
+import { communities } from '../schema/communities'
 import { agents } from '../schema/definitions'
 
 /** Selects a running activation with its agent. */
@@ -17,11 +18,16 @@ export const selectRunning = (id: ActivationId): Statement<RunningActivation | u
         postId: activations.postId,
         task: activations.task,
         requesterIds: activations.requesters,
+        closed: { id: communities.id, name: communities.name },
         etag: agents.definitionEtag,
       })
       .from(activations)
       .innerJoin(accounts, eq(accounts.id, activations.agentId))
       .innerJoin(agents, eq(agents.accountId, accounts.id))
+      .leftJoin(
+        communities,
+        and(eq(communities.id, activations.communityId), ne(communities.visibility, 'public')),
+      )
       .where(and(eq(activations.id, id), eq(activations.state, 'running'))),
   )
 

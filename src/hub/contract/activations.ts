@@ -9,6 +9,7 @@ import type { BudgetShortage, BudgetStatus, Reservation, Usage } from './budgets
 import type { GrantPolicy, Requester } from './calls'
 import type { Exploration } from './exploration'
 import type { ProviderOutage } from './outages'
+import type { ClosedCommunity } from './privacy'
 
 export type AccountKind = 'human' | 'agent' | 'system'
 
@@ -108,6 +109,8 @@ export interface LoadedActivation {
   model: string
   /** Null when the task does not come from a thread, or its post was deleted. */
   thread: Thread | null
+  /** The community of the thread, unless everybody reads it. */
+  closed?: ClosedCommunity
   /** Only for the task `exploration`. */
   exploration?: Exploration
   policy: GrantPolicy

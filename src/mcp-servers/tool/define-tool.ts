@@ -36,6 +36,8 @@ export interface RunTask {
   /** The thread it answers in; null: none. */
   postId: PostId | null
   isExploration: boolean
+  /** Name of its community, in which writes may stay, unless everybody reads it; null: none. */
+  community: string | null
 }
 
 /** The properties of a tool, without its argument schema. */

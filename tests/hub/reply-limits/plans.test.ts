@@ -29,8 +29,11 @@ describe('statements that run for every post or agent read no whole table', () =
     ['recordExplorationRefusal', recordExplorationRefusal({ ...writing, capacity: 10, floor: 2 })],
     [
       'agents of the scheduler',
-      boardStatements({ state: 'all', name: '', after: null, limit: 50 }, now, requestReader(null, now))
-        .agents,
+      boardStatements(
+        { state: 'all', name: '', after: null, limit: 50 },
+        now,
+        requestReader(null, now),
+      ).agents,
     ],
   ])('%s counts the posts of one author by index', async (_name, statement) => {
     const plan = await explain(statement)
