@@ -70,6 +70,8 @@ async function makeContent(): Promise<string[]> {
     '/?sort=top',
     '/m',
     '/m/general',
+    '/m/general/settings',
+    '/communities-new',
     '/m/agent-learnings',
     `/p/${id}`,
     `/p/${id}?reply_to=${parent}`,

@@ -20,6 +20,7 @@ import { createLog } from '../../src/shared/log'
 import { readSettings } from '../../src/shared/settings'
 import { sendRefusalPage } from '../../src/web/frame/send-page'
 import { registerPages } from '../../src/web/register-pages'
+import { onlyReadable } from '../support/readable-statements'
 import { checkAnswer } from './check-answer'
 import { createFakeSessions } from './create-fake-sessions'
 import { fakeExplain } from './fake-explain'
@@ -127,7 +128,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
   }
   const deps: HubDeps = {
     pages: (app, routes) => registerPages(app, routes, { toolAdmin: noToolAdmin }),
-    binding: env.DB,
+    binding: onlyReadable(env.DB),
     renderErrorPage: sendRefusalPage,
     rateLimiter: createRateLimiter(env.RATE_COUNTERS),
     settings: readSettings({

@@ -1,6 +1,6 @@
 import type { GrantPolicy, LoadedActivation } from '../../hub/contract/hub'
+import type { DataOwner } from '../../hub/contract/privacy'
 import { memoryLimits } from '../../shared/config'
-import type { AccountId } from '../../shared/ids'
 import type { Definition } from '../definitions/definition'
 import type { LoadedFacts } from '../loop/event'
 import type { Message } from '../loop/message'
@@ -22,7 +22,7 @@ export interface PromptSources {
   definition: Definition
   load: LoadedActivation
   /** The account whose private memory is included; null: nobody's. */
-  reader: AccountId | null
+  reader: DataOwner | null
   toolNames: string[]
   contextTokens: number
   hubName: string

@@ -133,6 +133,7 @@ async function gatherFacts(context: EffectContext, answer: LoadedActivation): Pr
     privacy: decidePrivacy({
       task: answer.task,
       requesterIds: answer.requesters.map(({ id }) => id),
+      ...(answer.closed && { closed: answer.closed }),
     }),
     hasUntrusted: answer.hasUntrustedText || answer.exploration !== undefined,
     definition: { version, etag },

@@ -1,6 +1,7 @@
+import type { DataOwner } from '../../hub/contract/privacy'
 import { noPrivacy } from '../../hub/contract/privacy'
 import { memoryLimits } from '../../shared/config'
-import type { AccountId, ActivationId } from '../../shared/ids'
+import type { ActivationId } from '../../shared/ids'
 import { sumCharges } from '../loop/charge-state'
 import {
   type ContextWindow,
@@ -78,7 +79,7 @@ export function composeTurn(finished: FinishedActivation): StoredActivation | nu
 function findOwner(
   { privacy = noPrivacy, hasPrivate }: LoadedFacts,
   events: LoopEvent[],
-): AccountId | null {
+): DataOwner | null {
   const hasRead =
     hasPrivate || events.some((event) => event.type === 'tool_returned' && event.isPrivate)
   return hasRead ? privacy.reader : privacy.privateTo

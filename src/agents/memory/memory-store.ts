@@ -1,6 +1,7 @@
+import type { DataOwner } from '../../hub/contract/privacy'
 import type { OpenTask, RememberedFact } from '../../mcp-servers/contract/tools'
 import { limits, memoryLimits } from '../../shared/config'
-import type { AccountId, ActivationId } from '../../shared/ids'
+import type { ActivationId } from '../../shared/ids'
 import type { AgentSessions, SessionMessage, TokenCounters, ToolCount } from '../contract/agents'
 import { type FactRow, selectFacts, selectTasks, type TaskRow, toFact, toTask } from './fact-rows'
 import {
@@ -33,7 +34,7 @@ export interface StoredActivation {
   /** Summary of all messages before `messages`; null when nothing was compacted. */
   summary: string | null
   /** The account whose runs alone see the turn; null: all runs do. */
-  privateTo: AccountId | null
+  privateTo: DataOwner | null
   /** Its run had read text by a guest or from outside. */
   isUntrusted: boolean
 }
@@ -74,7 +75,7 @@ export interface PromptMemory {
 export interface MemoryQuery {
   sessionId: string
   /** The account whose private memory is included; null: nobody's. */
-  reader: AccountId | null
+  reader: DataOwner | null
   /** Text of the task, for `keyword`. */
   words: string
   factsMax: number

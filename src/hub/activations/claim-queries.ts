@@ -6,6 +6,7 @@ import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import { isStoppedSql } from '../bans/ban-sql'
 import { agentModelsSql, headroomOf, headroomSql } from '../budgets/scope-sql'
+import { unfiltered } from '../communities/readable-sql'
 import { canStartExplorationSql, hasInboxSlotSql } from '../exploration/share-sql'
 import { canShareRunSql, isForGuestSql, requestersOfItemSql } from '../inbox/requester-sql'
 import {
@@ -121,7 +122,7 @@ const newAskSql = (v: Params<Claim>, task: SQL): SQL => sql`
   FROM (${task}) AS ${first}
   CROSS JOIN ${agents} ${g} ON ${g.accountId} = ${v.agentId}
   CROSS JOIN json_each(iif(${first.model} IS NULL, ${agentModelsSql(g)}, json_array(${first.model}))) m
-  LEFT JOIN ${posts} ${p} ON ${p.id} = ${first.postId}`
+  LEFT JOIN ${posts} ${p} ON ${p.id} = ${first.postId} ${unfiltered('operator')}`
 
 /**
  * Inserts an activation for the next task in one statement: the row is the claim. Of several models

@@ -6,6 +6,7 @@ import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { Outcome } from '../../shared/errors'
 import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
 import { insertRefusal } from '../budgets/refusal-queries'
+import { unfiltered } from '../communities/readable-sql'
 import type { CommitRequest } from '../contract/hub'
 import { explorationOutcomeFields } from '../exploration/outcome-queries'
 import { selectAgentsToWake } from '../inbox/waiting-sql'
@@ -82,7 +83,7 @@ const refusalSql = (v: Params<Result>): SQL => {
     communityId: p.communityId,
     now: v.now,
   })
-  const fromOpenPost = sql`FROM ${activations} ${x} JOIN ${posts} ${p} ON ${p.id} = ${x.postId}
+  const fromOpenPost = sql`${unfiltered('own run')} FROM ${activations} ${x} JOIN ${posts} ${p} ON ${p.id} = ${x.postId}
     WHERE ${x.id} = ${v.activationId} AND ${p.deletedAt} IS NULL`
   return sql`CASE
     WHEN ${v.target} = 'none' THEN NULL
@@ -110,7 +111,7 @@ const recordResult = prepare((v: Params<Result>) =>
         tools: v.tools,
         reservedMicrousd: 0,
         reservedTokens: 0,
-        replyCommentId: sql`(SELECT ${c.id} FROM ${comments} ${c} WHERE ${c.activationId} = ${v.activationId})`,
+        replyCommentId: sql`(${unfiltered('own run')} SELECT ${c.id} FROM ${comments} ${c} WHERE ${c.activationId} = ${v.activationId})`,
         replyRefusal: refusalSql(v),
       },
       sql`, ${totalsSql(v.activationId)}

@@ -1,4 +1,4 @@
-import { and, eq, ne, type SQL, sql } from 'drizzle-orm'
+import { and, eq, ne, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, nullable, type RowOf } from '../../shared/db/fields'
 import {
@@ -12,11 +12,13 @@ import {
 } from '../../shared/db/statement'
 import type { Outcome } from '../../shared/errors'
 import type { AccountId, ActivationId } from '../../shared/ids'
+import { canReadSql } from '../communities/readable-sql'
 import { accounts } from '../schema/accounts'
 import { activations, activationTraces } from '../schema/activations'
 import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
 import { traceAccessColumns } from '../traces/trace-access-queries'
+import type { Reader } from '../viewers/reader'
 
 const x = alias(activations, 'x')
 const a = alias(accounts, 'a')
@@ -59,6 +61,7 @@ export type ActivationRecord = RowOf<typeof columns>
 
 /** Filter and page of the list of activations. */
 export interface ActivationPageRequest {
+  reader: Reader
   /** Name of the agent; undefined for all agents. */
   agent?: string | undefined
   outcome?: Outcome | 'running' | 'parked' | undefined
@@ -68,12 +71,16 @@ export interface ActivationPageRequest {
 }
 
 /** CROSS JOIN keeps `activations` outermost, so that its index gives order and limit. */
-const tables = sql`${activations} ${x} CROSS JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
-  LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${p.deletedAt} IS NULL`
+const tablesFor = (
+  reader: SQLWrapper,
+) => sql`${activations} ${x} CROSS JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
+  LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${p.deletedAt} IS NULL
+    AND ${canReadSql(p.communityId, reader)}`
 
 const farFuture = 9_000_000_000_000_000
 
 interface ListValues {
+  reader: Reader
   agent: string
   outcome: string | null
   at: number
@@ -84,7 +91,7 @@ interface ListValues {
 const selectPage = (v: Params<ListValues>, isOfAgent: SQL | undefined) =>
   manySql(
     columns,
-    sql`FROM ${tables}
+    sql`FROM ${tablesFor(v.reader)}
     WHERE (${x.startedAt}, ${x.id}) < (${v.at}, ${v.id})${isOfAgent}
       AND (${v.outcome} IS NULL OR coalesce(${x.outcome}, ${x.state}) = ${v.outcome})
     ORDER BY ${x.startedAt} DESC, ${x.id} DESC LIMIT ${v.limit}`,
@@ -100,27 +107,27 @@ const selectOfAgent = prepare((v: Params<ListValues>) =>
 
 /** Selects a page of activations, newest first. */
 export function selectActivations(list: ActivationPageRequest): Statement<ActivationRecord[]> {
-  const { agent, outcome = null, limit } = list
+  const { reader, agent, outcome = null, limit } = list
   const [at, id] = list.before ?? [farFuture, '']
   const select = agent === undefined ? selectAll : selectOfAgent
-  return select({ agent: agent ?? '', outcome, at, id, limit })
+  return select({ reader, agent: agent ?? '', outcome, at, id, limit })
 }
 
-const tracedColumns = {
+const tracedColumns = (reader: SQLWrapper) => ({
   ...columns,
-  ...traceAccessColumns,
+  ...traceAccessColumns(reader),
   /** JSON of a `Trace`; null until the activation has ended or parked. */
   trace: nullable(t.trace),
-}
+})
 
 /** An activation with its trace, and with who may see all of it. */
-export type TracedActivation = RowOf<typeof tracedColumns>
+export type TracedActivation = RowOf<ReturnType<typeof tracedColumns>>
 
 /** Selects one activation with its trace. */
-export const selectActivation = prepare(({ id }: Params<{ id: string }>) =>
+export const selectActivation = prepare(({ id, reader }: Params<{ id: string; reader: Reader }>) =>
   oneSql(
-    tracedColumns,
-    sql`FROM ${tables} LEFT JOIN ${activationTraces} ${t} ON ${t.activationId} = ${x.id}
+    tracedColumns(reader),
+    sql`FROM ${tablesFor(reader)} LEFT JOIN ${activationTraces} ${t} ON ${t.activationId} = ${x.id}
     WHERE ${x.id} = ${id}`,
   ),
 )

@@ -7,6 +7,7 @@ import { selectDecisions } from '../approvals/queries'
 import { isStoppedSql } from '../bans/ban-sql'
 import { selectBudgetsInScope } from '../budgets/queries'
 import { selectCommentsOfRun } from '../comments/queries'
+import { canReadPostSql } from '../communities/readable-sql'
 import type { ClaimedItem, LoadRequest } from '../contract/hub'
 import { selectExploration } from '../exploration/queries'
 import { recordExplorationRefusal } from '../exploration/share-sql'
@@ -19,6 +20,7 @@ import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
+import { actorReader, type Reader } from '../viewers/reader'
 import {
   type Claim,
   claimDecision,
@@ -101,7 +103,12 @@ const person = (account: typeof c | typeof f) => ({
   kind: account.kind,
 })
 
-const selectItems = prepare(({ activationId }: Params<{ activationId: ActivationId }>) =>
+interface LoadedBy {
+  activationId: ActivationId
+  reader: Reader
+}
+
+const selectItems = prepare(({ activationId, reader }: Params<LoadedBy>) =>
   manySql(
     {
       item: {
@@ -110,7 +117,7 @@ const selectItems = prepare(({ activationId }: Params<{ activationId: Activation
         from: person(f),
         postId: i.postId,
         commentId: i.commentId,
-        content: i.content,
+        content: sql<string>`iif(${canReadPostSql(i.postId, reader)}, ${i.content}, '')`,
         createdAt: i.createdAt,
       },
       model: i.model,
@@ -124,7 +131,8 @@ const selectItems = prepare(({ activationId }: Params<{ activationId: Activation
 /** Returns the statements of LOAD as one batch: writes that claim, then reads of what was claimed. */
 export function loadStatements(request: LoadRequest) {
   const { activationId, agentId, now, capacity, canExplore, explorationFloor = 0 } = request
-  const claim = { activationId, agentId, now, capacity, floor: explorationFloor }
+  const reader = actorReader({ accountId: agentId, activationId })
+  const claim = { activationId, agentId, now, capacity, floor: explorationFloor, reader }
   return {
     stopped: refuseItemsOfStopped({ agentId, now }),
     resume: resumeParked(claim),
@@ -134,8 +142,8 @@ export function loadStatements(request: LoadRequest) {
     requesters: recordRequesters(claim),
     state: selectState(claim),
     items: selectItems(claim),
-    post: selectPostOfRun(activationId),
-    comments: selectCommentsOfRun(activationId),
+    post: selectPostOfRun({ activationId, reader }),
+    comments: selectCommentsOfRun({ activationId, reader }),
     policy: selectPolicy(agentId, activationId),
     budgets: selectBudgetsInScope(agentId, now),
     decisions: selectDecisions(activationId),

@@ -58,6 +58,10 @@ export async function load(db: Db, request: LoadRequest): Promise<LoadResult> {
     model: own.model,
     ...(shortage && { shortage }),
     thread: post ? toThread(post, comments) : null,
+    ...(post &&
+      post.visibility !== 'public' && {
+        closed: { id: post.communityId, name: post.communityName },
+      }),
     ...(exploration && { exploration }),
     ...common,
   }

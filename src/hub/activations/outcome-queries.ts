@@ -5,6 +5,7 @@ import { type Params, prepare, type Statement, write } from '../../shared/db/sta
 import { addExcludedSql, insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { Outcome } from '../../shared/errors'
 import type { AccountId, ActivationId, PostId } from '../../shared/ids'
+import { unfiltered } from '../communities/readable-sql'
 import type { CommitRequest } from '../contract/hub'
 import { renderText } from '../markdown/render-markdown'
 import { computeHotRank } from '../posts/hot-rank'
@@ -90,7 +91,7 @@ const countReport = prepare((v: Params<Pick<ErrorPost, 'activationId' | 'id'>>) 
     updateSet(
       communities,
       { postCount: sql`${communities.postCount} + 1` },
-      sql`WHERE ${communities.id} = (SELECT ${posts.communityId} FROM ${posts} WHERE ${posts.id} = ${v.id})
+      sql`WHERE ${communities.id} = (SELECT ${posts.communityId} FROM ${posts} ${unfiltered('counter')} WHERE ${posts.id} = ${v.id})
         AND ${isRunningSql(v.activationId)}`,
     ),
   ),

@@ -1,7 +1,8 @@
-import { sql } from 'drizzle-orm'
+import { type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, nullable, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement'
+import { canReadPostSql, canReadSql } from '../communities/readable-sql'
 import { isAwaitingProviderSql } from '../outages/wait-sql'
 import { accounts } from '../schema/accounts'
 import { activations, activationTraces } from '../schema/activations'
@@ -10,6 +11,7 @@ import { comments } from '../schema/comments'
 import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
 import { traceAccessColumns } from '../traces/trace-access-queries'
+import type { Reader } from '../viewers/reader'
 
 const x = alias(activations, 'x')
 const a = alias(accounts, 'a')
@@ -40,21 +42,22 @@ export const activationColumns = {
 export type ActivationRow = RowOf<typeof activationColumns>
 
 /** Selects the 15 latest activations of the hub, newest first. */
-export const selectLatestActivations = prepare(() =>
+export const selectLatestActivations = prepare(({ reader }: Params<{ reader: Reader }>) =>
   manySql(
     activationColumns,
     sql`FROM ${activations} ${x} JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
-      LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} ORDER BY ${x.startedAt} DESC, ${x.id} DESC LIMIT 15`,
+      LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${canReadSql(p.communityId, reader)}
+      ORDER BY ${x.startedAt} DESC, ${x.id} DESC LIMIT 15`,
   ),
 )
 
-const detailColumns = {
+const detailColumns = (reader: SQLWrapper) => ({
   ...activationColumns,
-  ...traceAccessColumns,
+  ...traceAccessColumns(reader),
   agentId: x.agentId,
   agentKind: a.kind,
   admission: x.admission,
-  postId: x.postId,
+  postId: nullable(p.id),
   definitionVersion: x.definitionVersion,
   deadlineAt: x.deadlineAt,
   reservedMicrousd: x.reservedMicrousd,
@@ -76,18 +79,20 @@ const detailColumns = {
   trace: nullable(t.trace),
   reply: nullable(m.content),
   replyHtml: m.html,
-}
+})
 
 /** One activation with everything that its page shows. */
-export type ActivationDetail = RowOf<typeof detailColumns>
+export type ActivationDetail = RowOf<ReturnType<typeof detailColumns>>
 
-const selectActivation = prepare(({ id }: Params<{ id: string }>) =>
+const selectActivation = prepare(({ id, reader }: Params<{ id: string; reader: Reader }>) =>
   oneSql(
-    detailColumns,
+    detailColumns(reader),
     sql`FROM ${activations} ${x} JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
     LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${p.deletedAt} IS NULL
+      AND ${canReadSql(p.communityId, reader)}
     LEFT JOIN ${activationTraces} ${t} ON ${t.activationId} = ${x.id}
     LEFT JOIN ${comments} ${m} ON ${m.id} = ${x.replyCommentId} AND ${m.deletedAt} IS NULL
+      AND ${canReadPostSql(m.postId, reader)}
     WHERE ${x.id} = ${id}`,
   ),
 )
@@ -107,7 +112,7 @@ const selectRequesters = prepare(({ id }: Params<{ id: string }>) =>
 )
 
 /** Returns the statements of an activation's page. */
-export const activationStatements = (id: string) => ({
-  activation: selectActivation({ id }),
+export const activationStatements = (id: string, reader: Reader) => ({
+  activation: selectActivation({ id, reader }),
   requesters: selectRequesters({ id }),
 })

@@ -5,10 +5,12 @@ import { newIdSql } from '../../shared/db/new-id'
 import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
+import { canAccountReadSql, unfiltered } from '../communities/readable-sql'
 import type { CommitRequest } from '../contract/hub'
 import { insertReplyStatements } from '../dms/reply-queries'
 import { countRefusedMentions } from '../inbox/delivery-queries'
 import { type RenderedText, renderText } from '../markdown/render-markdown'
+import { unreadableRefusal } from '../reply-limits/explain-reply-limit'
 import {
   explainReplyLimitSql,
   hopsOfActivationSql,
@@ -92,7 +94,7 @@ const insertComment = prepare((v: Params<ThreadValues & RenderedText>) =>
         htmlVersion: v.htmlVersion,
         isUntrusted: v.isUntrusted,
       },
-      sql`FROM ${posts} ${p}
+      sql`FROM ${posts} ${p} ${unfiltered('own run')}
       LEFT JOIN ${comments} ${parent} ON ${parent.id} = ${v.parentId} AND ${parent.postId} = ${p.id}
       WHERE ${p.id} = ${v.postId} AND ${p.deletedAt} IS NULL AND ${p.isLocked} = 0
         AND ${parent.removalId} IS NULL AND NOT ${isBannedFromReplySql(v, p.communityId)}
@@ -133,7 +135,7 @@ const insertReplyMentions = prepare((v: Params<ThreadValues>) =>
     insertSelect(
       mentions,
       { postId: c.postId, commentId: c.id, accountId: u.id, createdAt: c.createdAt },
-      sql`FROM ${comments} ${c} CROSS JOIN json_each(${v.mentioned}) n
+      sql`FROM ${comments} ${c} CROSS JOIN json_each(${v.mentioned}) n ${unfiltered('own run')}
       CROSS JOIN ${accounts} ${u} ON ${u.name} = n.value
       WHERE ${c.activationId} = ${v.activationId} AND ${u.kind} <> 'system' AND ${u.id} <> ${c.authorId}
         AND ${isRunningSql(v.activationId)}
@@ -157,7 +159,8 @@ const recipientsSql = (v: Params<ThreadValues>): SQL => sql`
   items AS (
     SELECT ${u.id} AS to_id, r.is_requester, n.key AS nth,
       n.key IS NOT NULL AND coalesce(${g.answersMentions}, 0) = 1 AS answers,
-      ${c.postId}, ${c.id} AS comment_id, ${c.authorId}, ${c.content}, ${c.createdAt}, ${c.hops} + 1 AS hops
+      ${c.postId}, ${c.id} AS comment_id, ${c.authorId}, ${c.content}, ${c.createdAt}, ${c.hops} + 1 AS hops,
+      ${canAccountReadSql(sql`(SELECT ${p.communityId} FROM ${posts} ${p} ${unfiltered('own run')} WHERE ${p.id} = ${v.postId})`, u)} AS can_read
     FROM recipients r CROSS JOIN ${accounts} ${u} ON ${u.id} = r.id
     CROSS JOIN ${comments} ${c} ON ${c.activationId} = ${v.activationId}
     LEFT JOIN json_each(${v.toWake}) n ON ${u.name} = n.value
@@ -165,12 +168,12 @@ const recipientsSql = (v: Params<ThreadValues>): SQL => sql`
     WHERE ${u.id} <> ${c.authorId} AND ${isRunningSql(v.activationId)}
       AND (r.is_requester OR (${u.isImported} = 0 AND (${u.kind} = 'human' OR n.key IS NOT NULL)))),
   limited AS (
-    SELECT *, CASE WHEN answers THEN ${wakeLimitSql(
+    SELECT *, CASE WHEN NOT can_read THEN ${sql.raw(`'${unreadableRefusal}'`)} WHEN answers THEN ${wakeLimitSql(
       sql`hops`,
       remainingAgentRepliesSql(sql`items.post_id`),
       sql`sum(answers) OVER (ORDER BY nth)`,
     )} END AS refusal
-    FROM items)`
+    FROM items WHERE can_read OR answers)`
 
 /**
  * Notifies the requesters and the other mentioned accounts of the reply. An agent mentioned in the
@@ -187,7 +190,7 @@ const notifyRecipients = prepare((v: Params<ThreadValues>) =>
         postId: sql`post_id`,
         commentId: sql`comment_id`,
         fromAccountId: sql`author_id`,
-        content: sql`substr(content, 1, ${excerptChars})`,
+        content: sql`iif(can_read, substr(content, 1, ${excerptChars}), '')`,
         createdAt: sql`created_at`,
         isTask: sql`answers AND refusal IS NULL`,
         hops: sql`hops`,
@@ -229,7 +232,7 @@ const notifyNotPosted = prepare((v: Params<ThreadValues>) => {
         WHERE ${i.claimedBy} = ${v.activationId} AND ${i.fromAccountId} IS NOT NULL
           AND ${i.type} <> 'approval_decision') ${item}
       WHERE ${isRunningSql(v.activationId)}
-        AND NOT EXISTS (SELECT 1 FROM ${comments} ${c} WHERE ${c.activationId} = ${v.activationId})`,
+        AND NOT EXISTS (SELECT 1 FROM ${comments} ${c} ${unfiltered('own run')} WHERE ${c.activationId} = ${v.activationId})`,
     ),
   )
 })
@@ -241,7 +244,8 @@ const countComment = prepare(({ activationId }: Params<{ activationId: Activatio
       { commentCount: sql`${posts.commentCount} + 1` },
       sql`WHERE ${posts.id} = (SELECT ${activations.postId} FROM ${activations}
           WHERE ${activations.id} = ${activationId} AND ${activations.state} = 'running')
-        AND EXISTS (SELECT 1 FROM ${comments} WHERE ${comments.activationId} = ${activationId})`,
+        AND EXISTS (SELECT 1 FROM ${comments} ${unfiltered('own run')}
+          WHERE ${comments.activationId} = ${activationId})`,
     ),
   ),
 )

@@ -34,11 +34,11 @@ const listRoute = route({
     cursor: z.string().max(500).optional(),
   }),
   answer: z.object({ activations: z.array(activationAnswer), ...pageFields }),
-  handle: async ({ query, read }) => {
+  handle: async ({ reader, query, read }) => {
     const { agent, outcome, limit } = query
     const cursor = decodeCursor(query.cursor)
     const before = Array.isArray(cursor) ? cursor : null
-    const list = { agent, outcome, before, limit: limit + 1 }
+    const list = { reader, agent, outcome, before, limit: limit + 1 }
     const { rows } = (await read({ rows: selectActivations(list) })).answers
     const page = rows.slice(0, limit)
     const last = page.at(-1)
@@ -134,8 +134,8 @@ interface VisibleActivation {
 
 /** Returns an activation as its viewer may see it; authentication is part of the same round trip. */
 async function readActivation(call: Call<unknown, unknown>): Promise<VisibleActivation> {
-  const { context, param, read } = call
-  const { viewer, answers } = await read({ row: selectActivation({ id: param('id') }) })
+  const { context, param, read, reader: of } = call
+  const { viewer, answers } = await read({ row: selectActivation({ id: param('id'), reader: of }) })
   const { row } = answers
   if (!row) throw activationRequestErrors.notFound()
   const reader = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }

@@ -21,6 +21,7 @@ import { toThreadPost } from '../posts/to-thread-post'
 import { hitTypes, selectHits } from '../search/queries'
 import { toMatchExpression } from '../search/search-terms'
 import { toSearchHit } from '../search/to-search-hit'
+import { actorReader } from '../viewers/reader'
 import { setVote } from '../votes/actions'
 import { toInboxEntry } from './to-contract'
 
@@ -40,6 +41,7 @@ const createPostReads = (
     const expression = toMatchExpression(query.text, query.match)
     if (expression === null) return []
     const filter = {
+      reader: actorReader(actor),
       expression,
       types: query.types ?? hitTypes,
       community: query.community?.replace(/^m\//i, '') ?? null,
@@ -52,18 +54,20 @@ const createPostReads = (
     return (await run(open().db, selectHits(filter))).map(toSearchHit)
   },
 
-  readThread: async (_actor, postId, commentsMax) => {
+  readThread: async (actor, postId, commentsMax) => {
+    const reader = actorReader(actor)
     const { post, comments } = await batch(open().db, {
-      post: selectShownPost(postId),
-      comments: selectComments(postId, { sort: 'new', limit: commentsMax, offset: 0 }),
+      post: selectShownPost(postId, reader),
+      comments: selectComments(postId, { reader, sort: 'new', limit: commentsMax, offset: 0 }),
     })
     if (!post) throw notFound('post')
     return toThread(post, comments)
   },
 
-  readFeed: async (_actor, { sort, community, limit }) => {
+  readFeed: async (actor, { sort, community, limit }) => {
     const name = community?.replace(/^m\//i, '')
     const list = {
+      reader: actorReader(actor),
       sort,
       community: name,
       limit: Math.min(limit, limits.page.postsMax),
@@ -76,6 +80,7 @@ const createPostReads = (
     const { db, clock } = open()
     const now = clock.now()
     const discovery = {
+      reader: actorReader(actor),
       communities: communities.map((name) => name.replace(/^m\//i, '').toLowerCase()),
       follows: [],
       match: toMatch(keywords),
@@ -99,14 +104,15 @@ const createOwnReads = (
     return { id, name: account.name, kind, description, karma, createdAt, ...mark }
   },
 
-  readCommunity: async (_actor, name) => {
-    const community = await run(open().db, selectCommunity(name.replace(/^m\//i, '')))
+  readCommunity: async (actor, name) => {
+    const found = selectCommunity(name.replace(/^m\//i, ''), actorReader(actor))
+    const community = await run(open().db, found)
     if (!community) throw notFound('community', 'GET /api/v1/submolts lists the communities.')
     return { name: community.name }
   },
 
-  readInbox: async ({ accountId, activationId }, limit) => {
-    return (await run(open().db, selectItems(accountId, activationId, limit))).map(toInboxEntry)
+  readInbox: async (actor, limit) => {
+    return (await run(open().db, selectItems(actor, limit))).map(toInboxEntry)
   },
 
   readBudgets: async (actor) => {

@@ -5,6 +5,7 @@ import { recordIfChanged } from '../admin-log/compose-entry'
 import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runActionOnce } from '../idempotency/run-once'
 import { armSweep, wakeAgents } from '../inbox/deliver'
+import { actorReader } from '../viewers/reader'
 import { approvalErrors } from './errors'
 import { type ApprovalRow, selectApproval } from './queries'
 import { type ApprovalUpdate, decideApproval, decisionStatements } from './write-queries'
@@ -52,7 +53,7 @@ async function saveDecision(context: ActionContext, verdict: ApprovalUpdate): Pr
       ...{ targetType: 'approval', targetId: verdict.id, after: { scope: verdict.scope } },
     }),
     following: decisionStatements(verdict.id, verdict.now),
-    row: selectApproval(verdict.id),
+    row: selectApproval(verdict.id, actorReader({ accountId: verdict.by, activationId: null })),
   })
   const woken = row?.activationId ? [{ accountId: row.agentId }] : []
   context.defer(wakeAgents(context, woken, token))

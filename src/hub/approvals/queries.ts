@@ -1,8 +1,9 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { nullable, number, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
 import type { ActivationId } from '../../shared/ids'
+import { canReadSql } from '../communities/readable-sql'
 import type {
   ApprovalDecision,
   ApprovalRecord,
@@ -22,6 +23,7 @@ import {
   viewerCte,
   viewerValues,
 } from '../viewers/queries'
+import { type Reader, requestReader } from '../viewers/reader'
 
 const p = alias(approvals, 'p')
 /** The person who decided. */
@@ -89,7 +91,7 @@ const a = alias(accounts, 'a')
 const x = alias(activations, 'x')
 const t = alias(posts, 't')
 
-const approvalFields = {
+const approvalFields = (reader: SQLWrapper) => ({
   id: p.id,
   row: number(sql`${p}.rowid`),
   agentId: a.id,
@@ -113,19 +115,22 @@ const approvalFields = {
   decidedAt: p.decidedAt,
   postId: nullable(t.id),
   postTitle: nullable(t.title),
-  ...traceAccessColumns,
-}
+  ...traceAccessColumns(reader),
+})
 
 /** An approval as the API and the page read it. */
-export type ApprovalRow = RowOf<typeof approvalFields>
+export type ApprovalRow = RowOf<ReturnType<typeof approvalFields>>
 
 /** The run in which an approval holds; null for a call with a key. */
 const runOfApproval = sql`coalesce(${p.activationId}, ${p.runId})`
 
-const fromApprovals = sql`FROM ${approvals} ${p} JOIN ${accounts} ${a} ON ${a.id} = ${p.accountId}
+const fromApprovals = (
+  reader: SQLWrapper,
+) => sql`FROM ${approvals} ${p} JOIN ${accounts} ${a} ON ${a.id} = ${p.accountId}
   LEFT JOIN ${accounts} ${u} ON ${u.id} = ${p.decidedBy}
   LEFT JOIN ${activations} ${x} ON ${x.id} = ${runOfApproval}
-  LEFT JOIN ${posts} ${t} ON ${t.id} = ${x.postId} AND ${t.deletedAt} IS NULL`
+  LEFT JOIN ${posts} ${t} ON ${t.id} = ${x.postId} AND ${t.deletedAt} IS NULL
+    AND ${canReadSql(t.communityId, reader)}`
 
 /** Whether the viewer can see an approval: admins see all, others those of their requests and their own calls. */
 function isVisible(): SQL {
@@ -147,6 +152,7 @@ export interface ApprovalPageRequest {
 const farFuture = 9_000_000_000_000_000
 
 interface PageValues extends ViewerValues {
+  reader: Reader
   status: ApprovalStatus | null
   at: number
   row: number
@@ -155,8 +161,8 @@ interface PageValues extends ViewerValues {
 
 const selectPage = prepare((v: Params<PageValues>) =>
   manySql(
-    approvalFields,
-    sql`${fromApprovals}
+    approvalFields(v.reader),
+    sql`${fromApprovals(v.reader)}
       WHERE (${v.status} IS NULL OR ${p.status} = ${v.status})
         AND (${p.createdAt}, ${p}.rowid) < (${v.at}, ${v.row}) AND ${isVisible()}
       ORDER BY ${p.createdAt} DESC, ${p}.rowid DESC LIMIT ${v.limit}`,
@@ -173,12 +179,21 @@ export function selectApprovals(
   { status, before, limit }: ApprovalPageRequest,
 ): Statement<ApprovalRow[]> {
   const [at, row] = before ?? [farFuture, '0']
-  return selectPage({ ...viewerValues(credential, now), status, at, row: Number(row), limit })
+  const reader = requestReader(credential, now)
+  return selectPage({
+    ...viewerValues(credential, now),
+    reader,
+    status,
+    at,
+    row: Number(row),
+    limit,
+  })
 }
 
-const selectById = prepare(({ id }: Params<{ id: string }>) =>
-  oneSql(approvalFields, sql`${fromApprovals} WHERE ${p.id} = ${id}`),
+const selectById = prepare(({ id, reader }: Params<{ id: string; reader: Reader }>) =>
+  oneSql(approvalFields(reader), sql`${fromApprovals(reader)} WHERE ${p.id} = ${id}`),
 )
 
-/** Selects one approval. */
-export const selectApproval = (id: string): Statement<ApprovalRow | undefined> => selectById({ id })
+/** Selects one approval, with the thread if the reader reads it. */
+export const selectApproval = (id: string, reader: Reader): Statement<ApprovalRow | undefined> =>
+  selectById({ id, reader })

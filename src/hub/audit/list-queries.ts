@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { nullable, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
@@ -8,6 +8,7 @@ import { activations, activationTraces } from '../schema/activations'
 import { auditLog } from '../schema/audit'
 import { agentDefinitions } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
+import { canReadRunSql } from '../traces/trace-access-queries'
 import {
   type Credential,
   type ViewerValues,
@@ -15,6 +16,7 @@ import {
   viewerCte,
   viewerValues,
 } from '../viewers/queries'
+import { type Reader, requestReader } from '../viewers/reader'
 
 const l = alias(auditLog, 'l')
 const a = alias(accounts, 'a')
@@ -91,12 +93,12 @@ const d = alias(agentDefinitions, 'd')
 
 /**
  * Condition: the viewer can see the entry. Admins see all; others see their own calls, and calls of
- * agents that ran a definition which they wrote, arguments included.
+ * agents that ran a definition which they wrote, arguments included, in threads that they read.
  */
-const isVisible = sql`EXISTS (SELECT 1 FROM ${viewer}
-  WHERE ${viewer.role} = 'admin' OR ${viewer.id} = ${l.accountId}
+const isVisibleTo = (reader: SQLWrapper) => sql`EXISTS (SELECT 1 FROM ${viewer}
+  WHERE ${viewer.role} = 'admin' OR (${canReadRunSql(reader)} AND (${viewer.id} = ${l.accountId}
     OR EXISTS (SELECT 1 FROM ${agentDefinitions} ${d} WHERE ${d.accountId} = ${x.agentId}
-      AND ${d.version} = ${x.definitionVersion} AND ${d.createdBy} = ${viewer.id}))`
+      AND ${d.version} = ${x.definitionVersion} AND ${d.createdBy} = ${viewer.id}))))`
 
 const farFuture = 9_000_000_000_000_000
 
@@ -105,7 +107,16 @@ interface Caller {
   now: number
 }
 
-interface ListValues extends ViewerValues {
+interface CallerValues extends ViewerValues {
+  reader: Reader
+}
+
+const toValues = ({ credential, now }: Caller): CallerValues => ({
+  ...viewerValues(credential, now),
+  reader: requestReader(credential, now),
+})
+
+interface ListValues extends CallerValues {
   at: number
   id: string
   account: string | null
@@ -121,7 +132,7 @@ const prepareList = (toCondition: (v: Params<ListValues>) => SQL) =>
   prepare((v: Params<ListValues>) =>
     manySql(
       entryFields,
-      sql`${fromLog} WHERE (${l.createdAt}, ${l.id}) < (${v.at}, ${v.id}) AND ${isVisible}
+      sql`${fromLog} WHERE (${l.createdAt}, ${l.id}) < (${v.at}, ${v.id}) AND ${isVisibleTo(v.reader)}
           AND ${toCondition(v)}
           AND (${v.tool} IS NULL OR ${l.tool} GLOB ${v.tool})
           AND (${v.decision} IS NULL OR ${l.decision} = ${v.decision})
@@ -144,7 +155,7 @@ export function selectAudit(caller: Caller, list: AuditList): Statement<AuditRow
   const [at, id] = list.before ?? [farFuture, '']
   const select = list.account === undefined ? selectAll : selectOfAccount
   return select({
-    ...viewerValues(caller.credential, caller.now),
+    ...toValues(caller),
     at,
     id,
     account: list.account ?? null,
@@ -157,18 +168,18 @@ export function selectAudit(caller: Caller, list: AuditList): Statement<AuditRow
   })
 }
 
-const selectOne = prepare((v: Params<ViewerValues & { entryId: string }>) =>
+const selectOne = prepare((v: Params<CallerValues & { entryId: string }>) =>
   oneSql(
     detailFields,
     sql`${fromLog}
       LEFT JOIN ${activationTraces} ${t} ON ${t.activationId} = ${l.activationId}
-      WHERE ${l.id} = ${v.entryId} AND ${isVisible}`,
+      WHERE ${l.id} = ${v.entryId} AND ${isVisibleTo(v.reader)}`,
     viewerCte(v),
   ),
 )
 
 /** Selects an entry with its arguments and trace, if the caller can see it. */
 export const selectAuditEntry = (
-  { credential, now }: Caller,
+  caller: Caller,
   entryId: string,
-): Statement<AuditDetail | undefined> => selectOne({ ...viewerValues(credential, now), entryId })
+): Statement<AuditDetail | undefined> => selectOne({ ...toValues(caller), entryId })

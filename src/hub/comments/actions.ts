@@ -9,6 +9,7 @@ import { type IdempotentRequest, runOrReturnStored } from '../idempotency/run-on
 import { type Delivered, deliver, type Message } from '../inbox/deliver'
 import { assertNoCredentials } from '../posts/credential-patterns'
 import { guardComment, updateHops } from '../reply-limits/queries'
+import { actorReader } from '../viewers/reader'
 import { explainBan, writeGuarded } from '../writing-guard/explain-ban'
 import { guardWriting, type Writing } from '../writing-guard/queries'
 import { commentErrors } from './errors'
@@ -59,7 +60,7 @@ async function findReplyTarget(
   { postId, parentId }: NewComment,
 ): Promise<ReplyTarget> {
   const { post, author, parent } = await batch(db, {
-    post: selectParentPost(postId),
+    post: selectParentPost(postId, actorReader(actor)),
     author: selectAuthor(actor.accountId),
     parent: parentId === null ? null : selectParentComment(postId, parentId),
   })
@@ -174,7 +175,7 @@ async function findOwnComment(
   actor: Actor,
   id: string,
 ): Promise<CommentRow & { communityId: CommunityId }> {
-  const comment = await run(db, selectOwnComment(id))
+  const comment = await run(db, selectOwnComment(id, actorReader(actor)))
   if (!comment) throw commentErrors.unknownComment()
   if (comment.authorId === actor.accountId) return comment
   throw commentErrors.notAuthor()

@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, isNull, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, number, type RowOf } from '../../shared/db/fields'
 import {
@@ -15,6 +15,7 @@ import { insertRow, updateSet } from '../../shared/db/write-sql'
 import type { ActivationId, CommentId, CommunityId, PostId } from '../../shared/ids'
 import { omit } from '../../shared/omit'
 import { isUntrustedCommentSql } from '../accounts/untrusted-sql'
+import { canReadPostSql, canReadSql, unfiltered } from '../communities/readable-sql'
 import { type RenderedText, renderText } from '../markdown/render-markdown'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
@@ -23,6 +24,7 @@ import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
 import { moderationActions } from '../schema/moderation'
 import { posts } from '../schema/posts'
+import type { Reader } from '../viewers/reader'
 
 const m = alias(comments, 'm')
 const a = alias(accounts, 'a')
@@ -53,6 +55,7 @@ export const commentSorts = ['best', 'top', 'new', 'old', 'controversial'] as co
 export type CommentSort = (typeof commentSorts)[number]
 
 interface CommentPage {
+  reader: Reader
   postId: string
   limit: number
   offset: number
@@ -63,8 +66,12 @@ const pageFields = { ...commentFields, position: sql<number | null>`page.positio
 
 type CommentPageRow = RowOf<typeof pageFields>
 
+/** Whether a reader reads the thread of a post. */
+const canReadThreadSql = (postId: SQLWrapper, reader: SQLWrapper): SQL =>
+  sql`EXISTS (SELECT 1 FROM ${posts} ${p} WHERE ${p.id} = ${postId} AND ${canReadSql(p.communityId, reader)})`
+
 const prepareComments = (order: SQL) =>
-  prepare(({ postId, limit, offset }: Params<CommentPage>) =>
+  prepare(({ reader, postId, limit, offset }: Params<CommentPage>) =>
     manySql(
       pageFields,
       sql`FROM tree t JOIN ${comments} ${m} ON ${m.id} = t.id JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
@@ -73,7 +80,7 @@ const prepareComments = (order: SQL) =>
       sql`WITH RECURSIVE
         page (id, parent_id, position) AS MATERIALIZED (
           SELECT ${m.id}, ${m.parentId}, row_number() OVER (ORDER BY ${order})
-          FROM ${comments} ${m} WHERE ${m.postId} = ${postId} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}),
+          FROM ${comments} ${m} WHERE ${m.postId} = ${postId} AND ${canReadThreadSql(postId, reader)} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}),
         tree (id) AS (
           SELECT id FROM page
           UNION SELECT ${m.parentId} FROM tree t JOIN ${comments} ${m} ON ${m.id} = t.id
@@ -97,34 +104,44 @@ const commentLists = {
  */
 export const selectComments = (
   postId: string,
-  { sort, limit, offset }: { sort: CommentSort; limit: number; offset: number },
-): Statement<CommentPageRow[]> => commentLists[sort]({ postId, limit, offset })
+  { sort, ...page }: { reader: Reader; sort: CommentSort; limit: number; offset: number },
+): Statement<CommentPageRow[]> => commentLists[sort]({ postId, ...page })
 
-const preparedCommentAt = prepare(({ postId, index }: Params<{ postId: string; index: number }>) =>
+interface CommentAt {
+  reader: Reader
+  postId: string
+  index: number
+}
+
+const preparedCommentAt = prepare(({ reader, postId, index }: Params<CommentAt>) =>
   one(
     orm
       .select({ id: comments.id })
       .from(comments)
-      .where(eq(comments.postId, postId))
+      .where(and(eq(comments.postId, postId), canReadThreadSql(postId, reader)))
       .limit(1)
       .offset(index),
   ),
 )
 
 /** Selects a row when a thread has more than `index` comments. */
-export const selectCommentAt = (
-  postId: string,
-  index: number,
-): Statement<{ id: CommentId } | undefined> => preparedCommentAt({ postId, index })
+export const selectCommentAt = (at: CommentAt): Statement<{ id: CommentId } | undefined> =>
+  preparedCommentAt(at)
 
 /** Newest comments of a run's thread, besides the ancestors of the comments that mention the agent. */
 const newestOfRunMax = 50
 
-const preparedCommentsOfRun = prepare(({ activationId }: Params<{ activationId: ActivationId }>) =>
+interface OfRun {
+  activationId: ActivationId
+  reader: Reader
+}
+
+const preparedCommentsOfRun = prepare(({ activationId, reader }: Params<OfRun>) =>
   manySql(
     commentFields,
     sql`FROM ${comments} ${m} JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
-      WHERE ${m.id} IN (SELECT id FROM path UNION SELECT id FROM newest) AND ${m.deletedAt} IS NULL`,
+      WHERE ${m.id} IN (SELECT id FROM path UNION SELECT id FROM newest) AND ${m.deletedAt} IS NULL
+        AND ${canReadPostSql(m.postId, reader)}`,
     sql`WITH RECURSIVE path (id, parent_id) AS (
       SELECT ${m.id}, ${m.parentId} FROM ${inboxItems} ${i} JOIN ${comments} ${m} ON ${m.id} = ${i.commentId}
         WHERE ${i.claimedBy} = ${activationId}
@@ -138,36 +155,41 @@ const preparedCommentsOfRun = prepare(({ activationId }: Params<{ activationId: 
 )
 
 /** Selects the comments that an activation starts with: those that it answers with their ancestors, and the newest. */
-export const selectCommentsOfRun = (activationId: ActivationId): Statement<CommentRow[]> =>
-  preparedCommentsOfRun({ activationId })
+export const selectCommentsOfRun = (run: OfRun): Statement<CommentRow[]> =>
+  preparedCommentsOfRun(run)
 
-const preparedOwnComment = prepare(({ id }: Params<{ id: string }>) =>
+type OneValues = Params<{ id: string; reader: Reader }>
+
+const preparedOwnComment = prepare(({ id, reader }: OneValues) =>
   oneSql(
     { ...commentFields, communityId: p.communityId },
     sql`FROM ${comments} ${m} JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
       JOIN ${posts} ${p} ON ${p.id} = ${m.postId}
-      WHERE ${m.id} = ${id} AND ${m.deletedAt} IS NULL AND ${p.deletedAt} IS NULL`,
+      WHERE ${m.id} = ${id} AND ${m.deletedAt} IS NULL AND ${p.deletedAt} IS NULL
+        AND ${canReadSql(p.communityId, reader)}`,
   ),
 )
 
-/** Selects one comment with the community that it is in, to change it. */
+/** Selects one comment that the reader reads, with the community that it is in, to change it. */
 export const selectOwnComment = (
   id: string,
-): Statement<(CommentRow & { communityId: CommunityId }) | undefined> => preparedOwnComment({ id })
+  reader: Reader,
+): Statement<(CommentRow & { communityId: CommunityId }) | undefined> =>
+  preparedOwnComment({ id, reader })
 
-const preparedComment = prepare(({ id }: Params<{ id: string }>) =>
+const preparedComment = prepare(({ id, reader }: OneValues) =>
   oneSql(
     commentFields,
     sql`FROM ${comments} ${m} JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
       JOIN ${posts} ${p} ON ${p.id} = ${m.postId}
       WHERE ${m.id} = ${id} AND (${m.deletedAt} IS NULL OR ${m.removalId} IS NOT NULL)
-        AND (${p.deletedAt} IS NULL OR ${p.removalId} IS NOT NULL)`,
+        AND (${p.deletedAt} IS NULL OR ${p.removalId} IS NOT NULL) AND ${canReadSql(p.communityId, reader)}`,
   ),
 )
 
-/** Selects one comment, unless it or its post was deleted by its author; one removed has no text. */
-export const selectComment = (id: string): Statement<CommentRow | undefined> =>
-  preparedComment({ id })
+/** Selects one comment that the reader reads, unless it or its post was deleted by its author; one removed has no text. */
+export const selectComment = (id: string, reader: Reader): Statement<CommentRow | undefined> =>
+  preparedComment({ id, reader })
 
 const parentPostFields = {
   id: p.id,
@@ -180,15 +202,16 @@ const parentPostFields = {
 /** The post that a new comment replies to. */
 export type ParentPost = RowOf<typeof parentPostFields>
 
-const preparedParentPost = prepare(({ id }: Params<{ id: string }>) =>
+const preparedParentPost = prepare(({ id, reader }: OneValues) =>
   oneSql(
     parentPostFields,
-    sql`FROM ${posts} ${p} WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL`,
+    sql`FROM ${posts} ${p}
+      WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL AND ${canReadSql(p.communityId, reader)}`,
   ),
 )
 
-export const selectParentPost = (id: string): Statement<ParentPost | undefined> =>
-  preparedParentPost({ id })
+export const selectParentPost = (id: string, reader: Reader): Statement<ParentPost | undefined> =>
+  preparedParentPost({ id, reader })
 
 const parentCommentFields = {
   id: m.id,
@@ -204,7 +227,8 @@ export type ParentComment = RowOf<typeof parentCommentFields>
 const preparedParentComment = prepare(({ id, postId }: Params<{ id: string; postId: string }>) =>
   oneSql(
     parentCommentFields,
-    sql`FROM ${comments} ${m} WHERE ${m.id} = ${id} AND ${m.postId} = ${postId} AND ${m.deletedAt} IS NULL`,
+    sql`FROM ${comments} ${m} ${unfiltered('guarded write')}
+      WHERE ${m.id} = ${id} AND ${m.postId} = ${postId} AND ${m.deletedAt} IS NULL`,
   ),
 )
 
@@ -249,7 +273,7 @@ const decrementCommentCount = prepare(({ id }: Params<{ id: CommentId }>) =>
     updateSet(
       posts,
       { commentCount: sql`max(0, ${posts.commentCount} - 1)` },
-      sql`WHERE ${posts.id} = (SELECT ${m.postId} FROM ${comments} ${m}
+      sql`WHERE ${posts.id} = (SELECT ${m.postId} FROM ${comments} ${m} ${unfiltered('counter')}
         WHERE ${m.id} = ${id} AND ${m.deletedAt} IS NULL)`,
     ),
   ),

@@ -41,15 +41,15 @@ const listRoute = route({
   rate: 'read',
   query: listQuery,
   answer: z.object({ comments: z.array(branchAnswer), ...pageFields }),
-  handle: async ({ param, query, read }) => {
+  handle: async ({ reader, param, query, read }) => {
     const { sort, limit } = query
     const cursor = decodeCursor(query.cursor)
     const offset = typeof cursor === 'number' ? cursor : 0
     const id = param('id')
     const { answers } = await read({
-      post: selectShownPost(id),
-      comments: selectComments(id, { sort, limit, offset }),
-      next: selectCommentAt(id, offset + limit),
+      post: selectShownPost(id, reader),
+      comments: selectComments(id, { reader, sort, limit, offset }),
+      next: selectCommentAt({ reader, postId: id, index: offset + limit }),
     })
     if (!answers.post) throw commentErrors.unknownPost()
     const hasMore = answers.next !== undefined
@@ -71,11 +71,11 @@ const threadRoute = route({
   rate: 'read',
   query: z.object({ include_comments: z.stringbool().default(false) }),
   answer: z.object({ post: postAnswer, comments: z.array(branchAnswer).optional() }),
-  handle: async ({ param, query, read }) => {
+  handle: async ({ reader, param, query, read }) => {
     const id = param('id')
-    const page = { sort: 'best', limit: limits.page.commentsDefault, offset: 0 } as const
+    const page = { reader, sort: 'best', limit: limits.page.commentsDefault, offset: 0 } as const
     const { answers } = await read({
-      post: selectShownPost(id),
+      post: selectShownPost(id, reader),
       comments: query.include_comments ? selectComments(id, page) : null,
     })
     const { post, comments } = answers
@@ -116,8 +116,8 @@ export const commentRoutes: Route[] = [
     access: 'read',
     rate: 'read',
     answer: z.object({ comment: commentAnswer }),
-    handle: async ({ param, read }) => {
-      const { answers } = await read({ comment: selectComment(param('id')) })
+    handle: async ({ reader, param, read }) => {
+      const { answers } = await read({ comment: selectComment(param('id'), reader) })
       if (!answers.comment) throw commentErrors.unknownComment()
       return { comment: presentComment(answers.comment) }
     },

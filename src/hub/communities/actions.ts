@@ -1,26 +1,76 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
+import { batch, run } from '../../shared/db/batch'
+import type { AppError } from '../../shared/errors'
 import type { CommunityId } from '../../shared/ids'
+import { accountErrors } from '../accounts/errors'
+import { selectAccountByName } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
+import { insertAdminEntry } from '../admin-log/queries'
 import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
+import type { Account } from '../schema/accounts'
+import { communities } from '../schema/communities'
+import { communityMembers } from '../schema/places'
+import type { Reader } from '../viewers/reader'
 import { communityErrors } from './errors'
-import { type CommunityRow, insertCommunity } from './queries'
+import {
+  type CommunityRow,
+  deleteMember,
+  insertCommunity,
+  type MemberRow,
+  type OwnCommunity,
+  saveMember,
+  selectMember,
+  selectShownCommunity,
+  updateCommunity,
+} from './queries'
+
+const displayName = z.string().trim().min(1).max(100)
+const description = z.string().max(limits.community.descriptionCharsMax)
+const visibility = z
+  .enum(communities.visibility.enumValues)
+  .describe('Who reads it: everybody, members and admins of the hub, or only accounts in its list.')
 
 export const communityInput = z.object({
   name: z
     .string()
     .regex(/^[a-z0-9_-]{2,32}$/, 'must be 2 to 32 characters, each a-z, 0-9, "_" or "-"'),
-  display_name: z.string().trim().min(1).max(100).optional(),
-  description: z.string().max(limits.community.descriptionCharsMax).default(''),
+  display_name: displayName.optional(),
+  description: description.default(''),
+  visibility: visibility.default('public'),
 })
 
-/** Creates a community. @throws CONFLICT when the name is taken */
+export const communityUpdate = z.object({
+  display_name: displayName.optional(),
+  description: description.optional(),
+  visibility: visibility.optional(),
+})
+
+export const memberInput = z.object({
+  role: z.enum(communityMembers.role.enumValues).default('member'),
+})
+
+type Role = Account['role']
+
+/** Whoever changes a community, and for whom the hub reads then. */
+export interface Manager {
+  actor: Actor
+  role: Role
+  reader: Reader
+}
+
+/**
+ * Creates a community, whose creator becomes a moderator of it.
+ *
+ * @throws CONFLICT when the name is taken, FORBIDDEN for a guest who limits who reads it
+ */
 export async function createCommunity(
   { db, clock }: ActionContext,
-  actor: Actor,
+  { actor, role }: Pick<Manager, 'actor' | 'role'>,
   input: z.output<typeof communityInput>,
 ): Promise<IdempotentResult<CommunityRow>> {
+  if (role === 'guest' && input.visibility !== 'public') throw communityErrors.guestVisibility()
   const now = clock.now()
   const answer: CommunityRow = {
     id: clock.newId<CommunityId>(),
@@ -31,7 +81,7 @@ export async function createCommunity(
     isMuted: false,
     postCount: 0,
     createdAt: now,
-    visibility: 'public',
+    visibility: input.visibility,
     isSystem: false,
   }
   const once = {
@@ -43,7 +93,149 @@ export async function createCommunity(
   return runOnce(db, once, {
     now,
     answer,
-    statements: { community: insertCommunity(answer) },
+    statements: {
+      community: insertCommunity(answer),
+      moderator: saveMember({
+        communityId: answer.id,
+        accountId: actor.accountId,
+        role: 'moderator',
+        createdAt: now,
+      }),
+    },
     constraints: { 'communities.name': communityErrors.nameTaken },
   })
+}
+
+/** Whether a viewer changes a community and its list: its moderators, and admins who read it. */
+export const canManage = (
+  { yourRole, isReadable }: Pick<OwnCommunity, 'yourRole' | 'isReadable'>,
+  isAdmin: boolean,
+): boolean => yourRole === 'moderator' || (isAdmin && isReadable)
+
+/** @throws NOT_FOUND for a community that the manager does not see */
+async function findCommunity(
+  { db }: ActionContext,
+  { reader }: Manager,
+  name: string,
+): Promise<OwnCommunity> {
+  const community = await run(db, selectShownCommunity(name, reader))
+  if (!community) throw communityErrors.unknown()
+  return community
+}
+
+const requireManager = (community: OwnCommunity, { role }: Manager): void => {
+  if (!canManage(community, role === 'admin')) throw refuse(community)
+}
+
+const refuse = ({ isReadable }: OwnCommunity): AppError =>
+  isReadable ? communityErrors.notModerator() : communityErrors.notMember()
+
+const createEntry = (
+  { clock }: ActionContext,
+  { actor }: Manager,
+  action: string,
+  { id }: OwnCommunity,
+  change: { before?: Record<string, unknown>; after?: Record<string, unknown> },
+) =>
+  insertAdminEntry({
+    id: clock.newId(),
+    accountId: actor.accountId,
+    action,
+    targetType: 'community',
+    targetId: id,
+    ...change,
+    createdAt: clock.now(),
+  })
+
+/**
+ * Changes who reads a community and how it is described.
+ *
+ * @throws NOT_FOUND; FORBIDDEN for anyone but a moderator of it or an admin who reads it; CONFLICT for a
+ *   community that the hub itself posts in, when others should not read it
+ */
+export async function changeCommunity(
+  context: ActionContext,
+  manager: Manager,
+  name: string,
+  input: z.output<typeof communityUpdate>,
+): Promise<OwnCommunity> {
+  const community = await findCommunity(context, manager, name)
+  requireManager(community, manager)
+  const { visibility = community.visibility } = input
+  if (community.isSystem && visibility !== 'public') throw communityErrors.systemVisibility()
+  if (manager.role === 'guest' && visibility !== community.visibility) {
+    throw communityErrors.guestVisibility()
+  }
+  const fields = {
+    visibility,
+    displayName: input.display_name ?? community.displayName,
+    description: input.description ?? community.description,
+  }
+  await batch(context.db, {
+    community: updateCommunity(community.id, fields),
+    entry: createEntry(context, manager, 'community.change', community, {
+      before: { visibility: community.visibility },
+      after: { visibility },
+    }),
+  })
+  return { ...community, ...fields }
+}
+
+/**
+ * Adds a member to a community, or changes the role of one. An admin who does not read it can add only
+ * themselves; the admin log shows it.
+ *
+ * @throws NOT_FOUND, FORBIDDEN for anyone but a moderator or an admin
+ */
+export async function setMember(
+  context: ActionContext,
+  manager: Manager,
+  of: { community: string; account: string },
+  { role }: z.output<typeof memberInput>,
+): Promise<MemberRow> {
+  const community = await findCommunity(context, manager, of.community)
+  const isSelf = of.account.toLowerCase() === manager.actor.name.toLowerCase()
+  if (!(manager.role === 'admin' && isSelf)) requireManager(community, manager)
+  const { account, known } = await batch(context.db, {
+    account: selectAccountByName(of.account),
+    known: selectMember({ communityId: community.id, name: of.account }),
+  })
+  if (!account || account.kind === 'system') throw accountErrors.notFound()
+  const { id, name, kind, displayName } = account
+  const createdAt = known?.createdAt ?? context.clock.now()
+  await batch(context.db, {
+    member: saveMember({ communityId: community.id, accountId: id, role, createdAt }),
+    entry: createEntry(context, manager, 'community.member', community, {
+      before: { account: id, role: known?.role ?? null },
+      after: { account: id, role },
+    }),
+  })
+  return { id, name, kind, displayName, role, createdAt }
+}
+
+/**
+ * Removes a member from a community, or leaves it.
+ *
+ * @throws NOT_FOUND, FORBIDDEN for anyone but a moderator, an admin or the member
+ */
+export async function removeMember(
+  context: ActionContext,
+  manager: Manager,
+  of: { community: string; account: string },
+): Promise<MemberRow> {
+  const community = await findCommunity(context, manager, of.community)
+  const isSelf = of.account.toLowerCase() === manager.actor.name.toLowerCase()
+  if (!isSelf) requireManager(community, manager)
+  const member = await run(
+    context.db,
+    selectMember({ communityId: community.id, name: of.account }),
+  )
+  if (!member) throw communityErrors.unknownMember()
+  await batch(context.db, {
+    member: deleteMember(community.id, member.id),
+    entry: createEntry(context, manager, 'community.remove_member', community, {
+      before: { account: member.id, role: member.role },
+    }),
+  })
+  return member
 }

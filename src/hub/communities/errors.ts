@@ -3,6 +3,19 @@ import { AppError, notFound } from '../../shared/errors'
 /** Errors of communities, as users read them. */
 export const communityErrors = {
   unknown: () => notFound('community', 'GET /api/v1/submolts lists the communities.'),
+  unknownMember: () => notFound('member', 'The account is not in the list of this community.'),
+  guestVisibility: () =>
+    new AppError('FORBIDDEN', 'Guests can only create public communities.', {
+      hint: 'Ask an admin for the role "member".',
+    }),
+  notModerator: () =>
+    new AppError('FORBIDDEN', 'Only a moderator of this community or an admin can change it.'),
+  notMember: () =>
+    new AppError('FORBIDDEN', 'You are not a member of this private community.', {
+      hint: 'Add yourself as a member first. The admin log records it.',
+    }),
+  systemVisibility: () =>
+    new AppError('CONFLICT', 'This community has to stay public: the hub itself posts in it.'),
   unknownPage: () => notFound('community', 'All communities are listed at /m.'),
   nameTaken: (cause?: unknown) =>
     new AppError('CONFLICT', 'A community with this name already exists.', {

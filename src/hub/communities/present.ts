@@ -1,6 +1,9 @@
 import * as z from 'zod'
+import { briefPersonAnswer } from '../accounts/present'
 import { countAnswer, presentTime, timeAnswer } from '../http/answers'
-import type { CommunityRow } from './queries'
+import { communities } from '../schema/communities'
+import { communityMembers } from '../schema/places'
+import type { CommunityRow, MemberRow } from './queries'
 
 export const communityAnswer = z
   .object({
@@ -10,6 +13,7 @@ export const communityAnswer = z
     description: z.string(),
     post_count: countAnswer,
     is_muted: z.boolean().describe('Posts of a muted community are not in the feed of the hub.'),
+    visibility: z.enum(communities.visibility.enumValues),
     created_at: timeAnswer,
   })
   .meta({ id: 'Community' })
@@ -21,5 +25,26 @@ export const presentCommunity = (community: CommunityRow): z.input<typeof commun
   description: community.description,
   post_count: community.postCount,
   is_muted: community.isMuted,
+  visibility: community.visibility,
   created_at: presentTime(community.createdAt),
+})
+
+export const memberAnswer = z
+  .object({
+    account: briefPersonAnswer,
+    role: z.enum(communityMembers.role.enumValues),
+    created_at: timeAnswer,
+  })
+  .meta({ id: 'CommunityMember' })
+
+export const presentMember = ({
+  id,
+  name,
+  kind,
+  role,
+  createdAt,
+}: MemberRow): z.input<typeof memberAnswer> => ({
+  account: { id, name, kind },
+  role,
+  created_at: presentTime(createdAt),
 })

@@ -1,14 +1,22 @@
-import { desc, eq, getTableColumns } from 'drizzle-orm'
+import { and, desc, eq, getTableColumns, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { flag, type RowOf } from '../../shared/db/fields'
 import {
-  many,
+  manySql,
   one,
+  oneSql,
   orm,
   type Params,
   prepare,
   type Statement,
   write,
 } from '../../shared/db/statement'
+import type { AccountId, CommunityId } from '../../shared/ids'
+import { accounts } from '../schema/accounts'
 import { type Community, communities } from '../schema/communities'
+import { communityMembers } from '../schema/places'
+import type { Reader } from '../viewers/reader'
+import { canReadSql, isAdminReaderSql, readerRoleSql } from './readable-sql'
 
 const { seq: _, ...communityFields } = getTableColumns(communities)
 
@@ -17,26 +25,146 @@ export type CommunityRow = Omit<Community, 'seq'>
 export const insertCommunity = (community: typeof communities.$inferInsert): Statement<void> =>
   write(orm.insert(communities).values(community))
 
-const preparedCommunity = prepare(({ name }: Params<{ name: string }>) =>
-  one(orm.select(communityFields).from(communities).where(eq(communities.name, name))),
+type ByName = Params<{ name: string; reader: Reader }>
+
+const preparedCommunity = prepare(({ name, reader }: ByName) =>
+  one(
+    orm
+      .select(communityFields)
+      .from(communities)
+      .where(and(eq(communities.name, name), canReadSql(communities.id, reader))),
+  ),
 )
 
-/** Selects a community by name, in any case. */
-export const selectCommunity = (name: string): Statement<CommunityRow | undefined> =>
-  preparedCommunity({ name })
+/** Selects a community by name, in any case, that the reader reads. */
+export const selectCommunity = (
+  name: string,
+  reader: Reader,
+): Statement<CommunityRow | undefined> => preparedCommunity({ name, reader })
+
+/** A community as a reader sees it: admins see that one exists which they do not read. */
+const shownFields = (reader: SQLWrapper) => ({
+  ...communityFields,
+  isReadable: flag(canReadSql(communities.id, reader)),
+})
+
+export type ShownCommunity = RowOf<ReturnType<typeof shownFields>>
+
+const isShownSql = (reader: SQLWrapper): SQL =>
+  sql`(${canReadSql(communities.id, reader)} OR ${isAdminReaderSql(reader)})`
+
+const ownedFields = (reader: SQLWrapper) => ({
+  ...shownFields(reader),
+  /** The reader's own role in the community; null for none. */
+  yourRole: readerRoleSql(communities.id, reader),
+})
+
+/** A community with what decides who manages it. */
+export type OwnCommunity = RowOf<ReturnType<typeof ownedFields>>
+
+const preparedShown = prepare(({ name, reader }: ByName) =>
+  oneSql(
+    ownedFields(reader),
+    sql`FROM ${communities} WHERE ${communities.name} = ${name} AND ${isShownSql(reader)}`,
+  ),
+)
+
+/** Selects a community that the reader reads or, as an admin, sees. */
+export const selectShownCommunity = (
+  name: string,
+  reader: Reader,
+): Statement<OwnCommunity | undefined> => preparedShown({ name, reader })
 
 const preparedCommunities = prepare(
-  ({ limit, offset }: Params<{ limit: number; offset: number }>) =>
-    many(
-      orm
-        .select(communityFields)
-        .from(communities)
-        .orderBy(communities.isMuted, desc(communities.postCount), communities.name)
-        .limit(limit)
-        .offset(offset),
+  ({ reader, limit, offset }: Params<{ reader: Reader; limit: number; offset: number }>) =>
+    manySql(
+      shownFields(reader),
+      sql`FROM ${communities} WHERE ${isShownSql(reader)}
+        ORDER BY ${communities.isMuted}, ${desc(communities.postCount)}, ${communities.name}
+        LIMIT ${limit} OFFSET ${offset}`,
     ),
 )
 
 /** Selects communities with the most posts first; muted ones come last. */
-export const selectCommunities = (limit: number, offset = 0): Statement<CommunityRow[]> =>
-  preparedCommunities({ limit, offset })
+export const selectCommunities = (
+  reader: Reader,
+  limit: number,
+  offset = 0,
+): Statement<ShownCommunity[]> => preparedCommunities({ reader, limit, offset })
+
+export const updateCommunity = (
+  id: CommunityId,
+  fields: Partial<Pick<Community, 'visibility' | 'displayName' | 'description'>>,
+): Statement<void> => write(orm.update(communities).set(fields).where(eq(communities.id, id)))
+
+const m = alias(communityMembers, 'm')
+const a = alias(accounts, 'a')
+const c = alias(communities, 'c')
+
+const memberFields = {
+  id: a.id,
+  name: a.name,
+  kind: a.kind,
+  displayName: a.displayName,
+  role: m.role,
+  createdAt: m.createdAt,
+}
+
+/** An account that is listed in a community. */
+export type MemberRow = RowOf<typeof memberFields>
+
+interface MemberPage {
+  name: string
+  reader: Reader
+  limit: number
+  offset: number
+}
+
+/** Selects the members of a community that the reader reads: moderators first, then by name. */
+export const selectMembers: (page: MemberPage) => Statement<MemberRow[]> = prepare(
+  ({ name, reader, limit, offset }: Params<MemberPage>) =>
+    manySql(
+      memberFields,
+      sql`FROM ${communities} ${c} JOIN ${communityMembers} ${m} ON ${m.communityId} = ${c.id}
+        JOIN ${accounts} ${a} ON ${a.id} = ${m.accountId}
+        WHERE ${c.name} = ${name} AND ${canReadSql(c.id, reader)}
+        ORDER BY ${m.role} = 'member', ${a.name} LIMIT ${limit} OFFSET ${offset}`,
+    ),
+)
+
+/** Selects one member, by the community's id and the account's name. */
+export const selectMember: (of: {
+  communityId: CommunityId
+  name: string
+}) => Statement<MemberRow | undefined> = prepare(
+  ({ communityId, name }: Params<{ communityId: CommunityId; name: string }>) =>
+    oneSql(
+      memberFields,
+      sql`FROM ${accounts} ${a} JOIN ${communityMembers} ${m} ON ${m.accountId} = ${a.id}
+        WHERE ${a.name} = ${name} AND ${m.communityId} = ${communityId}`,
+    ),
+)
+
+/** Adds a member, or changes the role of one. */
+export const saveMember = (member: typeof communityMembers.$inferInsert): Statement<void> =>
+  write(
+    orm
+      .insert(communityMembers)
+      .values(member)
+      .onConflictDoUpdate({
+        target: [communityMembers.communityId, communityMembers.accountId],
+        set: { role: sql`excluded.role` },
+      }),
+  )
+
+export const deleteMember = (communityId: CommunityId, accountId: AccountId): Statement<void> =>
+  write(
+    orm
+      .delete(communityMembers)
+      .where(
+        and(
+          eq(communityMembers.communityId, communityId),
+          eq(communityMembers.accountId, accountId),
+        ),
+      ),
+  )

@@ -10,6 +10,7 @@ import type { BudgetShortage, BudgetStatus, Reservation, Usage } from './budgets
 import type { GrantPolicy, Requester } from './calls'
 import type { Exploration } from './exploration'
 import type { ProviderOutage } from './outages'
+import type { ClosedCommunity } from './privacy'
 import type { Person, Thread } from './threads'
 
 export interface AuditEntry {
@@ -76,6 +77,8 @@ export interface LoadedActivation {
   model: string
   /** Null when the task does not come from a thread, or its post was deleted. */
   thread: Thread | null
+  /** The community of the thread, unless everybody reads it. */
+  closed?: ClosedCommunity
   /** Only for the task `exploration`. */
   exploration?: Exploration
   policy: GrantPolicy

@@ -18,6 +18,7 @@ import type { ApprovalRequest } from './approvals'
 import type { BudgetStatus } from './budgets'
 import type { AuthorizationData, AuthorizationQuery, GrantPolicy, RateBucket } from './calls'
 import type { SweepApi } from './exploration'
+import type { ClosedCommunity } from './privacy'
 import type { AccountKind, Person, TextMark, Thread, ThreadPost } from './threads'
 
 export type * from './activation-counters'
@@ -218,6 +219,8 @@ export interface RunningActivation extends Person {
   task: Task
   /** The accounts that the run acts for; empty: the hub itself. */
   requesterIds: AccountId[]
+  /** The community of its thread, unless everybody reads it. */
+  closed: ClosedCommunity | null
   /** Etag of the agent's definition. */
   etag: string
 }

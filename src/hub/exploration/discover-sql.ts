@@ -2,6 +2,7 @@ import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { exploration, explorationScheduling } from '../../shared/config'
 import { isThrottledSql } from '../budgets/scope-sql'
+import { isPublicSql } from '../communities/readable-sql'
 import { countWrittenSql } from '../reply-limits/reply-limit-sql'
 import { accounts } from '../schema/accounts'
 import { comments } from '../schema/comments'
@@ -25,16 +26,22 @@ const owner = alias(accounts, 'owner')
 const p = alias(posts, 'p')
 const u = alias(accounts, 'u')
 
+/** The community of a post that may be discovered. */
+export const discoveredCommunity = p.communityId
+
 /**
  * Posts that match a viewer's interests, as the end of a WITH clause whose first table is `asks`, with
  * one row: viewer_id, communities, follows, match, newest_at, oldest_at, skips_answered. It ends in
  * `found` (id, matches, score). Without any interest all posts match.
+ *
+ * @param isReadable a condition on `discoveredCommunity`
  */
-export const discoverySql: SQL = sql`
+export const discoverySql = (isReadable: SQL): SQL =>
+  sql`
   recent AS MATERIALIZED (
     SELECT ${p.id}, ${p.seq}, ${p.authorId}, ${p.communityId}, ${p.title}, ${p.content}, ${p.createdAt}, ${p.isLocked}
     FROM asks CROSS JOIN ${posts} ${p}
-    WHERE ${p.deletedAt} IS NULL AND ${p.isListed} = 1
+    WHERE ${p.deletedAt} IS NULL AND ${p.isListed} = 1 AND ${isReadable}
       AND ${p.createdAt} <= asks.newest_at AND ${p.createdAt} >= asks.oldest_at
     ORDER BY ${p.createdAt} DESC, ${p.id} DESC LIMIT ${exploration.lookMax}),
   said AS MATERIALIZED (
@@ -70,7 +77,7 @@ export const candidatesSql = ({ agentId, now }: ExplorerOperands): SQL =>
     SELECT ${e}.*, ${e.accountId} AS viewer_id, 1 AS skips_answered,
       ${now} - ${exploration.ageMsMin} AS newest_at, ${now} - ${exploration.ageMsMax} AS oldest_at
     FROM ${explorers} ${e} WHERE ${e.accountId} = ${agentId}),
-  ${discoverySql},
+  ${discoverySql(isPublicSql(p.communityId))},
   candidates AS (
     SELECT f.id, f.matches, f.score, f.created_at, ${isQuestionSql} AS is_question
     FROM asks CROSS JOIN found f JOIN ${accounts} ${u} ON ${u.id} = f.author_id

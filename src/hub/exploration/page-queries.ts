@@ -1,12 +1,15 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { manySql, type Params, prepare, type Statement } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
+import { canReadSql } from '../communities/readable-sql'
 import { type PostRow, postFields, postTables } from '../posts/queries'
 import { type Credential, type ViewerValues, viewerCte, viewerValues } from '../viewers/queries'
-import { discoverySql } from './discover-sql'
+import type { Reader } from '../viewers/reader'
+import { discoveredCommunity, discoverySql } from './discover-sql'
 
 /** Interests and limits of a search for posts; times are in milliseconds since the Unix epoch. */
 export interface DiscoveryRequest {
+  reader: Reader
   communities: string[]
   follows: string[]
   /** An FTS5 query of `toMatch`. */
@@ -40,7 +43,7 @@ const discover = (v: Params<DiscoveryValues>, viewer: SQL): Statement<PostRow[]>
         SELECT coalesce((SELECT id FROM viewer), '') AS viewer_id, ${v.communities} AS communities,
           ${v.follows} AS follows, ${v.match} AS match, ${v.newestAt} AS newest_at, ${v.oldestAt} AS oldest_at,
           ${v.skipsAnswered} AS skips_answered),
-      ${discoverySql},
+      ${discoverySql(canReadSql(discoveredCommunity, v.reader))},
       best AS MATERIALIZED (
         SELECT id AS found_id, matches, score AS match_score, created_at AS found_at FROM found
         ORDER BY matches DESC, match_score DESC, found_at DESC, found_id LIMIT ${v.limit})`,

@@ -55,10 +55,11 @@ export const explorationRoutes: Route[] = [
     rate: 'read',
     query: discoverQuery,
     answer: z.object({ posts: z.array(postAnswer) }),
-    handle: async ({ context, credential, query, read }) => {
+    handle: async ({ context, credential, reader, query, read }) => {
       const now = context.clock.now()
       const { answers } = await read({
         posts: selectDiscovered(credential, now, {
+          reader,
           communities: query.communities.map((name) => name.replace(/^m\//i, '').toLowerCase()),
           follows: query.follow.map((name) => name.replace(/^@/, '').toLowerCase()),
           match: toMatch([...query.keywords, ...query.interests]),

@@ -12,6 +12,7 @@ import {
 } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import { isBeyondThrottleSql, isCurrentWindowSql } from '../budgets/scope-sql'
+import { unfiltered } from '../communities/readable-sql'
 import type { DueSchedule, Schedule, SweepQuery } from '../contract/hub'
 import { accounts, systemAccountId } from '../schema/accounts'
 import { activations } from '../schema/activations'
@@ -101,7 +102,7 @@ const selectSchedules: (range: { until: number }) => Statement<Schedule[]> = pre
 )
 
 const newestPostSql = (condition?: SQL): SQL<number | null> => sql`
-  (SELECT max(${posts.createdAt}) FROM ${posts}
+  (SELECT max(${posts.createdAt}) FROM ${posts} ${unfiltered('operator')}
     WHERE ${posts.deletedAt} IS NULL AND ${posts.isListed} = 1 ${condition})`
 
 /** Times are in milliseconds since the Unix epoch. */
@@ -112,7 +113,7 @@ const hubStateFields = (now: SQLWrapper) => ({
   ),
   /** Time of the latest comment of a person. */
   lastPersonAt: sql<number | null>`
-    (SELECT max(${c.createdAt}) FROM (SELECT ${comments.authorId}, ${comments.createdAt} FROM ${comments}
+    (SELECT max(${c.createdAt}) FROM (SELECT ${comments.authorId}, ${comments.createdAt} FROM ${comments} ${unfiltered('operator')}
         ORDER BY ${comments.seq} DESC LIMIT ${commentsReadMax}) ${c}
       JOIN ${accounts} ${a} ON ${a.id} = ${c.authorId} AND ${a.kind} = 'human')`,
   isThrottled: flag(sql`

@@ -18,7 +18,13 @@ async function readProfile(
 ): Promise<z.input<typeof profileAnswer>> {
   const { answers } = await call.read({
     account: selectAccountByName(name),
-    recent: selectPosts({ sort: 'new', author: name, limit: 10, cursor: null }),
+    recent: selectPosts({
+      reader: call.reader,
+      sort: 'new',
+      author: name,
+      limit: 10,
+      cursor: null,
+    }),
   })
   if (!answers.account) throw accountErrors.notFound('GET /api/v1/agents lists all accounts.')
   return {
@@ -37,8 +43,8 @@ export const feedRoutes: Route[] = [
     rate: 'read',
     query: postPageQuery,
     answer: postPageAnswer,
-    handle: async ({ query, read }) => {
-      const list = toPostList(query, query.sort ?? 'hot')
+    handle: async ({ reader, query, read }) => {
+      const list = toPostList(query, query.sort ?? 'hot', { reader })
       const { answers } = await read({ posts: selectPosts(list) })
       return presentPostPage(toPostPage(list, answers.posts))
     },
@@ -52,11 +58,11 @@ export const feedRoutes: Route[] = [
     rate: 'read',
     query: postPageQuery,
     answer: postPageAnswer.extend({ submolt: communityAnswer }),
-    handle: async ({ param, query, read }) => {
+    handle: async ({ reader, param, query, read }) => {
       const name = param('name')
-      const list = toPostList(query, query.sort ?? 'hot', { community: name })
+      const list = toPostList(query, query.sort ?? 'hot', { reader, community: name })
       const { answers } = await read({
-        community: selectCommunity(name),
+        community: selectCommunity(name, reader),
         posts: selectPosts(list),
       })
       if (!answers.community) throw communityErrors.unknown()

@@ -7,6 +7,7 @@ import { sha256 } from '../sha256'
 import { type BlockOptions, findBlock } from '../viewers/find-block'
 import { hashAdminKey } from '../viewers/hash-admin-key'
 import { type Credential, selectViewer, touchKey, type Viewer } from '../viewers/queries'
+import { type Reader, requestReader } from '../viewers/reader'
 import { httpErrors, privateHubHint } from './http-errors'
 import type { HubEnv } from './hub-env'
 
@@ -25,6 +26,10 @@ export async function readCredential(c: Context<HubEnv>): Promise<Credential | n
   c.set('credential', read)
   return read
 }
+
+/** Returns for whom the queries of a page read. */
+export const readReader = async (c: Context<HubEnv>): Promise<Reader> =>
+  requestReader(await readCredential(c), c.var.context.clock.now())
 
 async function parseCredential(c: Context<HubEnv>): Promise<Credential | null> {
   const header = c.req.header('authorization')

@@ -2,6 +2,7 @@ import type { Context, Handler, Hono } from 'hono'
 import type * as z from 'zod'
 import { bodyLimits, limits } from '../../shared/config'
 import type { Viewer } from '../viewers/queries'
+import { requestReader } from '../viewers/reader'
 import {
   readCredential,
   readWithViewer,
@@ -76,6 +77,7 @@ async function createCall(
     c,
     context: c.var.context,
     credential,
+    reader: requestReader(credential, c.var.context.clock.now()),
     query: route.query ? parse(route.query, readQuery(c), 'query') : undefined,
     body: route.body ? parse(route.body, await readBody(c, route), 'body') : undefined,
     param: (name) => c.req.param(name) ?? '',

@@ -1,6 +1,7 @@
 /** What pages use of `http/`: who sends a request, what a route accepts, and how errors are answered. */
 export {
   readCredential,
+  readReader,
   readWithViewer,
   requireAdmin,
   requireAdminSender,

@@ -6,6 +6,7 @@ import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import type { IdempotentResult } from '../idempotency/run-once'
 import type { Credential, Viewer } from '../viewers/queries'
+import type { Reader } from '../viewers/reader'
 import type { ViewerRead } from './authenticate'
 import type { HubEnv } from './hub-env'
 
@@ -22,6 +23,8 @@ export interface Call<Query, Body> {
   query: Query
   body: Body
   credential: Credential | null
+  /** For whom its queries read. */
+  reader: Reader
   param(name: string): string
   /** Runs a page's reads together with the read of its viewer, in one round trip. */
   read<Batch extends Statements>(statements: Batch): Promise<ViewerRead<Batch>>

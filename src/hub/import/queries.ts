@@ -3,6 +3,7 @@ import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { many, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId, CommentId, PostId } from '../../shared/ids'
+import { unfiltered } from '../communities/readable-sql'
 import { type RenderedText, renderText } from '../markdown/render-markdown'
 import { accounts } from '../schema/accounts'
 import { comments } from '../schema/comments'
@@ -36,9 +37,17 @@ export const selectExisting = (group: {
       .from(communities)
       .where(isIn(communities.name, group.communities)),
   ),
-  posts: many(orm.select({ id: posts.id }).from(posts).where(isIn(posts.id, group.posts))),
+  posts: many(
+    orm
+      .select({ id: posts.id })
+      .from(posts)
+      .where(sql`${isIn(posts.id, group.posts)} ${unfiltered('import')}`),
+  ),
   comments: many(
-    orm.select({ id: comments.id }).from(comments).where(isIn(comments.id, group.comments)),
+    orm
+      .select({ id: comments.id })
+      .from(comments)
+      .where(sql`${isIn(comments.id, group.comments)} ${unfiltered('import')}`),
   ),
 })
 
@@ -193,7 +202,7 @@ export const updateCommentCounts = (ids: PostId[]): Statement<void> =>
     orm
       .update(posts)
       .set({
-        commentCount: sql`(SELECT count(*) FROM ${comments}
+        commentCount: sql`(SELECT count(*) FROM ${comments} ${unfiltered('counter')}
           WHERE ${comments.postId} = ${posts.id} AND ${comments.deletedAt} IS NULL)`,
       })
       .where(isIn(posts.id, ids)),
@@ -205,7 +214,7 @@ export const updatePostCounts = (names: string[]): Statement<void> =>
     orm
       .update(communities)
       .set({
-        postCount: sql`(SELECT count(*) FROM ${posts}
+        postCount: sql`(SELECT count(*) FROM ${posts} ${unfiltered('counter')}
           WHERE ${posts.communityId} = ${communities.id} AND ${posts.deletedAt} IS NULL)`,
       })
       .where(isIn(communities.name, names)),

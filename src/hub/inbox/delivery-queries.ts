@@ -4,8 +4,10 @@ import type { RowOf } from '../../shared/db/fields'
 import { many, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { bare, insertSelect } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../../shared/ids'
+import { canAccountReadSql, unfiltered } from '../communities/readable-sql'
 import type { AccountKind } from '../contract/hub'
 import type { PostedContent } from '../mentions/queries'
+import { unreadableRefusal } from '../reply-limits/explain-reply-limit'
 import { mentionLimitSql, remainingAgentRepliesSql } from '../reply-limits/reply-limit-sql'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
@@ -42,6 +44,13 @@ const itemOf = (source: Params<Delivery>) => ({
   isUntrusted: source.isUntrusted,
 })
 
+/** Whether an account reads the thread that it is notified of. */
+const canReadThreadSql = ({ postId }: Params<Delivery>): SQL =>
+  canAccountReadSql(
+    sql`(SELECT ${posts.communityId} FROM ${posts} ${unfiltered('guarded write')} WHERE ${posts.id} = ${postId})`,
+    a,
+  )
+
 /** The requesters of an activation, to pass on; null without one. */
 const requestersOfRunSql = (activationId: SQLWrapper): SQL =>
   sql`(SELECT ${x.requesters} FROM ${activations} ${x} WHERE ${x.id} = ${activationId})`
@@ -52,12 +61,15 @@ const hopsSql = ({ authorKind, commentId, postId }: Params<Delivery>): SQL => sq
     (SELECT ${comments.hops} FROM ${comments} WHERE ${comments.id} = ${commentId}),
     (SELECT ${posts.hops} FROM ${posts} WHERE ${posts.id} = ${postId})), 0)`
 
+const unreadable = sql.raw(`'${unreadableRefusal}'`)
+
 const preparedMentionItems = prepare((v: Params<Delivery & { items: string }>) =>
   write(
     insertSelect(
       inboxItems,
       {
         ...itemOf(v),
+        content: sql`iif(can_read, ${v.excerpt}, '')`,
         id: sql`id`,
         accountId: sql`to_id`,
         type: sql`'mention'`,
@@ -65,7 +77,7 @@ const preparedMentionItems = prepare((v: Params<Delivery & { items: string }>) =
         hops: sql`hops`,
         refusal: sql`iif(answers, refusal, NULL)`,
       },
-      sql`FROM (SELECT *, CASE WHEN ${v.authorKind} = 'agent' THEN ${mentionLimitSql(
+      sql`FROM (SELECT *, CASE WHEN NOT can_read THEN ${unreadable} WHEN ${v.authorKind} = 'agent' THEN ${mentionLimitSql(
         { from: v.authorId, to: sql`to_id`, now: v.at },
         {
           hops: sql`hops`,
@@ -75,12 +87,13 @@ const preparedMentionItems = prepare((v: Params<Delivery & { items: string }>) =
       )} END AS refusal
         FROM (SELECT n.key AS nth, n.value ->> 'id' AS id, ${a.id} AS to_id,
             coalesce(${g.answersMentions}, 0) = 1 AND ${v.authorKind} <> 'system' AS answers,
-            ${hopsSql(v)} AS hops
+            ${hopsSql(v)} AS hops, ${canReadThreadSql(v)} AS can_read
           FROM json_each(${v.items}) n
           CROSS JOIN ${accounts} ${a} ON ${a.name} = n.value ->> 'name'
           JOIN ${mentions} ${m} ON ${m.postId} = ${v.postId} AND ${m.commentId} = coalesce(${v.commentId}, '') AND ${m.accountId} = ${a.id}
           LEFT JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
-          WHERE ${a.id} <> ${v.authorId} AND ${a.isImported} = 0))`,
+          WHERE ${a.id} <> ${v.authorId} AND ${a.isImported} = 0)
+        WHERE can_read OR answers)`,
     ),
   ),
 )
@@ -88,7 +101,8 @@ const preparedMentionItems = prepare((v: Params<Delivery & { items: string }>) =
 /**
  * Inserts an inbox item for each account that `insertMentions` of the same batch found. The item is a
  * task for a hosted agent that answers mentions. A mention is the only way in which an agent wakes an
- * agent, and only below the reply limits. Authors get no item for their own mention, and the system
+ * agent, and only below the reply limits. Whoever does not read the community is not notified; of an agent that
+ * answers mentions the author learns so. Authors get no item for their own mention, and the system
  * account wakes no agent. Put `countRefusedMentions` after it.
  *
  * @param items a new id for each candidate name, in the order of the names
@@ -160,7 +174,7 @@ const preparedReplyItem = prepare((v: Params<Delivery & ReplyItem>) =>
       },
       sql`FROM ${accounts} ${a} LEFT JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
         WHERE ${a.id} = ${v.to} AND ${a.id} <> ${v.authorId} AND ${a.kind} <> 'system' AND ${a.isImported} = 0
-          AND NOT EXISTS (SELECT 1 FROM ${mentions} ${m}
+          AND ${canReadThreadSql(v)} AND NOT EXISTS (SELECT 1 FROM ${mentions} ${m}
             WHERE ${m.postId} = ${v.postId} AND ${m.commentId} = ${v.commentId} AND ${m.accountId} = ${a.id})`,
     ),
   ),

@@ -1,4 +1,4 @@
-import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, eq, isNull, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
 import {
@@ -12,6 +12,7 @@ import {
   write,
 } from '../../shared/db/statement'
 import type { AccountId, ActivationId } from '../../shared/ids'
+import { canReadPostSql, canReadSql } from '../communities/readable-sql'
 import { accounts } from '../schema/accounts'
 import { comments } from '../schema/comments'
 import { inboxItems } from '../schema/inbox'
@@ -23,6 +24,7 @@ import {
   viewerCte,
   viewerValues,
 } from '../viewers/queries'
+import { actorReader, type Reader, requestReader } from '../viewers/reader'
 import { isForGuestSql, requestersOfItemSql } from './requester-sql'
 import { unreadItemsSql } from './waiting-sql'
 
@@ -55,6 +57,10 @@ const itemFields = {
 const itemTables = sql`${inboxItems} ${i} LEFT JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
   LEFT JOIN ${posts} ${p} ON ${p.id} = ${i.postId}`
 
+/** Whether the post of an item, if it has one, is one that the reader reads. */
+const isReadableSql = (reader: SQLWrapper): SQL =>
+  sql`(${i.postId} IS NULL OR ${canReadSql(sql`coalesce(${p.communityId}, '')`, reader)})`
+
 /** An inbox item with its sender and post. */
 export type InboxRow = RowOf<typeof itemFields>
 
@@ -68,7 +74,12 @@ export interface InboxPageRequest {
 
 const farFuture = 9_000_000_000_000_000
 
-type OwnPageValues = ViewerValues & { beforeAt: number; beforeId: string; limit: number }
+type OwnPageValues = ViewerValues & {
+  reader: Reader
+  beforeAt: number
+  beforeId: string
+  limit: number
+}
 
 const prepareOwnItems = (condition: SQL) =>
   prepare((v: Params<OwnPageValues>) =>
@@ -77,6 +88,7 @@ const prepareOwnItems = (condition: SQL) =>
       sql`FROM ${itemTables}
         WHERE ${i.accountId} = (SELECT ${viewer.id} FROM ${viewer})
           AND (${i.createdAt}, ${i.id}) < (${v.beforeAt}, ${v.beforeId}) ${condition}
+          AND ${isReadableSql(v.reader)}
         ORDER BY ${i.createdAt} DESC, ${i.id} DESC LIMIT ${v.limit}`,
       viewerCte(v),
     ),
@@ -96,12 +108,14 @@ export const selectOwnItems = (
 ): Statement<InboxRow[]> => {
   const [beforeAt, beforeId] = before ?? [farFuture, '']
   const select = isUnread ? selectUnreadOwnItems : selectAllOwnItems
-  return select({ ...viewerValues(credential, now), beforeAt, beforeId, limit })
+  const reader = requestReader(credential, now)
+  return select({ ...viewerValues(credential, now), reader, beforeAt, beforeId, limit })
 }
 
 interface ItemsRequest {
   accountId: AccountId
   activationId: ActivationId | null
+  reader: Reader
   limit: number
 }
 
@@ -109,39 +123,47 @@ interface ItemsRequest {
  * Selects the newest items of an account, for tools. Of private items an activation reads only those of
  * its own conversation, for the same requesters, and its own task, because its reply may be public.
  */
-const selectReadableItems = prepare(({ accountId, activationId, limit }: Params<ItemsRequest>) =>
-  manySql(
-    itemFields,
-    sql`FROM ${itemTables}
+const selectReadableItems = prepare(
+  ({ accountId, activationId, reader, limit }: Params<ItemsRequest>) =>
+    manySql(
+      itemFields,
+      sql`FROM ${itemTables}
       WHERE ${i.accountId} = ${accountId} AND (${activationId} IS NULL
         OR NOT (${i.type} = 'dm' OR coalesce(${i.task}, '') = 'manual')
         OR ${i.claimedBy} = ${activationId}
         OR EXISTS (SELECT 1 FROM ${inboxItems} ${own}
           WHERE ${own.claimedBy} = ${activationId} AND ${own.conversationId} = ${i.conversationId}
             AND ${requestersOfItemSql(own)} = ${requestersOfItemSql(i)}))
+        AND ${isReadableSql(reader)}
       ORDER BY ${i.createdAt} DESC, ${i.id} DESC LIMIT ${limit}`,
-  ),
+    ),
 )
 
 /** Selects the newest items of an account that an activation can read; without one, all of them. */
 export const selectItems = (
-  accountId: AccountId,
-  activationId: ActivationId | null,
+  { accountId, activationId }: Pick<ItemsRequest, 'accountId' | 'activationId'>,
   limit: number,
-): Statement<InboxRow[]> => selectReadableItems({ accountId, activationId, limit })
+): Statement<InboxRow[]> => {
+  const reader = actorReader({ accountId, activationId })
+  return selectReadableItems({ accountId, activationId, reader, limit })
+}
 
-const countUnread = prepare((v: Params<ViewerValues>) =>
+const countUnread = prepare((v: Params<ViewerValues & { reader: Reader }>) =>
   oneSql(
     { unread: number(sql`count(*)`) },
     sql`FROM ${unreadItemsSql(i)}
-      WHERE ${i.accountId} = (SELECT ${viewer.id} FROM ${viewer}) AND ${i.readAt} IS NULL`,
+      WHERE ${i.accountId} = (SELECT ${viewer.id} FROM ${viewer}) AND ${i.readAt} IS NULL
+        AND ${canReadPostSql(i.postId, v.reader)}`,
     viewerCte(v),
   ),
 )
 
 /** Counts the unread items of the viewer's inbox. */
 export const countOwnUnread = (credential: Credential | null, now: number): Statement<number> =>
-  mapStatement(countUnread(viewerValues(credential, now)), (row) => row?.unread ?? 0)
+  mapStatement(
+    countUnread({ ...viewerValues(credential, now), reader: requestReader(credential, now) }),
+    (row) => row?.unread ?? 0,
+  )
 
 /**
  * Marks items as read. An agent's open task stays unread: only the commit of an activation consumes it,

@@ -7,6 +7,7 @@ import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { assertNoCredentials } from '../posts/credential-patterns'
 import { bans } from '../schema/places'
+import { actorReader } from '../viewers/reader'
 import { recordStatements, toActionRow } from './create-records'
 import { moderationConstraints, moderationErrors } from './errors'
 import { guardBan, guardLift } from './guard-queries'
@@ -38,7 +39,7 @@ export async function banAccount(
   const { kind, reason } = input
   assertNoCredentials({ reason }, settings.ROOKERY_KEY_PREFIX)
   const { community, account } = await batch(db, {
-    community: selectCommunity(communityName),
+    community: selectCommunity(communityName, actorReader(actor)),
     account: selectAccountByName(input.account.replace(/^@/, '')),
   })
   if (!community) throw moderationErrors.unknownCommunity()

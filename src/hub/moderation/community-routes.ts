@@ -24,10 +24,10 @@ export const communityModerationRoutes: Route[] = [
     rate: 'read',
     query: pageQuery,
     answer: z.object({ actions: z.array(actionAnswer), ...pageFields }),
-    handle: async ({ query, param, read }) => {
+    handle: async ({ query, param, reader, read }) => {
       const name = param('name')
       const { answers } = await read({
-        community: selectCommunity(name),
+        community: selectCommunity(name, reader),
         actions: selectLog(name, toPageRequest(query)),
       })
       if (!answers.community) throw moderationErrors.unknownCommunity()
@@ -43,11 +43,11 @@ export const communityModerationRoutes: Route[] = [
     access: 'own',
     rate: 'read',
     answer: z.object({ bans: z.array(banAnswer) }),
-    handle: async ({ param, credential, context, read }) => {
+    handle: async ({ param, credential, context, reader, read }) => {
       const name = param('name')
       const now = context.clock.now()
       const { answers } = await read({
-        community: selectCommunity(name),
+        community: selectCommunity(name, reader),
         mayModerate: selectMayModerate(credential, now, name),
         bans: selectBans(name, now),
       })

@@ -4,6 +4,7 @@ import { moderationLimits } from '../../shared/config'
 import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId, CommunityId } from '../../shared/ids'
+import { unfiltered } from '../communities/readable-sql'
 import { mayModerateSql, writerMayModerateSql } from '../moderators/moderator-sql'
 import { accounts } from '../schema/accounts'
 import { comments } from '../schema/comments'
@@ -77,7 +78,7 @@ export const guardContent: (on: OnContent) => Statement<void> = prepare((v: Para
       WHEN ${v.action} = 'pin' AND (SELECT count(*) FROM ${posts} ${q} WHERE ${q.communityId} = ${p.communityId}
         AND ${q.pinnedAt} IS NOT NULL AND ${q.deletedAt} IS NULL) >= ${sql.raw(String(moderationLimits.pinsMax))}
         THEN 'moderation_pins' END
-    FROM ${posts} ${p} LEFT JOIN ${comments} ${m} ON ${m.id} = ${v.commentId} WHERE ${p.id} = ${v.postId}) END`),
+    FROM ${posts} ${p} ${unfiltered('guarded write')} LEFT JOIN ${comments} ${m} ON ${m.id} = ${v.commentId} WHERE ${p.id} = ${v.postId}) END`),
 )
 
 interface OfAccount extends Moderating {

@@ -6,6 +6,7 @@ import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { assertNoCredentials } from '../posts/credential-patterns'
+import { actorReader } from '../viewers/reader'
 import { recordStatements, toActionRow } from './create-records'
 import { moderationConstraints, moderationErrors } from './errors'
 import { type ContentAction, guardContent } from './guard-queries'
@@ -48,7 +49,7 @@ export async function moderateContent(
 ): Promise<IdempotentResult<ActionRow>> {
   const { db, settings } = context
   assertNoCredentials({ reason }, settings.ROOKERY_KEY_PREFIX)
-  const target = await run(db, selectTarget(on.kind, on.id))
+  const target = await run(db, selectTarget(on.kind, on.id, actorReader(actor)))
   const isWrongKind = on.kind === 'comment' && threadActions.has(action)
   if (!target || target.isDeleted || isWrongKind) throw moderationErrors.unknownTarget(on.kind)
   const { postId, commentId, communityId, removalId } = target

@@ -4,6 +4,7 @@ import { moderationLimits } from '../../shared/config'
 import { flag, number, type RowOf } from '../../shared/db/fields'
 import { manySql, type Params, prepare, type Statement } from '../../shared/db/statement'
 import type { CommentId } from '../../shared/ids'
+import { unfiltered } from '../communities/readable-sql'
 import { mayModerateSql } from '../moderators/moderator-sql'
 import { accounts } from '../schema/accounts'
 import { comments } from '../schema/comments'
@@ -70,7 +71,7 @@ type After = { afterAt: number; afterId: string; limit: number }
 const preparedCases = prepare((v: Params<ViewerValues & After>) =>
   manySql(
     caseFields,
-    sql`FROM (SELECT ${r.postId}, ${r.commentId}, min(${r.createdAt}) AS since, min(${r.id}) AS first_id, count(*) AS n
+    sql`${unfiltered('moderation')} FROM (SELECT ${r.postId}, ${r.commentId}, min(${r.createdAt}) AS since, min(${r.id}) AS first_id, count(*) AS n
         FROM ${contentReports} ${r} WHERE ${r.closedAt} IS NULL AND ${mayModerateSql(ownId, r.communityId)}
         GROUP BY ${r.postId}, ${r.commentId}
         HAVING (min(${r.createdAt}), min(${r.id})) > (${v.afterAt}, ${v.afterId})
@@ -111,7 +112,7 @@ export type AppealRow = RowOf<typeof appealFields>
 const preparedAppeals = prepare((v: Params<ViewerValues & { limit: number }>) =>
   manySql(
     appealFields,
-    sql`FROM ${appeals} ${z} JOIN ${moderationActions} ${x} ON ${x.id} = ${z.actionId}
+    sql`${unfiltered('moderation')} FROM ${appeals} ${z} JOIN ${moderationActions} ${x} ON ${x.id} = ${z.actionId}
       JOIN ${communities} ${c} ON ${c.id} = ${x.communityId}
       JOIN ${accounts} ${u} ON ${u.id} = ${x.accountId} JOIN ${accounts} ${o} ON ${o.id} = ${x.moderatorId}
       WHERE ${z.outcome} IS NULL AND ${mayModerateSql(ownId, z.communityId)}

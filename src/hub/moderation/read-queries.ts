@@ -3,6 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, nullable, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
 import type { AccountId, CommentId, CommunityId } from '../../shared/ids'
+import { canReadSql } from '../communities/readable-sql'
 import { accounts } from '../schema/accounts'
 import { comments } from '../schema/comments'
 import { communities } from '../schema/communities'
@@ -16,6 +17,7 @@ import {
   viewerCte,
   viewerValues,
 } from '../viewers/queries'
+import type { Reader } from '../viewers/reader'
 
 const p = alias(posts, 'p')
 const m = alias(comments, 'm')
@@ -45,30 +47,37 @@ const targetFields = {
 /** A post or comment to moderate or to report. */
 export type TargetRow = RowOf<typeof targetFields>
 
+interface TargetValues {
+  id: string
+  reader: Reader
+}
+
 const selectTargetOf = {
-  post: prepare(({ id }: Params<{ id: string }>) =>
+  post: prepare(({ id, reader }: Params<TargetValues>) =>
     oneSql(
       targetFields,
       sql`FROM ${posts} ${p} JOIN ${communities} ${c} ON ${c.id} = ${p.communityId}
         JOIN ${accounts} ${u} ON ${u.id} = ${p.authorId} LEFT JOIN ${comments} ${m} ON 0
-        WHERE ${p.id} = ${id}`,
+        WHERE ${p.id} = ${id} AND ${canReadSql(p.communityId, reader)}`,
     ),
   ),
-  comment: prepare(({ id }: Params<{ id: string }>) =>
+  comment: prepare(({ id, reader }: Params<TargetValues>) =>
     oneSql(
       targetFields,
       sql`FROM ${comments} ${m} JOIN ${posts} ${p} ON ${p.id} = ${m.postId}
         JOIN ${communities} ${c} ON ${c.id} = ${p.communityId}
-        JOIN ${accounts} ${u} ON ${u.id} = ${m.authorId} WHERE ${m.id} = ${id}`,
+        JOIN ${accounts} ${u} ON ${u.id} = ${m.authorId} WHERE ${m.id} = ${id}
+          AND ${canReadSql(p.communityId, reader)}`,
     ),
   ),
 }
 
-/** Selects the place of a post or a comment, also of one that was removed. */
+/** Selects the place of a post or a comment that the reader reads, also of one that was removed. */
 export const selectTarget = (
   kind: 'post' | 'comment',
   id: string,
-): Statement<TargetRow | undefined> => selectTargetOf[kind]({ id })
+  reader: Reader,
+): Statement<TargetRow | undefined> => selectTargetOf[kind]({ id, reader })
 
 /** Columns of `ActionRow`, in the tables x, c, u, o and z. */
 export const actionFields = {

@@ -6,6 +6,7 @@ import { toConstraintError } from '../constraint-errors'
 import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { assertNoCredentials } from '../posts/credential-patterns'
+import { actorReader } from '../viewers/reader'
 import { moderationConstraints, moderationErrors } from './errors'
 import { guardDismissal, guardReports } from './guard-queries'
 import { reportOutcomeLabels } from './labels'
@@ -28,7 +29,7 @@ export async function reportContent(
   { reason }: ReasonInput,
 ): Promise<IdempotentResult<ReportRow>> {
   assertNoCredentials({ reason }, settings.ROOKERY_KEY_PREFIX)
-  const target = await run(db, selectTarget(on.kind, on.id))
+  const target = await run(db, selectTarget(on.kind, on.id, actorReader(actor)))
   if (!target || target.isDeleted || target.removalId !== null) {
     throw moderationErrors.unknownTarget(on.kind)
   }

@@ -9,6 +9,7 @@ import {
   prepare,
   type Statement,
 } from '../../shared/db/statement'
+import { canReadSql, unfiltered } from '../communities/readable-sql'
 import { mayModerateSql } from '../moderators/moderator-sql'
 import { comments } from '../schema/comments'
 import { communities } from '../schema/communities'
@@ -21,6 +22,7 @@ import {
   viewerCte,
   viewerValues,
 } from '../viewers/queries'
+import { type Reader, requestReader } from '../viewers/reader'
 
 const p = alias(posts, 'p')
 const m = alias(comments, 'm')
@@ -67,7 +69,7 @@ const removalFields = {
 /** What was removed of a thread. */
 export type RemovalRow = RowOf<typeof removalFields>
 
-const preparedRemovals = prepare((v: Params<ViewerValues & { postId: string }>) =>
+const preparedRemovals = prepare((v: Params<ViewerValues & { postId: string; reader: Reader }>) =>
   manySql(
     removalFields,
     sql`FROM (SELECT '' AS comment_id, ${p.removalId} AS removal_id, ${p.authorId} AS author_id,
@@ -75,7 +77,7 @@ const preparedRemovals = prepare((v: Params<ViewerValues & { postId: string }>) 
         FROM ${posts} ${p} WHERE ${p.id} = ${v.postId} AND ${p.removalId} IS NOT NULL
         UNION ALL SELECT ${m.id}, ${m.removalId}, ${m.authorId}, ${m.content}
         FROM ${comments} ${m} WHERE ${m.postId} = ${v.postId} AND ${m.removalId} IS NOT NULL) place
-      JOIN ${moderationActions} ${x} ON ${x.id} = place.removal_id LEFT JOIN ${appeals} ${z} ON ${z.actionId} = ${x.id}
+      JOIN ${moderationActions} ${x} ON ${x.id} = place.removal_id AND ${canReadSql(x.communityId, v.reader)} LEFT JOIN ${appeals} ${z} ON ${z.actionId} = ${x.id}
       LIMIT 200`,
     viewerCte(v),
   ),
@@ -86,12 +88,17 @@ export const selectRemovals = (
   credential: Credential | null,
   now: number,
   postId: string,
-): Statement<RemovalRow[]> => preparedRemovals({ ...viewerValues(credential, now), postId })
+): Statement<RemovalRow[]> =>
+  preparedRemovals({
+    ...viewerValues(credential, now),
+    postId,
+    reader: requestReader(credential, now),
+  })
 
 const preparedThreadRole = prepare((v: Params<ViewerValues & { postId: string }>) =>
   oneSql(
     { mayModerate: flag(mayModerateSql(ownId, p.communityId)) },
-    sql`FROM ${posts} ${p} WHERE ${p.id} = ${v.postId}`,
+    sql`${unfiltered('moderation')} FROM ${posts} ${p} WHERE ${p.id} = ${v.postId}`,
     viewerCte(v),
   ),
 )

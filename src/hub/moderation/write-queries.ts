@@ -5,6 +5,7 @@ import { orm, type Params, prepare, type Statement, write } from '../../shared/d
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, CommentId, InboxItemId, PostId } from '../../shared/ids'
 import { deleteComment } from '../comments/queries'
+import { unfiltered } from '../communities/readable-sql'
 import { deletePost } from '../posts/queries'
 import { accounts } from '../schema/accounts'
 import { comments } from '../schema/comments'
@@ -78,7 +79,7 @@ const countPostAgain = prepare(({ postId, removalId }: Params<Removal>) =>
     updateSet(
       communities,
       { postCount: sql`${communities.postCount} + 1` },
-      sql`WHERE ${communities.id} = (SELECT ${p.communityId} FROM ${posts} ${p}
+      sql`WHERE ${communities.id} = (SELECT ${p.communityId} FROM ${posts} ${p} ${unfiltered('counter')}
         WHERE ${p.id} = ${postId} AND ${p.removalId} = ${removalId})`,
     ),
   ),
@@ -99,7 +100,7 @@ const countCommentAgain = prepare(({ commentId, removalId }: Params<Removal>) =>
     updateSet(
       posts,
       { commentCount: sql`${posts.commentCount} + 1` },
-      sql`WHERE ${posts.id} = (SELECT ${m.postId} FROM ${comments} ${m}
+      sql`WHERE ${posts.id} = (SELECT ${m.postId} FROM ${comments} ${m} ${unfiltered('counter')}
         WHERE ${m.id} = ${commentId} AND ${m.removalId} = ${removalId})`,
     ),
   ),

@@ -1,5 +1,6 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { canAccountReadSql } from '../communities/readable-sql'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { communityMembers } from '../schema/places'
@@ -8,12 +9,16 @@ const a = alias(accounts, 'mod_a')
 const m = alias(communityMembers, 'mod_m')
 const x = alias(activations, 'mod_x')
 
-/** Whether an account may moderate a community: as admin, moderator of the hub, or moderator there. */
+/**
+ * Whether an account may moderate a community, which it has to read: as admin, moderator of the hub, or
+ * moderator there.
+ */
 export const mayModerateSql = (account: SQLWrapper, community: SQLWrapper): SQL => sql`
   EXISTS (SELECT 1 FROM ${accounts} ${a} WHERE ${a.id} = ${account} AND ${a.role} <> 'guest'
     AND (${a.role} = 'admin' OR ${a.isModerator} = 1 OR EXISTS (
       SELECT 1 FROM ${communityMembers} ${m} WHERE ${m.communityId} = ${community}
-        AND ${m.accountId} = ${a.id} AND ${m.role} = 'moderator')))`
+        AND ${m.accountId} = ${a.id} AND ${m.role} = 'moderator'))
+    AND ${canAccountReadSql(community, a)})`
 
 /** An account that writes and, for an agent in a run, its activation. */
 export type Writer = Readonly<Record<'accountId' | 'activationId', SQLWrapper>>

@@ -12,6 +12,7 @@ import {
 } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId, PostId } from '../../shared/ids'
+import { unfiltered } from '../communities/readable-sql'
 import type { ProviderOutage } from '../contract/hub'
 import { activations } from '../schema/activations'
 import { communities } from '../schema/communities'
@@ -79,7 +80,7 @@ const countReport = prepare(({ id }: Params<Pick<WaitValues, 'id'>>) =>
     updateSet(
       communities,
       { postCount: sql`${communities.postCount} + 1` },
-      sql`WHERE ${communities.id} = (SELECT ${posts.communityId} FROM ${posts} WHERE ${posts.id} = ${id})`,
+      sql`WHERE ${communities.id} = (SELECT ${posts.communityId} FROM ${posts} ${unfiltered('counter')} WHERE ${posts.id} = ${id})`,
     ),
   ),
 )

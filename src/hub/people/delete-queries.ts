@@ -5,6 +5,7 @@ import { manySql, orm, type Statement, write } from '../../shared/db/statement'
 import { updateSet } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
 import { tombstone } from '../claims/tombstone-sql'
+import { unfiltered } from '../communities/readable-sql'
 import { accounts } from '../schema/accounts'
 import { activations, activationTraces } from '../schema/activations'
 import { comments } from '../schema/comments'
@@ -26,7 +27,7 @@ const x = alias(activations, 'dx')
 const t = alias(activationTraces, 'dt')
 
 /** The threads in which an account wrote. */
-export const threadsSql = (id: AccountId): SQL => sql`(
+export const threadsSql = (id: AccountId): SQL => sql`( ${unfiltered('operator')}
   SELECT ${p.id} FROM ${posts} ${p} WHERE ${p.authorId} = ${id}
   UNION SELECT ${n.postId} FROM ${comments} ${n} WHERE ${n.authorId} = ${id})`
 

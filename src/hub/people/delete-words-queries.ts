@@ -3,6 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { write } from '../../shared/db/statement'
 import { updateSet } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
+import { unfiltered } from '../communities/readable-sql'
 import { activations, activationTraces } from '../schema/activations'
 import { approvals } from '../schema/approvals'
 import { auditLog } from '../schema/audit'
@@ -69,7 +70,7 @@ export function deleteWords(account: { id: AccountId; name: string }, now: numbe
       updateSet(
         communities,
         {
-          postCount: sql`${communities.postCount} - (SELECT count(*) FROM ${posts} ${p}
+          postCount: sql`${communities.postCount} - (SELECT count(*) FROM ${posts} ${p} ${unfiltered('counter')}
             WHERE ${p.communityId} = ${communities.id} AND ${p.authorId} = ${id} AND ${p.deletedAt} IS NULL)`,
         },
         sql`WHERE ${communities.id} IN (SELECT ${p.communityId} FROM ${posts} ${p} WHERE ${p.authorId} = ${id})`,

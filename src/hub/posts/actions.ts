@@ -8,6 +8,7 @@ import { selectCommunity } from '../communities/queries'
 import type { Actor } from '../contract/hub'
 import { type Delivered, deliver } from '../inbox/deliver'
 import { guardPost, updateHops } from '../reply-limits/queries'
+import { actorReader } from '../viewers/reader'
 import { explainBan, writeGuarded } from '../writing-guard/explain-ban'
 import { guardWriting, type Writing } from '../writing-guard/queries'
 import { assertNoCredentials } from './credential-patterns'
@@ -70,7 +71,7 @@ const emptyPost = {
  * Creates a post, its mentions and its inbox items in one batch.
  *
  * @param input `community` is a name, with or without `m/`
- * @throws NOT_FOUND for an unknown community, VALIDATION for text that looks like a credential,
+ * @throws NOT_FOUND for a community that the actor does not read, VALIDATION for text that looks like a credential,
  *   FORBIDDEN for a banned account and in a community where only the hub posts, REPLY_LIMIT for an agent that has reached a limit of its definition
  */
 export async function createPost(
@@ -83,7 +84,7 @@ export async function createPost(
   assertNoCredentials(text, settings.ROOKERY_KEY_PREFIX)
   const name = place.replace(/^m\//i, '')
   const { community, author } = await batch(db, {
-    community: selectCommunity(name),
+    community: selectCommunity(name, actorReader(actor)),
     author: selectAuthor(actor.accountId),
   })
   if (!community) throw postErrors.unknownCommunity()
@@ -148,7 +149,7 @@ export async function createPost(
  * @throws NOT_FOUND, FORBIDDEN for any other account: what others wrote is never changed in their name
  */
 async function findOwnPost({ db }: ActionContext, actor: Actor, id: string): Promise<PostRow> {
-  const post = await run(db, selectPost(id))
+  const post = await run(db, selectPost(id, actorReader(actor)))
   if (!post) throw postErrors.unknownPost()
   if (post.authorId === actor.accountId) return post
   throw postErrors.notAuthor()

@@ -15,7 +15,7 @@ export const postPageQuery = z.object({
 export function toPostList(
   query: z.output<typeof postPageQuery>,
   sort: PostSort,
-  where: Pick<PostList, 'community' | 'author'> = {},
+  where: Pick<PostList, 'reader' | 'community' | 'author'>,
 ): PostList {
   const cursor = decodeCursor(query.cursor)
   return { ...where, sort, limit: query.limit + 1, cursor, offset: query.offset }

@@ -14,6 +14,8 @@ import { insertRow, updateSet } from '../../shared/db/write-sql'
 import type { ActivationId, CommunityId, PostId } from '../../shared/ids'
 import { omit } from '../../shared/omit'
 import { isUntrustedPostSql } from '../accounts/untrusted-sql'
+import type { CommunityRow } from '../communities/queries'
+import { canReadSql, unfiltered } from '../communities/readable-sql'
 import type { Cursor } from '../cursor'
 import { type RenderedText, renderText } from '../markdown/render-markdown'
 import { accounts } from '../schema/accounts'
@@ -22,6 +24,7 @@ import { communities } from '../schema/communities'
 import { moderationActions } from '../schema/moderation'
 import { posts } from '../schema/posts'
 import { type ViewerValues, viewerValues } from '../viewers/queries'
+import type { Reader } from '../viewers/reader'
 
 const p = alias(posts, 'p')
 const c = alias(communities, 'c')
@@ -71,6 +74,7 @@ export const postSorts = ['hot', 'new', 'top'] as const
 export type PostSort = (typeof postSorts)[number]
 
 export interface PostList {
+  reader: Reader
   sort: PostSort
   /** Name of a community; absent for the hub's feed, which leaves muted communities out. */
   community?: string | undefined
@@ -89,6 +93,7 @@ const sortKeys = {
 } as const
 
 interface ListValues extends ViewerValues {
+  reader: Reader
   community: string | null
   author: string | null
   /** Sort key and id of the last row of the previous page; unused on the first page. */
@@ -134,6 +139,7 @@ export function preparePostLists<F extends Fields>(
     prepared.set(key, select)
     return select({
       ...viewer,
+      reader: list.reader,
       community: list.community ?? null,
       author: list.author ?? null,
       afterKey,
@@ -148,7 +154,7 @@ function listSql(shape: ListShape, values: Params<ListValues>): SQL {
   const { sort, isOfCommunity, isOfAuthor, isAfterRow } = shape
   const key = sortKeys[sort]
   const conditions = [
-    sql`${p.deletedAt} IS NULL`,
+    sql`${p.deletedAt} IS NULL AND ${canReadSql(p.communityId, values.reader)}`,
     isOfCommunity &&
       sql`${p.communityId} = (SELECT ${communities.id} FROM ${communities} WHERE ${communities.name} = ${values.community})`,
     isOfAuthor &&
@@ -173,24 +179,37 @@ export function toPostCursor(
   return [{ new: row.createdAt, hot: row.hotRank, top: row.score }[sort], row.id]
 }
 
-const preparedPostOfRun = prepare(({ activationId }: Params<{ activationId: ActivationId }>) =>
+interface OfRun {
+  activationId: ActivationId
+  reader: Reader
+}
+
+const preparedPostOfRun = prepare(({ activationId, reader }: Params<OfRun>) =>
   oneSql(
-    postFields,
+    { ...postFields, visibility: c.visibility },
     sql`FROM ${activations} ${x} CROSS JOIN ${postTables}
-      WHERE ${x.id} = ${activationId} AND ${p.id} = ${x.postId} AND ${p.deletedAt} IS NULL`,
+      WHERE ${x.id} = ${activationId} AND ${p.id} = ${x.postId} AND ${p.deletedAt} IS NULL
+        AND ${canReadSql(p.communityId, reader)}`,
   ),
 )
 
-/** Selects the post in whose thread an activation runs, unless it is deleted. */
-export const selectPostOfRun = (activationId: ActivationId): Statement<PostRow | undefined> =>
-  preparedPostOfRun({ activationId })
+/** Selects the post in whose thread an activation runs and who reads it, unless it is deleted. */
+export const selectPostOfRun = (
+  run: OfRun,
+): Statement<(PostRow & { visibility: CommunityRow['visibility'] }) | undefined> =>
+  preparedPostOfRun(run)
 
-const preparedPost = prepare(({ id }: Params<{ id: string }>) =>
-  oneSql(postFields, sql`FROM ${postTables} WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL`),
+const preparedPost = prepare(({ id, reader }: Params<{ id: string; reader: Reader }>) =>
+  oneSql(
+    postFields,
+    sql`FROM ${postTables}
+      WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL AND ${canReadSql(p.communityId, reader)}`,
+  ),
 )
 
-/** Selects one post that is not deleted. */
-export const selectPost = (id: string): Statement<PostRow | undefined> => preparedPost({ id })
+/** Selects one post that is not deleted and that the reader reads. */
+export const selectPost = (id: string, reader: Reader): Statement<PostRow | undefined> =>
+  preparedPost({ id, reader })
 
 /** Title shown in place of that of a post that a moderator removed. */
 const removedTitle = '[removed]'
@@ -206,26 +225,32 @@ export const shownPostFields = {
 /** Whether a post has a page: it is not deleted, or a moderator removed it. */
 export const hasPlaceSql = sql`(${p.deletedAt} IS NULL OR ${p.removalId} IS NOT NULL)`
 
-const preparedShownPost = prepare(({ id }: Params<{ id: string }>) =>
-  oneSql(shownPostFields, sql`FROM ${postTables} WHERE ${p.id} = ${id} AND ${hasPlaceSql}`),
-)
-
-/** Selects one post, or without its text one that a moderator removed. */
-export const selectShownPost = (id: string): Statement<PostRow | undefined> =>
-  preparedShownPost({ id })
-
-const preparedPinned = prepare(({ community }: Params<{ community: string }>) =>
-  manySql(
-    postFields,
-    sql`FROM ${postTables} WHERE ${p.pinnedAt} IS NOT NULL AND ${p.deletedAt} IS NULL
-      AND ${p.communityId} = (SELECT ${communities.id} FROM ${communities} WHERE ${communities.name} = ${community})
-      ORDER BY ${p.pinnedAt} DESC`,
+const preparedShownPost = prepare(({ id, reader }: Params<{ id: string; reader: Reader }>) =>
+  oneSql(
+    shownPostFields,
+    sql`FROM ${postTables}
+      WHERE ${p.id} = ${id} AND ${hasPlaceSql} AND ${canReadSql(p.communityId, reader)}`,
   ),
 )
 
+/** Selects one post that the reader reads, or without its text one that a moderator removed. */
+export const selectShownPost = (id: string, reader: Reader): Statement<PostRow | undefined> =>
+  preparedShownPost({ id, reader })
+
+const preparedPinned = prepare(
+  ({ community, reader }: Params<{ community: string; reader: Reader }>) =>
+    manySql(
+      postFields,
+      sql`FROM ${postTables} WHERE ${p.pinnedAt} IS NOT NULL AND ${p.deletedAt} IS NULL
+      AND ${p.communityId} = (SELECT ${communities.id} FROM ${communities} WHERE ${communities.name} = ${community})
+      AND ${canReadSql(p.communityId, reader)}
+      ORDER BY ${p.pinnedAt} DESC`,
+    ),
+)
+
 /** Selects the pinned posts of a community, the last pinned first. */
-export const selectPinnedPosts = (community: string): Statement<PostRow[]> =>
-  preparedPinned({ community })
+export const selectPinnedPosts = (community: string, reader: Reader): Statement<PostRow[]> =>
+  preparedPinned({ community, reader })
 
 type NewPost = Omit<typeof posts.$inferSelect, 'seq' | keyof RenderedText>
 
@@ -263,7 +288,7 @@ const decrementPostCount = prepare(({ id }: Params<{ id: PostId }>) =>
     updateSet(
       communities,
       { postCount: sql`max(0, ${communities.postCount} - 1)` },
-      sql`WHERE ${communities.id} = (SELECT ${p.communityId} FROM ${posts} ${p}
+      sql`WHERE ${communities.id} = (SELECT ${p.communityId} FROM ${posts} ${p} ${unfiltered('counter')}
         WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL)`,
     ),
   ),

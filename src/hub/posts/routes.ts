@@ -41,9 +41,9 @@ const listRoute = route({
     author: communityName,
   }),
   answer: postPageAnswer,
-  handle: async ({ query, read }) => {
+  handle: async ({ reader, query, read }) => {
     const community = query.community ?? query.submolt
-    const list = toPostList(query, query.sort ?? 'hot', { community, author: query.author })
+    const list = toPostList(query, query.sort ?? 'hot', { reader, community, author: query.author })
     const { answers } = await read({ posts: selectPosts(list) })
     return presentPostPage(toPostPage(list, answers.posts))
   },

@@ -53,9 +53,18 @@ const isReplyLimit = (name: string): name is ReplyLimit => Object.hasOwn(limitMe
 const stoppedMessage =
   'The account that asked is disabled or banned. Mention the agent yourself to have it answered.'
 
-/** Describes a reached limit and what to do, as sentences; null when the refusal is not a reply limit. */
+/** Stored as the refusal of a mention of an agent that does not read the community. */
+export const unreadableRefusal = 'community_unreadable'
+
+/**
+ * Describes why an agent was not woken or did not write, and what to do, as sentences; null for a refusal
+ * that is no reply limit.
+ */
 export function explainReplyLimit(name: string | null): string | null {
   if (name === 'requester_stopped') return stoppedMessage
+  if (name === unreadableRefusal) {
+    return 'It does not read this community. A moderator can add it as a member.'
+  }
   if (name === null || !isReplyLimit(name)) return null
   const { what, lift } = limitMessages[name]
   return `Reply limit reached: ${what}. ${lift}`

@@ -4,6 +4,7 @@ import type { RowOf } from '../../shared/db/fields'
 import { manySql, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
+import { unfiltered } from '../communities/readable-sql'
 import { accounts } from '../schema/accounts'
 import { comments } from '../schema/comments'
 import { inboxItems } from '../schema/inbox'
@@ -127,7 +128,7 @@ const preparedNotWoken = prepare(({ postId }: Params<{ postId: string }>) =>
     sql`FROM ${inboxItems} ${i} JOIN ${accounts} ${a} ON ${a.id} = ${i.accountId}
       JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
       WHERE ${i.postId} = ${postId} AND ${i.isTask} = 0 AND ${i.refusal} IS NOT NULL AND ${i.type} = 'mention'
-        AND NOT EXISTS (SELECT 1 FROM ${comments} ${c} JOIN ${accounts} ${u} ON ${u.id} = ${c.authorId}
+        AND NOT EXISTS (SELECT 1 FROM ${comments} ${c} ${unfiltered('limits')} JOIN ${accounts} ${u} ON ${u.id} = ${c.authorId}
           WHERE ${c.postId} = ${postId} AND ${c.createdAt} > ${i.createdAt} AND ${u.kind} = 'human')
       ORDER BY ${i.createdAt}, ${i.id} LIMIT 10`,
   ),

@@ -1,6 +1,7 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { replyLimits } from '../../shared/config'
+import { unfiltered } from '../communities/readable-sql'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { comments } from '../schema/comments'
@@ -55,7 +56,7 @@ const x = alias(activations, 'x')
 /** The newest comments of a thread, as the table `c`, with the columns that the limits need. */
 const newestCommentsSql = (post: SQLWrapper): SQL => sql`
   (SELECT ${comments.seq}, ${comments.id}, ${comments.parentId}, ${comments.authorId}, ${comments.createdAt}, ${comments.hops}
-    FROM ${comments} WHERE ${comments.postId} = ${post}
+    FROM ${comments} ${unfiltered('limits')} WHERE ${comments.postId} = ${post}
     ORDER BY ${comments.createdAt} DESC, ${comments.id} DESC LIMIT ${lookBack}) ${c}`
 
 /** Comments of a thread since the last comment of a person: `id`, `author_id`, `hops`, `is_agent`, `n` from the newest. */
@@ -89,7 +90,7 @@ export const threadLimitSql = (post: SQLWrapper, agent: SQLWrapper): SQL => sql`
  */
 export const alreadyAnsweredLimitSql = (post: SQLWrapper, activation: SQLWrapper): SQL => sql`
   (SELECT 'reply_limit_answered' FROM ${activations} ${x}
-    JOIN ${comments} ${c} ON ${c.postId} = ${post} AND ${c.createdAt} >= ${x.startedAt} AND ${c.deletedAt} IS NULL
+    ${unfiltered('limits')} JOIN ${comments} ${c} ON ${c.postId} = ${post} AND ${c.createdAt} >= ${x.startedAt} AND ${c.deletedAt} IS NULL
     JOIN ${accounts} ${a} ON ${a.id} = ${c.authorId} AND ${a.kind} = 'agent' AND ${a.isImported} = 0
     WHERE ${x.id} = ${activation} AND ${x.task} = 'exploration' AND ${c.authorId} <> ${x.agentId} LIMIT 1)`
 
@@ -123,12 +124,12 @@ export const externalHopsSql = (
   (SELECT coalesce(max(CASE
       WHEN EXISTS (SELECT 1 FROM ${mentions} ${m} WHERE ${m.postId} = ${post} AND ${m.commentId} = w.id AND ${m.accountId} = ${agent})
         THEN w.hops + 1
-      WHEN w.id = (SELECT coalesce(${comments.parentId}, '') FROM ${comments} WHERE ${comments.id} = ${comment})
+      WHEN w.id = (SELECT coalesce(${comments.parentId}, '') FROM ${comments} ${unfiltered('limits')} WHERE ${comments.id} = ${comment})
         THEN w.hops END), 0)
     FROM (
       SELECT id, hops, author_id FROM (${sinceHumanSql(post)}) WHERE is_agent
       UNION ALL
-      SELECT '', ${p.hops}, ${p.authorId} FROM ${posts} ${p} JOIN ${accounts} ${a} ON ${a.id} = ${p.authorId} AND ${a.kind} = 'agent'
+      SELECT '', ${p.hops}, ${p.authorId} FROM ${posts} ${p} ${unfiltered('limits')} JOIN ${accounts} ${a} ON ${a.id} = ${p.authorId} AND ${a.kind} = 'agent'
         WHERE ${p.id} = ${post} AND NOT EXISTS (SELECT 1 FROM ${newestCommentsSql(post)}
           JOIN ${accounts} ${a} ON ${a.id} = ${c.authorId} WHERE ${a.kind} = 'human' AND ${a.isImported} = 0)) w
     WHERE w.author_id <> ${agent})`
@@ -173,11 +174,11 @@ export const hasUnansweredPersonSql = (post: SQLWrapper, agent: SQLWrapper): SQL
       JOIN ${accounts} ${a} ON ${a.id} = ${c.authorId}) ${w}
     WHERE w.kind = 'human' AND w.is_answered = 0 AND (
       EXISTS (SELECT 1 FROM ${mentions} ${m} WHERE ${m.postId} = ${post} AND ${m.commentId} = ${w.id} AND ${m.accountId} = ${agent})
-      OR (SELECT ${comments.authorId} FROM ${comments} WHERE ${comments.id} = ${w.parentId}) = ${agent}
-      OR (${w.parentId} IS NULL AND (SELECT ${posts.authorId} FROM ${posts} WHERE ${posts.id} = ${post}) = ${agent})))
-  OR (EXISTS (SELECT 1 FROM ${mentions} ${m} JOIN ${posts} ${p} ON ${p.id} = ${m.postId} JOIN ${accounts} ${a} ON ${a.id} = ${p.authorId}
+      OR (SELECT ${comments.authorId} FROM ${comments} ${unfiltered('limits')} WHERE ${comments.id} = ${w.parentId}) = ${agent}
+      OR (${w.parentId} IS NULL AND (SELECT ${posts.authorId} FROM ${posts} ${unfiltered('limits')} WHERE ${posts.id} = ${post}) = ${agent})))
+  OR (EXISTS (SELECT 1 FROM ${mentions} ${m} ${unfiltered('limits')} JOIN ${posts} ${p} ON ${p.id} = ${m.postId} JOIN ${accounts} ${a} ON ${a.id} = ${p.authorId}
       WHERE ${m.postId} = ${post} AND ${m.commentId} = '' AND ${m.accountId} = ${agent} AND ${a.kind} = 'human')
-    AND NOT EXISTS (SELECT 1 FROM ${comments} WHERE ${comments.postId} = ${post} AND ${comments.authorId} = ${agent}))`
+    AND NOT EXISTS (SELECT 1 FROM ${comments} ${unfiltered('limits')} WHERE ${comments.postId} = ${post} AND ${comments.authorId} = ${agent}))`
 
 const writtenTables = {
   posts: { table: posts, daily: g.dailyPostsMax, limit: sql`'reply_limit_daily_posts'` },
@@ -199,7 +200,7 @@ export const countWrittenSql = (
 ): SQL => {
   const { table } = writtenTables[name]
   return sql`
-  (SELECT count(*) FROM ${table} WHERE ${table.authorId} = ${agent}
+  (SELECT count(*) FROM ${table} ${unfiltered('limits')} WHERE ${table.authorId} = ${agent}
     AND ${table.createdAt} >= ${now} - ${now} % ${dayMs})`
 }
 
@@ -221,8 +222,8 @@ export const dailyLimitSql = (
 /** The definition's minimum interval between the agent's unrequested posts and comments, or NULL. */
 export const intervalLimitSql = (agent: SQLWrapper, now: SQLWrapper): SQL => sql`
   (SELECT 'reply_limit_interval' FROM ${agents} ${g} WHERE ${g.accountId} = ${agent} AND ${g.intervalMs} > 0 AND (
-    EXISTS (SELECT 1 FROM ${comments} WHERE ${comments.authorId} = ${agent} AND ${comments.createdAt} > ${now} - ${g.intervalMs})
-    OR EXISTS (SELECT 1 FROM ${posts} WHERE ${posts.authorId} = ${agent} AND ${posts.createdAt} > ${now} - ${g.intervalMs})))`
+    EXISTS (SELECT 1 FROM ${comments} ${unfiltered('limits')} WHERE ${comments.authorId} = ${agent} AND ${comments.createdAt} > ${now} - ${g.intervalMs})
+    OR EXISTS (SELECT 1 FROM ${posts} ${unfiltered('limits')} WHERE ${posts.authorId} = ${agent} AND ${posts.createdAt} > ${now} - ${g.intervalMs})))`
 
 /** The limit that stops a mention by an agent from waking another agent, or NULL. */
 export const wakeLimitSql = (hops: SQLWrapper, remaining: SQLWrapper, nth: SQLWrapper): SQL => sql`

@@ -4,6 +4,7 @@ import { reports as reportLimits } from '../../shared/config'
 import { nullable, number, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
 import { bare } from '../../shared/db/write-sql'
+import { isPublicSql } from '../communities/readable-sql'
 import { accounts } from '../schema/accounts'
 import { usageDays } from '../schema/budgets'
 import { comments } from '../schema/comments'
@@ -158,11 +159,12 @@ function bestSql(v: Period): SQL<TopContribution> {
       FROM ${comments} ${c} JOIN ${posts} ${p} ON ${p.id} = ${c.postId}
       JOIN ${communities} ${m} ON ${m.id} = ${p.communityId}
       WHERE ${c.authorId} = w.account_id AND ${isIn(c.createdAt)}
-        AND ${c.deletedAt} IS NULL AND ${p.deletedAt} IS NULL
+        AND ${c.deletedAt} IS NULL AND ${p.deletedAt} IS NULL AND ${isPublicSql(m.id)}
     UNION ALL
     SELECT ${p.id}, NULL, ${m.name}, ${p.upvotes} - ${p.downvotes}, ${p.createdAt}
       FROM ${posts} ${p} JOIN ${communities} ${m} ON ${m.id} = ${p.communityId}
-      WHERE ${p.authorId} = w.account_id AND ${isIn(p.createdAt)} AND ${p.deletedAt} IS NULL)
+      WHERE ${p.authorId} = w.account_id AND ${isIn(p.createdAt)} AND ${p.deletedAt} IS NULL
+        AND ${isPublicSql(m.id)})
     ORDER BY score DESC, at, post_id LIMIT 1)`.mapWith(
     (json: string): TopContribution => JSON.parse(json),
   )

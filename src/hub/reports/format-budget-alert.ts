@@ -48,18 +48,23 @@ function detectChange(budget: ChangedBudget): { isWorse: boolean; reason: string
   }
 }
 
+const formatCommunity = (name: string | null): string =>
+  name === null ? 'a community' : `m/${name}`
+
 function formatOwner({ scope, scopeId, name, period }: ChangedBudget): string {
   const adjective = periodLabels[period]
   if (scope === 'hub') return `The hub’s ${adjective} budget`
   if (scope === 'agent') return `The ${adjective} budget of ${name ?? 'an agent'}`
-  if (scope === 'community') return `The ${adjective} budget of m/${name ?? 'a community'}`
+  if (scope === 'community') return `The ${adjective} budget of ${formatCommunity(name)}`
   return `The ${adjective} budget of the ${scope} ${scopeId}`
 }
 
 function formatScope({ scope, scopeId, name }: ChangedBudget): string {
   if (scope === 'hub') return 'All agents'
   if (scope === 'agent') return name === null ? 'An agent' : formatAgentLink(name)
-  return scope === 'community' ? `Runs in m/${name ?? ''}` : `\`${scopeId.replaceAll('`', '')}\``
+  return scope === 'community'
+    ? `Runs in ${formatCommunity(name)}`
+    : `\`${scopeId.replaceAll('`', '')}\``
 }
 
 function formatSpent(budget: ChangedBudget): string {

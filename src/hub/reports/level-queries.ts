@@ -17,10 +17,10 @@ const changedFields = {
   id: b.id,
   scope: b.scope,
   scopeId: b.scopeId,
-  /** Name of the agent or community; null for other scopes. */
+  /** Name of the agent or public community; null for other scopes: everybody reads the report. */
   name: sql<string | null>`coalesce(
     (SELECT name FROM ${accounts} WHERE id = ${b.scopeId} AND ${b.scope} = 'agent'),
-    (SELECT name FROM ${communities} WHERE id = ${b.scopeId} AND ${b.scope} = 'community'))`,
+    (SELECT name FROM ${communities} WHERE id = ${b.scopeId} AND ${b.scope} = 'community' AND visibility = 'public'))`,
   period: b.period,
   limitMicrousd: b.limitMicrousd,
   limitTokens: b.limitTokens,

@@ -11,6 +11,7 @@ import {
   type Statement,
 } from '../../shared/db/statement'
 import { isThrottledSql } from '../budgets/scope-sql'
+import { canReadPostSql, canReadSql } from '../communities/readable-sql'
 import type { AccountKind } from '../contract/hub'
 import { doesExplorationWaitSql } from '../exploration/share-sql'
 import { isHubPausedSql, isWaitingSql } from '../inbox/waiting-sql'
@@ -22,6 +23,7 @@ import { agents } from '../schema/definitions'
 import { explorers } from '../schema/exploration'
 import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
+import type { Reader } from '../viewers/reader'
 
 /** Counts stop here and are shown as "1,000 or more", so that a long queue costs no more. */
 export const countMax = 1_000
@@ -81,33 +83,36 @@ const selectHubState = (now: number): Statement<HubState> =>
 const isAgentRunningSql = (agent: SQLWrapper): SQL =>
   sql`EXISTS (SELECT 1 FROM ${activations} ${r} WHERE ${r.agentId} = ${agent} AND ${r.state} = 'running')`
 
-const taskFields = {
+const taskFields = (reader: SQLWrapper) => ({
   id: i.id,
   agentName: a.name,
   task: sql<string>`coalesce(${i.task}, ${i.type})`,
-  fromName: sql<string | null>`iif(${i.type} = 'dm', NULL, ${f.name})`,
-  fromKind: sql<AccountKind | null>`iif(${i.type} = 'dm', NULL, ${f.kind})`,
+  fromName: sql<
+    string | null
+  >`iif(${i.type} = 'dm' OR NOT ${canReadPostSql(i.postId, reader)}, NULL, ${f.name})`,
+  fromKind: sql<AccountKind | null>`iif(${i.type} = 'dm' OR NOT ${canReadPostSql(i.postId, reader)}, NULL, ${f.kind})`,
   postId: nullable(p.id),
   community: nullable(m.name),
   createdAt: i.createdAt,
   isRunning: flag(isAgentRunningSql(i.accountId)),
   isPaused: g.isPaused,
-}
+})
 
 /**
  * A task that no activation has claimed. The sender of a direct message is left out, because it is
  * private.
  */
-export type WaitingTask = RowOf<typeof taskFields>
+export type WaitingTask = RowOf<ReturnType<typeof taskFields>>
 
-const selectTasks = prepare(() =>
+const selectTasks = prepare(({ reader }: Params<{ reader: Reader }>) =>
   manySql(
-    taskFields,
+    taskFields(reader),
     sql`FROM (SELECT * FROM ${inboxItems} ${w} WHERE ${isWaitingSql(w)}
         ORDER BY ${w.createdAt} LIMIT ${tasksMax}) ${i}
       JOIN ${agents} ${g} ON ${g.accountId} = ${i.accountId} JOIN ${accounts} ${a} ON ${a.id} = ${i.accountId}
       LEFT JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
       LEFT JOIN ${posts} ${p} ON ${p.id} = ${i.postId} AND ${p.deletedAt} IS NULL
+        AND ${canReadSql(p.communityId, reader)}
       LEFT JOIN ${communities} ${m} ON ${m.id} = ${p.communityId}
       ORDER BY ${i.createdAt}, ${i.id}`,
   ),
@@ -127,11 +132,12 @@ const leaseFields = {
 /** A running activation: its row is the lease of a slot and of reserved money. */
 export type Lease = RowOf<typeof leaseFields>
 
-const selectLeases = prepare(() =>
+const selectLeases = prepare(({ reader }: Params<{ reader: Reader }>) =>
   manySql(
     leaseFields,
     sql`FROM ${activations} ${x} JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
       LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${p.deletedAt} IS NULL
+        AND ${canReadSql(p.communityId, reader)}
       WHERE ${x.state} = 'running' ORDER BY ${x.startedAt}, ${x.id} LIMIT ${leasesMax}`,
   ),
 )
@@ -233,10 +239,10 @@ const selectAgents = (
 }
 
 /** Returns the statements of the scheduler's page. */
-export const boardStatements = (page: AgentPageRequest, now: number) => ({
+export const boardStatements = (page: AgentPageRequest, now: number, reader: Reader) => ({
   hub: selectHubState(now),
-  tasks: selectTasks({}),
-  leases: selectLeases({}),
+  tasks: selectTasks({ reader }),
+  leases: selectLeases({ reader }),
   starts: selectStarts(now),
   agents: selectAgents(page, now),
 })

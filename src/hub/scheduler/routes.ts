@@ -22,11 +22,11 @@ export const schedulerRoutes: Route[] = [
       limit: z.coerce.number().int().min(1).max(200).default(schedulerPages.agents),
     }),
     answer: boardAnswer,
-    handle: async ({ context, query, read }) => {
+    handle: async ({ context, reader, query, read }) => {
       const { clock, scheduler } = context
       const now = clock.now()
       const page = { ...query, after: readAgentCursor(query.cursor) }
-      const { answers } = await read(boardStatements(page, now))
+      const { answers } = await read(boardStatements(page, now, reader))
       return presentBoard(await readBoard(scheduler, answers, page), now)
     },
   }),

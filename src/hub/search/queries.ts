@@ -4,6 +4,7 @@ import { flag, type RowOf } from '../../shared/db/fields'
 import { manySql, type Params, prepare, type Statement } from '../../shared/db/statement'
 import type { AccountId, PostId } from '../../shared/ids'
 import { isUntrustedCommentSql } from '../accounts/untrusted-sql'
+import { canReadSql } from '../communities/readable-sql'
 import type { AccountKind, SearchHit } from '../contract/hub'
 import { accounts } from '../schema/accounts'
 import { comments } from '../schema/comments'
@@ -12,6 +13,7 @@ import { agents } from '../schema/definitions'
 import { mentions } from '../schema/mentions'
 import { posts } from '../schema/posts'
 import { searchIndex } from '../schema/search'
+import type { Reader } from '../viewers/reader'
 
 /** A match in the title weighs four times as much as one in the text. */
 const bm25 = sql`bm25(${searchIndex}, 4.0, 1.0)`
@@ -28,6 +30,7 @@ export const hitTypes = [
 ] as const satisfies SearchHit['type'][]
 
 export interface HitFilter {
+  reader: Reader
   /** FTS5 query, as `toMatchExpression` returns it. */
   expression: string
   types: readonly SearchHit['type'][]
@@ -53,8 +56,14 @@ const p = alias(posts, 'p')
 const m = alias(comments, 'm')
 /** The post of the comment `m`. */
 const q = alias(posts, 'q')
+/** A community that was found itself. */
+const h = alias(communities, 'hc')
 const n = alias(mentions, 'n')
 const g = alias(agents, 'g')
+
+/** The community of a post or comment, or the one that was found itself; '' for an account. */
+const communityOfHitSql = sql`coalesce(${p.communityId}, ${q.communityId}, iif(${searchIndex.rowid} & 3 = 3,
+  (SELECT ${h.id} FROM ${communities} ${h} WHERE ${h.seq} = ${searchIndex.rowid} >> 2), ''), '')`
 
 /** The best matches that the filters leave, with who wrote them. */
 const foundSql = (v: Params<HitValues>) => sql`
@@ -67,6 +76,7 @@ const foundSql = (v: Params<HitValues>) => sql`
   WHERE ${searchIndex} MATCH ${v.expression}
     AND ${searchIndex.rowid} & 3 IN (SELECT value FROM json_each(${v.kinds}))
     AND ${q.deletedAt} IS NULL
+    AND ${canReadSql(communityOfHitSql, v.reader)}
     AND (${v.community} IS NULL OR coalesce(${p.communityId}, ${q.communityId}) =
       (SELECT ${communities.id} FROM ${communities} WHERE ${communities.name} = ${v.community}))
     AND (${v.author} IS NULL OR coalesce(${p.authorId}, ${m.authorId}) =

@@ -96,11 +96,12 @@ export const searchRoutes: Route[] = [
     rate: 'search',
     query: searchQuery,
     answer: searchAnswer,
-    handle: async ({ query, read }) => {
+    handle: async ({ reader, query, read }) => {
       const expression = toMatchExpression(query.q, 'all')
       const cursor = decodeCursor(query.cursor)
       const offset = typeof cursor === 'number' ? cursor : 0
       const filter = {
+        reader,
         types: typeNames[query.type] ?? hitTypes,
         community: query.community ?? null,
         author: query.author ?? null,

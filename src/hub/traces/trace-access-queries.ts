@@ -1,6 +1,8 @@
-import { sql } from 'drizzle-orm'
+import { type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { flag } from '../../shared/db/fields'
 import type { AccountId } from '../../shared/ids'
+import { canReadSql } from '../communities/readable-sql'
 import { activations } from '../schema/activations'
 import { agentDefinitions } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
@@ -9,8 +11,13 @@ const x = alias(activations, 'x')
 const d = alias(agentDefinitions, 'd')
 const i = alias(inboxItems, 'i')
 
+/** Whether a reader reads the community of the thread of a run `x`; true without one. */
+export const canReadRunSql = (reader: SQLWrapper) =>
+  canReadSql(sql`coalesce(${x.communityId}, '')`, reader)
+
 /** Columns that decide who may see the private parts; the query has `activations x` in scope. */
-export const traceAccessColumns = {
+export const traceAccessColumns = (reader: SQLWrapper) => ({
+  isReadable: flag(canReadRunSql(reader)),
   /** Author of the definition version that the activation ran. */
   definedBy: sql<AccountId | null>`(SELECT ${d.createdBy} FROM ${agentDefinitions} ${d}
     WHERE ${d.accountId} = ${x.agentId} AND ${d.version} = ${x.definitionVersion})`,
@@ -18,4 +25,4 @@ export const traceAccessColumns = {
   givenBy: sql`(SELECT json_group_array(DISTINCT ${i.fromAccountId}) FROM ${inboxItems} ${i}
     WHERE ${i.claimedBy} = ${x.id} AND (${i.task} = 'manual' OR ${i.type} = 'dm')
       AND ${i.fromAccountId} IS NOT NULL)`.mapWith((json: string): AccountId[] => JSON.parse(json)),
-}
+})

@@ -8,12 +8,15 @@ import type { traceAccessColumns } from './trace-access-queries'
  * and results. `all`: admins and the agent's owner, which is its own account and the author of the
  * definition that it ran. `answer`: an account that assigned the task by hand or in a message sees the
  * final text only. `none`: everyone else who can read the hub; they still see steps, names of tools,
- * times, tokens, cost, and the reply where it was posted.
+ * times, tokens, cost, and the reply where it was posted. Of a run in a thread that the viewer does not read,
+ * only admins see more.
  */
 export type TraceAccess = RunAccess
 
 /** What decides who may see the private parts: the agent, and `traceAccessColumns`. */
-export type TraceAccessColumns = { agentId: AccountId } & RowOf<typeof traceAccessColumns>
+export type TraceAccessColumns = { agentId: AccountId } & RowOf<
+  ReturnType<typeof traceAccessColumns>
+>
 
 /** An account that reads a trace. */
 export interface TraceViewer {
@@ -32,8 +35,9 @@ export const isOwner = (
 /** Returns how much of an activation the viewer sees. @param viewer null for an anonymous viewer */
 export function findTraceAccess(
   viewer: TraceViewer | null,
-  { agentId, definedBy, givenBy }: TraceAccessColumns,
+  { agentId, definedBy, givenBy, isReadable }: TraceAccessColumns,
 ): TraceAccess {
+  if (!isReadable && !viewer?.isAdmin) return 'none'
   if (isOwner(viewer, agentId, definedBy)) return 'all'
   return givenBy.some((id) => id === viewer?.id) ? 'answer' : 'none'
 }

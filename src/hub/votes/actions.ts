@@ -3,6 +3,7 @@ import type { InboxItemId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runOnce, runOrReturnStored } from '../idempotency/run-once'
+import { actorReader } from '../viewers/reader'
 import { writingConstraints } from '../writing-guard/errors'
 import { explainBan } from '../writing-guard/explain-ban'
 import { guardWriting, type Writing } from '../writing-guard/queries'
@@ -35,7 +36,7 @@ export async function setVote(
   const { accountId, idempotencyKey: key } = actor
   const once = { accountId, key, action: 'votes.set', input: { ...on, value } }
   return runOrReturnStored(db, once, async () => {
-    const target = await run(db, selectTarget(on.kind, on.id, accountId))
+    const target = await run(db, selectTarget(on.kind, on.id, accountId, actorReader(actor)))
     if (!target) throw voteErrors.unknownTarget(on.kind)
     if (target.authorId === accountId) throw voteErrors.ownContent(on.kind)
     const now = clock.now()

@@ -11,6 +11,7 @@ import {
 } from '../../shared/db/statement'
 import { bare, insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, CommentId, InboxItemId, PostId } from '../../shared/ids'
+import { canReadSql, unfiltered } from '../communities/readable-sql'
 import { tenfoldSeconds } from '../posts/hot-rank'
 import { accounts } from '../schema/accounts'
 import { comments } from '../schema/comments'
@@ -24,6 +25,7 @@ import {
   viewerCte,
   viewerValues,
 } from '../viewers/queries'
+import type { Reader } from '../viewers/reader'
 
 const p = alias(posts, 'p')
 const m = alias(comments, 'm')
@@ -33,6 +35,7 @@ const v = alias(votes, 'v')
 export type VoteValue = -1 | 0 | 1
 
 interface TargetValues {
+  reader: Reader
   id: string
   voter: AccountId
 }
@@ -59,19 +62,20 @@ const targetFields = (
 export type VoteTarget = RowOf<ReturnType<typeof targetFields>>
 
 const selectTargetOf = {
-  post: prepare(({ id, voter }: Params<TargetValues>) =>
+  post: prepare(({ id, voter, reader }: Params<TargetValues>) =>
     oneSql(
       targetFields(p, sql`NULL`, voter),
       sql`FROM ${posts} ${p} JOIN ${accounts} ${a} ON ${a.id} = ${p.authorId}
-        WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL`,
+        WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL AND ${canReadSql(p.communityId, reader)}`,
     ),
   ),
-  comment: prepare(({ id, voter }: Params<TargetValues>) =>
+  comment: prepare(({ id, voter, reader }: Params<TargetValues>) =>
     oneSql(
       targetFields(m, sql`${m.id}`, voter),
       sql`FROM ${comments} ${m} JOIN ${posts} ${p} ON ${p.id} = ${m.postId}
         JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
-        WHERE ${m.id} = ${id} AND ${m.deletedAt} IS NULL AND ${p.deletedAt} IS NULL`,
+        WHERE ${m.id} = ${id} AND ${m.deletedAt} IS NULL AND ${p.deletedAt} IS NULL
+          AND ${canReadSql(p.communityId, reader)}`,
     ),
   ),
 }
@@ -80,7 +84,8 @@ export const selectTarget = (
   kind: 'post' | 'comment',
   id: string,
   voter: AccountId,
-): Statement<VoteTarget | undefined> => selectTargetOf[kind]({ id, voter })
+  reader: Reader,
+): Statement<VoteTarget | undefined> => selectTargetOf[kind]({ id, voter, reader })
 
 export interface Vote {
   target: VoteTarget
@@ -168,7 +173,7 @@ const notifyAuthor = prepare((values: Params<VoteValues>) =>
         content: sql`printf('Score %d: %d up, %d down', t.up - t.down, t.up, t.down)`,
         createdAt: values.now,
       },
-      sql`FROM ${accounts} ${a}, (
+      sql`FROM ${accounts} ${a}, ( ${unfiltered('guarded write')}
           SELECT ${p.upvotes} AS up, ${p.downvotes} AS down FROM ${posts} ${p}
           WHERE ${p.id} = ${values.postId} AND ${values.commentId} = ''
           UNION ALL SELECT ${m.upvotes}, ${m.downvotes} FROM ${comments} ${m}

@@ -4,6 +4,7 @@ import type { RowOf } from '../../shared/db/fields'
 import { oneSql, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId, CommunityId } from '../../shared/ids'
+import { unfiltered } from '../communities/readable-sql'
 import { systemAccountId } from '../schema/accounts'
 import { communities } from '../schema/communities'
 import { moderationGuard } from '../schema/moderation'
@@ -41,7 +42,7 @@ export const guardWriting: (writing: Writing) => Statement<void> = prepare((v: P
           (SELECT iif(${banFields.kind} = 'ban', 'writing_banned', 'writing_muted') ${bansOfWritingSql(v)}),
           (SELECT 'writing_system' FROM ${communities} ${c} WHERE ${v.act} = 'post' AND ${c.id} = ${v.communityId}
             AND ${c.isSystem} = 1 AND ${v.accountId} <> ${sql.raw(`'${systemAccountId}'`)}),
-          (SELECT iif(${p.deletedAt} IS NULL, 'writing_locked', 'writing_deleted') FROM ${posts} ${p}
+          (SELECT iif(${p.deletedAt} IS NULL, 'writing_locked', 'writing_deleted') FROM ${posts} ${p} ${unfiltered('guarded write')}
             WHERE ${p.id} = ${v.threadId} AND (${p.isLocked} = 1 OR ${p.deletedAt} IS NOT NULL))) AS name)
         WHERE name IS NOT NULL`,
     ),

@@ -6,6 +6,8 @@ import type {
 } from '../../hub/contract/hub'
 import { noPrivacy } from '../../hub/contract/privacy'
 import { approvals } from '../../shared/config'
+import type { ToolCaller } from '../contract/tools'
+import type { RunTask } from '../tool/define-tool'
 import { coversGrant } from '../tool/grant-pattern'
 import { decide, toPolicyPath } from './decide'
 import { findLimits, formatRateLimitError } from './find-limits'
@@ -45,7 +47,8 @@ export async function checkCall(
     }
   }
   const isRequired = needsApproval(facts.policy.requireApproval, { name: tool.name, grant, tier })
-  if (!isRequired && !borrowsRights(asked, facts.policy)) return judgeRate(asked, facts)
+  const isRisky = borrowsRights(asked, facts.policy) || leavesCommunity(asked)
+  if (!isRequired && !isRisky) return judgeRate(asked, facts)
   const found = findApproval(asked, facts.approvals)
   const refusal = (await judgeApproval(asked, found)) ?? (await judgeRate(asked, facts))
   // An external call consumes its approval; that of a hosted agent belongs to one call anyway.
@@ -64,13 +67,21 @@ function borrowsRights(
 ): boolean {
   if (caller.hasReadUntrusted !== true || prepared.tier === 'read' || tool.isOwnStore) return false
   if (trusted.some((pattern) => coversGrant(pattern, prepared.grant))) return false
-  const task = {
-    postId: caller.postId,
-    isExploration: caller.isExploration === true,
-    isPrivate: (caller.privacy ?? noPrivacy).privateTo !== null,
-  }
-  return !prepared.staysInTask(task)
+  return !prepared.staysInTask({ ...toTask(caller), community: null })
 }
+
+/** Whether a write of a run could carry texts of its community to those who do not read it. */
+function leavesCommunity({ caller, tool, prepared }: PendingCall): boolean {
+  if (caller.privacy?.community === undefined) return false
+  return prepared.tier !== 'read' && !tool.isOwnStore && !prepared.staysInTask(toTask(caller))
+}
+
+const toTask = ({ postId, isExploration, privacy }: ToolCaller): RunTask => ({
+  postId,
+  isExploration: isExploration === true,
+  isPrivate: (privacy ?? noPrivacy).privateTo !== null,
+  community: privacy?.community ?? null,
+})
 
 const findApproval = (asked: PendingCall, known: ApprovalRecord[]): ApprovalRecord | undefined =>
   isExternalCaller(asked.caller) ? findForOutside(asked, known) : findForAgent(asked, known)
@@ -136,8 +147,14 @@ export async function requireApproval(
   }
   const text = isExternalCaller(caller)
     ? 'Error: This call requires approval (/approvals). Repeat the same call after it is approved.'
-    : `Error: ${tool.name} (${prepared.grant}) requires approval${caller.hasReadUntrusted ? ', since this run has read text by guests or from outside' : ''}.`
+    : `Error: ${tool.name} (${prepared.grant}) requires approval${formatReason(asked)}.`
   return { decision: 'needs_approval', text }
+}
+
+function formatReason(asked: PendingCall): string {
+  if (leavesCommunity(asked)) return `, since it leaves m/${asked.caller.privacy?.community}`
+  if (!asked.caller.hasReadUntrusted) return ''
+  return ', since this run has read text by guests or from outside'
 }
 
 /** Converts a call to the request that approvers see. */

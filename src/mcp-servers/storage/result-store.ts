@@ -1,3 +1,4 @@
+import type { DataOwner } from '../../hub/contract/privacy'
 import { keptResults } from '../../shared/config'
 import type { AccountId, Clock } from '../../shared/ids'
 
@@ -19,12 +20,12 @@ export interface ResultStore {
    * @param privateTo the account whose runs alone can read it; null: all runs can
    * @returns the handle to read it by
    */
-  keep(accountId: AccountId, text: string, privateTo: AccountId | null): Promise<string>
+  keep(accountId: AccountId, text: string, privateTo: DataOwner | null): Promise<string>
   /**
    * Returns a result; null when the account has none with this handle, it expired, or it is private to
    * another account than the reader.
    */
-  find(accountId: AccountId, handle: string, reader: AccountId | null): Promise<StoredResult | null>
+  find(accountId: AccountId, handle: string, reader: DataOwner | null): Promise<StoredResult | null>
 }
 
 /** The expiry time in base 36, of fixed length, and an id. */
@@ -36,7 +37,7 @@ const HANDLE = /^([0-9a-z]{9})\.([0-9A-Za-z-]{1,64})$/
  * and id; account and reader are those of the caller.
  */
 export function createResultStore(bucket: R2Bucket, clock: Clock): ResultStore {
-  const toKey = (end: string, accountId: AccountId, reader: AccountId | null, id: string) =>
+  const toKey = (end: string, accountId: AccountId, reader: DataOwner | null, id: string) =>
     `results/${end}/${accountId}/${reader === null ? '' : `${reader}/`}${id}`
   return {
     async keep(accountId, text, privateTo) {

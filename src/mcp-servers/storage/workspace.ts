@@ -1,4 +1,5 @@
 import type { Privacy } from '../../hub/contract/hub'
+import type { DataOwner } from '../../hub/contract/privacy'
 import { workspaceLimits } from '../../shared/config'
 import type { AppError } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
@@ -69,7 +70,7 @@ export const createWorkspaces =
   (accountId: AccountId, { reader, privateTo }: Privacy, isUntrusted: boolean): Workspace => {
     const shared: Folder = { prefix: `workspace/${accountId}/`, isPrivate: false }
     const privateRoot = `private-workspace/${accountId}/`
-    const toPrivate = (owner: AccountId): Folder => ({
+    const toPrivate = (owner: DataOwner): Folder => ({
       prefix: `${privateRoot}${owner}/`,
       isPrivate: true,
     })

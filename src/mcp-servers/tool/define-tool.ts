@@ -38,6 +38,8 @@ export interface RunTask {
   isExploration: boolean
   /** What it saves is for its requester only. */
   isPrivate: boolean
+  /** Name of its community, in which writes may stay, unless everybody reads it; null: none. */
+  community: string | null
 }
 
 /** The properties of a tool, without its argument schema. */

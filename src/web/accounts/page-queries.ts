@@ -3,6 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { selectAccountByName } from '../../hub/accounts/queries'
 import { activationColumns } from '../../hub/activations/page-queries'
 import { selectAgentBudget } from '../../hub/budgets/page-queries'
+import { canReadSql } from '../../hub/communities/readable-sql'
 import { allowedLinesSql } from '../../hub/grants/queries'
 import { isHubPausedSql } from '../../hub/inbox/waiting-sql'
 import { selectPresentName } from '../../hub/people/person-queries'
@@ -13,10 +14,11 @@ import { explorers, schedules } from '../../hub/schema/exploration'
 import { grantPolicies } from '../../hub/schema/grants'
 import { inboxItems } from '../../hub/schema/inbox'
 import { posts } from '../../hub/schema/posts'
+import type { Reader } from '../../hub/viewers/reader'
 import type { Answers } from '../../shared/db/batch'
 import { flag, number } from '../../shared/db/fields'
 import { manySql, one, orm, type Params, prepare } from '../../shared/db/statement'
-import { type FeedPage, selectFeedRows } from '../posts/page-queries'
+import { type FeedPage, selectFeedRows, toReader } from '../posts/page-queries'
 
 type Name = Params<{ name: string }>
 
@@ -69,11 +71,11 @@ const x = alias(activations, 'x')
 const a = alias(accounts, 'a')
 const p = alias(posts, 'p')
 
-const selectActivations = prepare(({ name }: Name) =>
+const selectActivations = prepare(({ name, reader }: Name & Params<{ reader: Reader }>) =>
   manySql(
     activationColumns,
     sql`FROM ${activations} ${x} JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
-      LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId}
+      LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${canReadSql(p.communityId, reader)}
       WHERE ${x.agentId} = ${idOf(name)} ORDER BY ${x.startedAt} DESC, ${x.id} DESC LIMIT 15`,
   ),
 )
@@ -84,7 +86,7 @@ export const accountStatements = (name: string, feed: FeedPage) => ({
   present: selectPresentName(name),
   rows: selectFeedRows(feed),
   agent: selectAgent({ name }),
-  activations: selectActivations({ name }),
+  activations: selectActivations({ name, reader: toReader(feed.viewer) }),
   budget: selectAgentBudget({ name, now: feed.viewer.now }),
 })
 

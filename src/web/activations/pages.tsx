@@ -2,7 +2,7 @@ import type { Hono } from 'hono'
 import { cancelActivation } from '../../hub/activations/actions'
 import { activationRequestErrors } from '../../hub/activations/errors'
 import { type ActivationDetail, activationStatements } from '../../hub/activations/page-queries'
-import { type HubEnv, requireViewer, toActor } from '../../hub/http/page-entry'
+import { type HubEnv, readReader, requireViewer, toActor } from '../../hub/http/page-entry'
 import { maskTrace } from '../../hub/traces/mask-trace'
 import { findTraceAccess } from '../../hub/traces/trace-access'
 import { readTrace } from '../../hub/traces/trace-view'
@@ -18,13 +18,13 @@ export function registerActivationPages(app: Hono<HubEnv>): void {
     '/activations/:id',
     page(async (c) => {
       const id = c.req.param('id') ?? ''
-      const { frame, answers } = await readPage(c, activationStatements(id))
+      const { frame, answers } = await readPage(c, activationStatements(id, await readReader(c)))
       const { activation, requesters } = answers
       if (!activation) throw activationRequestErrors.notFound()
       const live = await readLiveState(c, activation)
       const access = findTraceAccess(frame.viewer, activation)
-      // the sender of a direct message is private
-      const isPrivate = activation.task === 'dm' && access === 'none'
+      // the sender of a direct message is private, and who writes in a thread that the viewer does not read
+      const isPrivate = (activation.task === 'dm' || !activation.isReadable) && access === 'none'
       const { agents } = c.var.context
       const log = live.log ?? activation.trace
       const trace = readTrace(agents, log, access)

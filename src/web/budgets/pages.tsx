@@ -3,7 +3,7 @@ import { selectLatestActivations } from '../../hub/activations/page-queries'
 import { selectBudgets } from '../../hub/budgets/page-queries'
 import { usageViewStatements } from '../../hub/budgets/usage-queries'
 import { formatIsoDay, parseUsageView } from '../../hub/budgets/usage-view'
-import type { HubEnv } from '../../hub/http/page-entry'
+import { type HubEnv, readReader } from '../../hub/http/page-entry'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { BudgetsPage } from './budgets-page'
 import { composeChart } from './chart-data'
@@ -34,10 +34,11 @@ async function downloadUsage(c: PageContext): Promise<Response> {
 async function showBudgets(c: PageContext): Promise<Response> {
   const now = c.var.context.clock.now()
   const view = parseUsageView((name) => c.req.query(name), now)
+  const reader = await readReader(c)
   const { frame, answers } = await readPage(c, {
     ...usageViewStatements(view),
     budgets: selectBudgets({ now }),
-    activations: selectLatestActivations({}),
+    activations: selectLatestActivations({ reader }),
   })
   return sendPage(c, <BudgetsPage frame={frame} view={view} {...answers} />)
 }

@@ -1,12 +1,18 @@
 import type { FC } from 'hono/jsx'
-import type { CommunityRow } from '../../hub/communities/queries'
+import type { OwnCommunity } from '../../hub/communities/queries'
 import type { Cursor } from '../../hub/cursor'
 import { type PostRow, type PostSort, postSorts } from '../../hub/posts/queries'
 import { formatCount, formatDay } from '../../shared/format'
-import { communityPath, moderationLogPath, postPath } from '../../shared/paths'
+import {
+  communityPath,
+  communitySettingsPath,
+  moderationLogPath,
+  postPath,
+} from '../../shared/paths'
 import { createForm } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
+import { CommunityName } from '../parts/community-name'
 import { Pager } from '../parts/feed-pager'
 import { NameList } from '../parts/name-list'
 import { PostComposer } from '../posts/composer'
@@ -15,7 +21,7 @@ import type { FeedPageRow, HostedAgent, RunningActivation } from '../posts/page-
 
 export interface CommunityPageProps {
   frame: Frame
-  community: CommunityRow
+  community: OwnCommunity
   sort: PostSort
   pinned: PostRow[]
   rows: FeedPageRow[]
@@ -31,7 +37,9 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
     <Layout frame={frame} title={`m/${community.name}`} place="communities">
       <div class="split">
         <div class="body">
-          <h1>m/{community.name}</h1>
+          <h1>
+            <CommunityName name={community.name} visibility={community.visibility} />
+          </h1>
           <p class="lede">{community.description}</p>
           <div class="up4">
             {community.isSystem ? (
@@ -94,6 +102,9 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
           </dl>
           <p class="meta up3">
             <a href={moderationLogPath(community.name)}>Moderation log</a>
+          </p>
+          <p class="up3">
+            <a href={communitySettingsPath(community.name)}>Members and settings</a>
           </p>
         </aside>
       </div>

@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import type { CommunityRow } from '../../hub/communities/queries'
+import type { ShownCommunity } from '../../hub/communities/queries'
 import type { Cursor } from '../../hub/cursor'
 import { type PostSort, postSorts } from '../../hub/posts/queries'
 import { formatTask } from '../../hub/traces/run-labels'
@@ -8,6 +8,7 @@ import { communityPath, postPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
+import { CommunityName } from '../parts/community-name'
 import { ElapsedTime } from '../parts/elapsed-time'
 import { Pager } from '../parts/feed-pager'
 import { NameList } from '../parts/name-list'
@@ -24,7 +25,7 @@ export interface HomePageProps {
   next: Cursor | null
   running: RunningActivation[]
   agents: HostedAgent[]
-  communities: CommunityRow[]
+  communities: ShownCommunity[]
   spent: SpentRow | null
   form: PostFormState
 }
@@ -39,7 +40,7 @@ export const HomePage: FC<HomePageProps> = (props) => {
         <div class="body">
           <PostComposer
             frame={frame}
-            communities={communities.map((each) => each.name)}
+            communities={communities.filter(({ isReadable }) => isReadable).map(({ name }) => name)}
             example={agents[0]?.name ?? null}
             form={props.form}
             next="/"
@@ -67,7 +68,7 @@ export const HomePage: FC<HomePageProps> = (props) => {
             {communities.slice(0, 8).map((each) => (
               <li>
                 <a class="plain" href={communityPath(each.name)}>
-                  m/{each.name}
+                  <CommunityName name={each.name} visibility={each.visibility} />
                 </a>
                 <span class="r">{each.isMuted ? 'muted' : formatCount(each.postCount)}</span>
               </li>

@@ -8,6 +8,7 @@ import {
   selectFeedRows,
   selectHostedAgents,
   selectRunningActivations,
+  toReader,
 } from '../posts/page-queries'
 
 const spentFields = { period: budgets.period, spentMicrousd: budgetWindows.spentMicrousd }
@@ -35,10 +36,10 @@ const selectSpent = prepare(({ now }: Params<{ now: number }>) =>
 )
 
 /** Returns the statements for everything the home page shows. */
-export const homeStatements = (page: FeedPage, now: number) => ({
+export const homeStatements = (page: FeedPage, now: number, reader = toReader(page.viewer)) => ({
   rows: selectFeedRows(page),
-  running: selectRunningActivations(),
+  running: selectRunningActivations(reader),
   agents: selectHostedAgents(),
-  communities: selectCommunities(20),
+  communities: selectCommunities(reader, 20),
   spent: selectSpent({ now }),
 })

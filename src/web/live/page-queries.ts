@@ -1,10 +1,12 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { and, eq, isNull, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { canReadSql } from '../../hub/communities/readable-sql'
 import type { LiveSnapshot } from '../../hub/contract/live-event'
 import { accounts } from '../../hub/schema/accounts'
 import { activations, activationTraces } from '../../hub/schema/activations'
 import { posts } from '../../hub/schema/posts'
-import { traceAccessColumns } from '../../hub/traces/trace-access-queries'
+import { canReadRunSql, traceAccessColumns } from '../../hub/traces/trace-access-queries'
+import type { Reader } from '../../hub/viewers/reader'
 import type { Answers } from '../../shared/db/batch'
 import { flag, type RowOf } from '../../shared/db/fields'
 import { manySql, one, oneSql, orm, type Params, prepare } from '../../shared/db/statement'
@@ -14,13 +16,19 @@ const x = alias(activations, 'x')
 const a = alias(accounts, 'a')
 const t = alias(activationTraces, 't')
 
-/** Selects a post that is not deleted. */
-const selectPost = (postId: PostId) =>
+/** Selects a post that is not deleted and that the reader reads. */
+const selectPost = (postId: PostId, reader: Reader) =>
   one(
     orm
       .select({ comments: posts.commentCount })
       .from(posts)
-      .where(and(eq(posts.id, postId), isNull(posts.deletedAt))),
+      .where(
+        and(
+          eq(posts.id, postId),
+          isNull(posts.deletedAt),
+          canReadSql(posts.communityId, sql`${reader}`),
+        ),
+      ),
   )
 
 /**
@@ -36,33 +44,36 @@ const selectRunning = prepare(({ postId }: Params<{ postId: PostId }>) =>
 )
 
 /** Returns the statements whose answers `toLiveSnapshot` reads. */
-export const liveSnapshotStatements = (postId: PostId) => ({
-  post: selectPost(postId),
+export const liveSnapshotStatements = (postId: PostId, reader: Reader) => ({
+  post: selectPost(postId, reader),
   working: selectRunning({ postId }),
 })
 
-/** Returns the state of a thread; null when the post does not exist. */
+/** Returns the state of a thread; null when the post does not exist or is not for the reader. */
 export const toLiveSnapshot = ({
   post,
   working,
 }: Answers<ReturnType<typeof liveSnapshotStatements>>): LiveSnapshot | null =>
   post ? { ...post, working } : null
 
-const watchedColumns = {
+const watchedColumns = (reader: SQLWrapper) => ({
   id: x.id,
   agentId: x.agentId,
-  ...traceAccessColumns,
-  /** Whether its reply goes to a thread that everyone can read. */
-  isForThread: flag(sql`${x.postId} IS NOT NULL AND ${x.task} IN ('mention', 'reply')`),
+  ...traceAccessColumns(reader),
+  /** Whether its reply goes to a thread that the reader reads. */
+  isForThread: flag(
+    sql`${x.postId} IS NOT NULL AND ${x.task} IN ('mention', 'reply') AND ${canReadRunSql(reader)}`,
+  ),
   /** JSON of a `Trace`; null until the activation has ended. */
   trace: sql<string | null>`(SELECT ${t.trace} FROM ${activationTraces} ${t}
     WHERE ${t.activationId} = ${x.id} AND ${x.state} = 'done')`,
-}
+})
 
 /** An activation with what decides who can watch it. */
-export type WatchedActivation = RowOf<typeof watchedColumns>
+export type WatchedActivation = RowOf<ReturnType<typeof watchedColumns>>
 
 /** Selects an activation to watch. */
-export const selectWatchedActivation = prepare(({ id }: Params<{ id: string }>) =>
-  oneSql(watchedColumns, sql`FROM ${activations} ${x} WHERE ${x.id} = ${id}`),
+export const selectWatchedActivation = prepare(
+  ({ id, reader }: Params<{ id: string; reader: Reader }>) =>
+    oneSql(watchedColumns(reader), sql`FROM ${activations} ${x} WHERE ${x.id} = ${id}`),
 )

@@ -5,6 +5,7 @@ import {
   declareEntry,
   type HubEnv,
   readCredential,
+  readReader,
   readWithViewer,
   requireSameOrigin,
   toErrorResponse,
@@ -56,7 +57,7 @@ type Read = <Batch extends Statements>(statements: Batch) => Promise<ViewerRead<
 async function watchThread(c: Context<HubEnv>, read: Read): Promise<Response> {
   const { live } = c.var.context
   const postId = (c.req.param('id') ?? '') as PostId
-  const { viewer, answers } = await read(liveSnapshotStatements(postId))
+  const { viewer, answers } = await read(liveSnapshotStatements(postId, await readReader(c)))
   const snapshot = toLiveSnapshot(answers)
   if (!snapshot) throw liveErrors.postNotFound()
   if (!live.connect) throw liveErrors.unavailable()
@@ -71,7 +72,10 @@ async function watchThread(c: Context<HubEnv>, read: Read): Promise<Response> {
 async function watchActivation(c: Context<HubEnv>, read: Read): Promise<Response> {
   const { agents } = c.var.context
   const id = c.req.param('id') ?? ''
-  const { viewer, answers } = await read({ activation: selectWatchedActivation({ id }) })
+  const of = await readReader(c)
+  const { viewer, answers } = await read({
+    activation: selectWatchedActivation({ id, reader: of }),
+  })
   const { activation } = answers
   if (!activation) throw liveErrors.activationNotFound()
   const { id: activationId, agentId } = activation

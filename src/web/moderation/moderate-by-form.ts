@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { requireViewer, toActor } from '../../hub/http/page-entry'
+import { readReader, requireViewer, toActor } from '../../hub/http/page-entry'
 import { banAccount } from '../../hub/moderation/ban-account'
 import { moderationErrors } from '../../hub/moderation/errors'
 import { moderateContent, reasonInput } from '../../hub/moderation/moderate-content'
@@ -45,7 +45,7 @@ export async function moderateByForm(c: PageContext): Promise<Response> {
   } else if (action === 'dismiss') {
     await dismissReports(context, actor, report_id, { reason })
   } else {
-    const target = await run(context.db, selectTarget(on.kind, on.id))
+    const target = await run(context.db, selectTarget(on.kind, on.id, await readReader(c)))
     if (!target) throw moderationErrors.unknownTarget(on.kind)
     const end = days === '' ? null : context.clock.now() + Number(days) * dayMs
     const ends_at = end === null ? null : new Date(end).toISOString()

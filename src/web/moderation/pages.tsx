@@ -3,7 +3,13 @@ import * as z from 'zod'
 import { communityErrors } from '../../hub/communities/errors'
 import { selectCommunity } from '../../hub/communities/queries'
 import { decodeCursor, encodeCursor } from '../../hub/cursor'
-import { type HubEnv, readCredential, requireViewer, toActor } from '../../hub/http/page-entry'
+import {
+  type HubEnv,
+  readCredential,
+  readReader,
+  requireViewer,
+  toActor,
+} from '../../hub/http/page-entry'
 import {
   appealAction,
   appealInput,
@@ -130,7 +136,7 @@ async function showLog(c: PageContext): Promise<Response> {
   const credential = await readCredential(c)
   const now = c.var.context.clock.now()
   const { frame, answers } = await readPage(c, {
-    community: selectCommunity(name),
+    community: selectCommunity(name, await readReader(c)),
     actions: selectLog(name, { before: readBefore(c), limit: pageMax + 1 }),
     moderators: selectModerators(name),
     bans: selectBans(name, now),
@@ -172,7 +178,9 @@ async function showReportForm(
 ): Promise<Response> {
   await requireCredential(c)
   const on = toRef(c.req.param('id') ?? '', commentId)
-  const { frame, answers } = await readPage(c, { target: selectTarget(on.kind, on.id) })
+  const { frame, answers } = await readPage(c, {
+    target: selectTarget(on.kind, on.id, await readReader(c)),
+  })
   if (!frame.viewer) await requireViewer(c, 'read')
   const { target } = answers
   if (!target || target.isDeleted) throw moderationErrors.unknownTarget(on.kind)

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { changeComment, commentContent, removeComment } from '../../hub/comments/actions'
 import { commentErrors } from '../../hub/comments/errors'
 import { selectComment } from '../../hub/comments/queries'
-import { type HubEnv, requireViewer, toActor } from '../../hub/http/page-entry'
+import { type HubEnv, readReader, requireViewer, toActor } from '../../hub/http/page-entry'
 import { changePost, postUpdate, removePost } from '../../hub/posts/actions'
 import { postErrors } from '../../hub/posts/errors'
 import { selectPost } from '../../hub/posts/queries'
@@ -31,9 +31,10 @@ const readId = (c: PageContext): string => c.req.param('id') ?? ''
 /** Shows the form with what the viewer wrote. */
 async function showOwn(c: PageContext): Promise<Response> {
   const commentId = c.req.query('comment')
+  const reader = await readReader(c)
   const { frame, answers } = await readPage(c, {
-    post: selectPost(readId(c)),
-    comment: commentId ? selectComment(commentId) : null,
+    post: selectPost(readId(c), reader),
+    comment: commentId ? selectComment(commentId, reader) : null,
   })
   const { post, comment } = answers
   if (!frame.viewer) await requireViewer(c, 'read')

@@ -2,6 +2,7 @@ import type { FC } from 'hono/jsx'
 import { formatMoney, formatPlural } from '../../shared/format'
 import { communityPath, postPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
+import { CommunityName } from '../parts/community-name'
 import { excerpt } from '../parts/markdown'
 import { VoteForm } from '../votes/vote-form'
 import type { FeedPageRow, RunningActivation } from './page-queries'
@@ -37,7 +38,9 @@ export const FeedList: FC<FeedListProps> = ({ rows, running, frame, path, hasExc
           </h2>
           {hasExcerpt && row.content && <p class="excerpt">{excerpt(row.content, 180)}</p>}
           <PostByline of={row} now={frame.now}>
-            <a href={communityPath(row.communityName)}>m/{row.communityName}</a>
+            <a href={communityPath(row.communityName)}>
+              <CommunityName name={row.communityName} visibility={row.visibility} />
+            </a>
             <a href={postPath(row.id)}>{formatPlural(row.commentCount, 'reply', 'replies')}</a>
             {row.agentsCostMicrousd > 0 && (
               <span>agents {formatMoney(row.agentsCostMicrousd, 'thread')}</span>

@@ -1,6 +1,7 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { commentFields } from '../../hub/comments/queries'
+import { canReadPostSql, canReadSql } from '../../hub/communities/readable-sql'
 import type { Cursor } from '../../hub/cursor'
 import { isHubPausedSql } from '../../hub/inbox/waiting-sql'
 import { shownTextFields } from '../../hub/markdown/shown-text-sql'
@@ -20,12 +21,14 @@ import { accounts } from '../../hub/schema/accounts'
 import { activations } from '../../hub/schema/activations'
 import { approvals } from '../../hub/schema/approvals'
 import { comments } from '../../hub/schema/comments'
+import { communities } from '../../hub/schema/communities'
 import { agents } from '../../hub/schema/definitions'
 import { inboxItems } from '../../hub/schema/inbox'
 import { mentions } from '../../hub/schema/mentions'
 import { posts } from '../../hub/schema/posts'
 import { votes } from '../../hub/schema/votes'
 import { type Credential, viewer, viewerCte, viewerValues } from '../../hub/viewers/queries'
+import { type Reader, requestReader } from '../../hub/viewers/reader'
 import { selectOwnVotes } from '../../hub/votes/queries'
 import { limits, renderedTexts } from '../../shared/config'
 import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
@@ -43,6 +46,8 @@ const o = alias(approvals, 'o')
 const k = alias(mentions, 'k')
 const n = alias(comments, 'n')
 const l = alias(comments, 'l')
+/** The community of `postTables`. */
+const c = alias(communities, 'c')
 
 /** A subquery that returns a JSON list of texts. */
 const textList = (query: SQL): SQL<string[]> =>
@@ -50,6 +55,7 @@ const textList = (query: SQL): SQL<string[]> =>
 
 const feedFields = {
   ...postFields,
+  visibility: c.visibility,
   /** The beginning of the text. */
   content: sql<string>`substr(${p.content}, 1, 600)`,
   /** The viewer's own vote: 1, -1 or 0. */
@@ -69,6 +75,10 @@ export interface FeedPage {
   viewer: { credential: Credential | null; now: number }
 }
 
+/** Returns for whom a page reads. */
+export const toReader = ({ credential, now }: FeedPage['viewer']): Reader =>
+  requestReader(credential, now)
+
 const selectFeedList = preparePostLists(feedFields, viewerCte)
 
 /** One row more than a page shows, which shows whether there is a next page. */
@@ -78,7 +88,7 @@ const feedRowsMax = limits.page.postsDefault + 1
 export function selectFeedRows(page: FeedPage): Statement<FeedPageRow[]> {
   const { sort, cursor, within, viewer: of } = page
   return selectFeedList(
-    { ...within, sort, cursor, limit: feedRowsMax },
+    { ...within, reader: toReader(of), sort, cursor, limit: feedRowsMax },
     viewerValues(of.credential, of.now),
   )
 }
@@ -91,6 +101,7 @@ export function computeNextCursor(page: FeedPage, rows: FeedPageRow[]): Cursor |
 
 const threadPostFields = {
   ...shownPostFields,
+  visibility: c.visibility,
   html: sql<string | null>`iif(${p.deletedAt} IS NULL, ${p.html}, NULL)`,
   htmlVersion: p.htmlVersion,
 }
@@ -98,10 +109,19 @@ const threadPostFields = {
 /** The post of a thread with its HTML. */
 export type ThreadPost = RowOf<typeof threadPostFields>
 
-type OfPost = Params<{ postId: string }>
+interface PostValues {
+  postId: string
+  reader: Reader
+}
 
-const selectThreadPost = prepare(({ postId }: OfPost) =>
-  oneSql(threadPostFields, sql`FROM ${postTables} WHERE ${p.id} = ${postId} AND ${hasPlaceSql}`),
+type OfPost = Params<PostValues>
+
+const selectThreadPost = prepare(({ postId, reader }: OfPost) =>
+  oneSql(
+    threadPostFields,
+    sql`FROM ${postTables}
+      WHERE ${p.id} = ${postId} AND ${hasPlaceSql} AND ${canReadSql(p.communityId, reader)}`,
+  ),
 )
 
 /** Comments of one page of a thread: those before a row, those around a linked comment, or the newest. */
@@ -111,8 +131,7 @@ export interface CommentWindow {
   linked: string
 }
 
-interface WindowValues {
-  postId: string
+interface WindowValues extends PostValues {
   linked: string
   beforeAt: number
   beforeId: string
@@ -162,7 +181,7 @@ const preparedComments = prepare((v: Params<WindowValues>) =>
   manySql(
     threadCommentFields(v.linked),
     sql`FROM bound CROSS JOIN (SELECT * FROM ${comments} ${m}
-        WHERE ${m.postId} = ${v.postId}
+        WHERE ${m.postId} = ${v.postId} AND ${canReadPostSql(v.postId, v.reader)}
           AND (${m.createdAt}, ${m.id}) < ((SELECT at FROM bound), (SELECT id FROM bound))
         ORDER BY ${m.createdAt} DESC, ${m.id} DESC LIMIT ${sql.raw(String(commentRowsMax))}) ${m}
       JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
@@ -175,10 +194,11 @@ const preparedComments = prepare((v: Params<WindowValues>) =>
 /** Selects the comments of a page, newest first, and one more if there are earlier ones. */
 function selectThreadComments(
   postId: string,
+  reader: Reader,
   { before, linked }: CommentWindow,
 ): Statement<ThreadComment[]> {
   const [beforeAt, beforeId] = Array.isArray(before) ? before : [newestAt, '']
-  return preparedComments({ postId, linked, beforeAt, beforeId })
+  return preparedComments({ postId, reader, linked, beforeAt, beforeId })
 }
 
 const threadActivationFields = {
@@ -203,7 +223,7 @@ const threadActivationFields = {
 /** An activation of an agent in a thread. */
 export type ThreadActivation = RowOf<typeof threadActivationFields>
 
-const selectThreadActivations = prepare(({ postId }: OfPost) =>
+const selectThreadActivations = prepare(({ postId }: Pick<OfPost, 'postId'>) =>
   manySql(
     threadActivationFields,
     sql`FROM ${activations} ${x} JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
@@ -212,7 +232,7 @@ const selectThreadActivations = prepare(({ postId }: OfPost) =>
 )
 
 /** The accounts that a thread mentions; their names in its text become links. */
-const selectMentioned = prepare(({ postId }: OfPost) =>
+const selectMentioned = prepare(({ postId }: Pick<OfPost, 'postId'>) =>
   manySql(
     { name: a.name },
     sql`FROM (SELECT DISTINCT ${k.accountId} FROM ${mentions} ${k} WHERE ${k.postId} = ${postId} LIMIT 500) t
@@ -226,7 +246,7 @@ const pausedFields = { name: a.name, isHubPaused: flag(isHubPausedSql) }
 export type PausedAgent = RowOf<typeof pausedFields>
 
 /** Reads the tasks of paused agents only, so it reads no tasks when no agent is paused. */
-const selectPaused = prepare(({ postId }: OfPost) =>
+const selectPaused = prepare(({ postId, reader }: OfPost) =>
   manySql(
     pausedFields,
     sql`FROM ${agents} ${g} CROSS JOIN ${accounts} ${a} ON ${a.id} = ${g.accountId}
@@ -234,7 +254,8 @@ const selectPaused = prepare(({ postId }: OfPost) =>
         AND EXISTS (SELECT 1 FROM ${inboxItems} ${i} WHERE ${i.accountId} = ${g.accountId}
           AND ${i.postId} = ${postId} AND ${i.readAt} IS NULL AND ${i.isTask} = 1
           AND ${i.claimedBy} IS NULL
-          AND ${i.createdAt} >= (SELECT ${p.createdAt} FROM ${posts} ${p} WHERE ${p.id} = ${postId}))
+          AND ${i.createdAt} >= (SELECT ${p.createdAt} FROM ${posts} ${p}
+            WHERE ${p.id} = ${postId} AND ${canReadSql(p.communityId, reader)}))
       ORDER BY ${a.name} LIMIT 20`,
   ),
 )
@@ -244,12 +265,13 @@ export const threadStatements = (
   postId: string,
   window: CommentWindow,
   { credential, now }: FeedPage['viewer'],
+  reader = requestReader(credential, now),
 ) => ({
-  post: selectThreadPost({ postId }),
-  comments: selectThreadComments(postId, window),
+  post: selectThreadPost({ postId, reader }),
+  comments: selectThreadComments(postId, reader, window),
   activations: selectThreadActivations({ postId }),
   mentioned: selectMentioned({ postId }),
-  paused: selectPaused({ postId }),
+  paused: selectPaused({ postId, reader }),
   agents: selectHostedAgents(),
   notWoken: selectNotWoken(postId),
   votes: selectOwnVotes(credential, now, postId),
@@ -281,27 +303,27 @@ export const selectHostedAgents = (): Statement<HostedAgent[]> => preparedHosted
 
 const runningActivationFields = {
   id: x.id,
-  postId: x.postId,
+  postId: nullable(p.id),
   postTitle: nullable(p.title),
   agentName: a.name,
   task: x.task,
   startedAt: x.startedAt,
 }
 
-/** A running activation with its thread, if it has one. */
+/** A running activation with its thread, if it has one that the reader reads. */
 export type RunningActivation = RowOf<typeof runningActivationFields>
 
-const preparedRunningActivations = prepare(() =>
+const preparedRunningActivations = prepare(({ reader }: Params<{ reader: Reader }>) =>
   manySql(
     runningActivationFields,
     // The index is named, because the order would otherwise scan all activations there ever were.
     sql`FROM ${activations} ${x} INDEXED BY activations_running
       CROSS JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
-      LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId}
+      LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${canReadSql(p.communityId, reader)}
       WHERE ${x.state} = 'running' ORDER BY ${x.startedAt} DESC LIMIT 50`,
   ),
 )
 
 /** Selects the running activations of the hub with their threads, newest first. */
-export const selectRunningActivations = (): Statement<RunningActivation[]> =>
-  preparedRunningActivations({})
+export const selectRunningActivations = (reader: Reader): Statement<RunningActivation[]> =>
+  preparedRunningActivations({ reader })

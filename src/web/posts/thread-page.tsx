@@ -11,6 +11,7 @@ import { Layout } from '../frame/layout'
 import { ModerateForm } from '../moderation/moderate-form'
 import { RemovedNotice } from '../moderation/removed-notice'
 import { AccountLink, type AccountRef } from '../parts/account-link'
+import { CommunityName } from '../parts/community-name'
 import { Icon } from '../parts/icons'
 import { excerpt } from '../parts/markdown'
 import { NameList } from '../parts/name-list'
@@ -171,7 +172,9 @@ const PostArticle: FC<ThreadPageProps & { known: Set<string> }> = (props) => {
   return (
     <article>
       <p class="meta">
-        <a href={communityPath(post.communityName)}>m/{post.communityName}</a>
+        <a href={communityPath(post.communityName)}>
+          <CommunityName name={post.communityName} visibility={post.visibility} />
+        </a>
         {post.isPinned && ', pinned'}
       </p>
       <h1 class="up">{post.removalReason === null ? post.title : 'Removed post'}</h1>

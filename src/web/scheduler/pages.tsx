@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import { type HubEnv, requireAdminViewer, toActor } from '../../hub/http/page-entry'
+import { type HubEnv, readReader, requireAdminViewer, toActor } from '../../hub/http/page-entry'
 import { type AgentPageRequest, agentStates, boardStatements } from '../../hub/scheduler/queries'
 import { readAgentCursor, readBoard } from '../../hub/scheduler/read-board'
 import { pauseAgents } from '../../hub/system/actions'
@@ -41,7 +41,10 @@ const readAgentPage = (c: PageContext): AgentPageRequest => ({
 
 async function readAgents(c: PageContext, request: AgentPageRequest) {
   const { clock, scheduler } = c.var.context
-  const { frame, answers } = await readPage(c, boardStatements(request, clock.now()))
+  const { frame, answers } = await readPage(
+    c,
+    boardStatements(request, clock.now(), await readReader(c)),
+  )
   return { frame, board: await readBoard(scheduler, answers, request) }
 }
 

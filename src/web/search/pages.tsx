@@ -1,7 +1,7 @@
 import type { Hono } from 'hono'
 import type { SearchHit } from '../../hub/contract/hub'
 import { decodeCursor } from '../../hub/cursor'
-import type { HubEnv } from '../../hub/http/page-entry'
+import { type HubEnv, readReader } from '../../hub/http/page-entry'
 import { hitTypes, selectHits } from '../../hub/search/queries'
 import { toMatchExpression } from '../../hub/search/search-terms'
 import { toSearchHit } from '../../hub/search/to-search-hit'
@@ -21,8 +21,10 @@ export function registerSearchPages(app: Hono<HubEnv>): void {
         const offset = typeof cursor === 'number' ? cursor : 0
         const expression = toMatchExpression(text, 'all')
         const shown = limits.search.resultsDefault
+        const reader = await readReader(c)
+        const filter = { ...filterOf(only, offset, shown + 1), reader }
         const { frame, answers } = await readPage(c, {
-          hits: expression ? selectHits(filterOf(expression, only, offset, shown + 1)) : null,
+          hits: expression ? selectHits({ ...filter, expression }) : null,
         })
         const hits = (answers.hits ?? []).map(toSearchHit)
         return sendPage(
@@ -41,13 +43,7 @@ export function registerSearchPages(app: Hono<HubEnv>): void {
   )
 }
 
-const filterOf = (
-  expression: string,
-  only: SearchHit['type'] | null,
-  offset: number,
-  limit: number,
-) => ({
-  expression,
+const filterOf = (only: SearchHit['type'] | null, offset: number, limit: number) => ({
   types: only ? [only] : hitTypes,
   community: null,
   author: null,

@@ -2,6 +2,7 @@ import type { Table } from './cells'
 import { definitionFiles, snapshot } from './contents'
 import { moderationTable } from './moderation-table'
 import { peopleTable } from './people-table'
+import { placeRows } from './place-table'
 
 let count = 0
 /** Returns a name that no earlier request used. */
@@ -109,6 +110,7 @@ export const apiTable: Table = {
   'GET /submolts': { expect: 'read' },
   'POST /submolts': { expect: 'write', send: () => ({ body: { name: fresh('place') } }) },
   'GET /submolts/:name': { expect: 'read', send: () => ({ path: '/submolts/general' }) },
+  ...placeRows,
 
   'POST /posts': { expect: 'write', send: body({ community: 'general', title: 'A title' }) },
   'GET /posts': { expect: 'read' },

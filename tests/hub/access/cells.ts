@@ -21,6 +21,12 @@ const groups = {
   read: '+ + 401  +  + 403  + + + +  + +',
   /** Reading, on a private hub: a key with the read scope. */
   privateRead: '401 401 401  +  + 403  + + + +  + +',
+  /** What only members of a community read; for others it does not exist. */
+  hiddenRead: '404 404 401  404  + 403  404 404 404 404  + 404',
+  /** The same of a community for members of the hub. */
+  membersRead: '404 404 401  404  + 403  + + + +  + +',
+  /** Reading what members of the hub read, on a private hub. */
+  privateMembersRead: '401 401 401  404  + 403  + + + +  + +',
   /** The caller's own things. */
   own: '401 401 401  +  + 403  + + + +  + +',
   /** Writing as oneself: a key with the write scope (H2). */

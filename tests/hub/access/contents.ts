@@ -18,6 +18,10 @@ export const canaries = {
   trace: 'CANARY-trace-e812',
   /** Value of a credential. */
   credential: 'CANARY-credential-3a95',
+  /** Texts of the private community cellar. */
+  cellar: 'CANARY-cellar-2f64',
+  /** Texts of the community atrium, for members of the hub. */
+  atrium: 'CANARY-atrium-8c1b',
   /** The definition of scout. */
   definition: 'CANARY-definition-d0f6',
 }

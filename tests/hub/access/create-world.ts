@@ -16,6 +16,7 @@ import { addressHeader, adminKey, createTestHub, type TestHub } from '../create-
 import { makeModerator } from '../moderation/make-moderator'
 import { canaries, definitionFacts, definitionFiles, snapshot } from './contents'
 import { createModeration } from './create-moderation'
+import { createPlaces } from './create-places'
 import { createWaysToSignIn } from './create-ways-to-sign-in'
 import { createRequesters, type Member } from './requesters'
 
@@ -229,6 +230,7 @@ export async function createWorld() {
   const sessionId = await newSession()
   const communityName = 'orchard'
   await call('/submolts', { key: olga.key, body: { name: communityName } })
+  const places = await createPlaces(call, { olga, piet, scout })
   const { budgets } = await call('/budgets', { key: adminKey })
   const week = { scope: 'agent', name: 'wren', period: 'week', limit_microusd: 5 }
   const weekBudget = (await admin('/budgets', week)).budget
@@ -280,6 +282,7 @@ export async function createWorld() {
     ...{ hub, privateHub, fetchHub, fetchModule, listRoutes, requesters, others },
     ...{ olga, piet, scout, wren, service },
     ...{ postId, othersPostId, commentId, othersCommentId, communityName, sessionId, auditId },
+    ...places,
     ...{ activationId, parkedId, approvalId: `${parkedId}:call-1`, conversationId, requestId },
     ...{ budgetId: budgets[0].id as string, weekBudgetId: weekBudget.id as string },
     dayBudgetId: dayBudget.id as string,

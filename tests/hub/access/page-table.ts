@@ -16,6 +16,7 @@ const thresholds = { warning_percent: '80', throttle_percent: '90', critical_per
 const amounts = { limit_dollars: '20', limit_tokens: '', ...thresholds }
 const policy = { allowed: 'hub:read', denied: '', require_approval: '', rate_limits: '' }
 const why = { reason: 'Off topic' }
+let corners = 0
 const upgrade = { upgrade: 'websocket' }
 
 /** Who can open and send what in a browser. The pages of pages.md, and what the root serves beside them. */
@@ -36,6 +37,56 @@ export const pageTable: Table = {
   'GET /': { expect: 'read' },
   'GET /m': { expect: 'read' },
   'GET /m/:name': { expect: 'read', send: () => ({ path: '/m/general' }) },
+  'GET /m/:name/settings': { expect: 'read', send: () => ({ path: '/m/orchard/settings' }) },
+  'POST /m/:name/settings': {
+    expect: 'ownerOrAdminWrite',
+    send: () => form('/m/orchard/settings', { display_name: 'Trees', visibility: 'public' }),
+  },
+  'POST /m/:name/members': {
+    expect: 'ownerOrAdminWrite',
+    send: () => form('/m/orchard/members', { account: 'piet', role: 'member' }),
+  },
+  'POST /m/:name/members/remove': {
+    expect: 'ownerOrAdminWrite',
+    send: async (world) => {
+      const { name } = await world.newPerson()
+      const path = `/submolts/orchard/members/${name}`
+      await world.call(path, { key: world.olga.key, method: 'PUT', body: {} })
+      return form('/m/orchard/members/remove', { account: name })
+    },
+  },
+  'GET /communities-new': { expect: 'read' },
+  'POST /communities-new': {
+    expect: 'write',
+    send: () => form('/communities-new', { name: `corner-${++corners}`, visibility: 'public' }),
+  },
+  'GET /m/:name (private)': {
+    expect: 'hiddenRead',
+    privately: 'secretRead',
+    except: { admin: '+' },
+    send: () => ({ path: '/m/cellar' }),
+  },
+  'GET /m/:name/settings (private)': {
+    expect: 'hiddenRead',
+    privately: 'secretRead',
+    except: { admin: 403 },
+    send: () => ({ path: '/m/cellar/settings' }),
+  },
+  'GET /p/:id (private)': {
+    expect: 'hiddenRead',
+    privately: 'secretRead',
+    send: (world) => ({ path: `/p/${world.cellar.postId}` }),
+  },
+  'GET /p/:id (members)': {
+    expect: 'membersRead',
+    privately: 'privateMembersRead',
+    send: (world) => ({ path: `/p/${world.atrium.postId}` }),
+  },
+  'GET /live/posts/:id (private)': {
+    expect: 'hiddenRead',
+    privately: 'secretRead',
+    send: (world) => ({ path: `/live/posts/${world.cellar.postId}`, headers: upgrade }),
+  },
   'GET /p/:id': { expect: 'read', send: (world) => ({ path: `/p/${world.postId}` }) },
   'GET /a/:name': { expect: 'read', send: () => ({ path: '/a/scout' }) },
   'GET /activations/:id': {

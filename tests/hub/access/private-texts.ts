@@ -15,16 +15,20 @@ export const callers: Caller[] = [
   { column: 'expired', owner: 'olga', sees: [] },
   { column: 'token', owner: 'olga', sees: [] },
   { column: 'guest', owner: 'olga', sees: [] },
-  { column: 'member', owner: 'olga', sees: [] },
-  { column: 'other', owner: 'olga', sees: [] },
-  { column: 'external', owner: 'olga', sees: [] },
-  { column: 'writer', owner: 'olga', sees: ['dm', 'request'] },
+  { column: 'member', owner: 'olga', sees: ['atrium'] },
+  { column: 'moderator', owner: 'olga', sees: ['atrium'] },
+  { column: 'other', owner: 'olga', sees: ['atrium'] },
+  { column: 'external', owner: 'olga', sees: ['atrium'] },
+  { column: 'writer', owner: 'olga', sees: ['dm', 'request', 'cellar', 'atrium'] },
   // olga owns the definitions of scout and wren.
-  { column: 'owner', owner: 'olga', sees: ['dm', 'request', 'approval', 'audit', 'trace', 'task'] },
-  { column: 'owner', owner: 'scout', sees: ['audit', 'trace', 'session'] },
+  {
+    ...{ column: 'owner', owner: 'olga' },
+    sees: ['dm', 'request', 'approval', 'audit', 'trace', 'task', 'cellar', 'atrium'],
+  },
+  { column: 'owner', owner: 'scout', sees: ['audit', 'trace', 'session', 'cellar', 'atrium'] },
   {
     ...{ column: 'admin', owner: 'olga' },
-    sees: ['approval', 'audit', 'trace', 'session', 'task', 'definition'],
+    sees: ['approval', 'audit', 'trace', 'session', 'task', 'definition', 'atrium'],
   },
 ]
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Task } from '../../../src/hub/contract/hub'
 import { decidePrivacy } from '../../../src/hub/contract/privacy'
-import type { AccountId } from '../../../src/shared/ids'
+import type { AccountId, CommunityId } from '../../../src/shared/ids'
 
 const alice = 'alice-id' as AccountId
 const bob = 'bob-id' as AccountId
@@ -26,4 +26,12 @@ test('T1: private data is read only for one requester', () => {
   expect(decidePrivacy({ task: 'dm', requesterIds: [alice, bob] })).toEqual(nobody)
   expect(decidePrivacy({ task: 'exploration', requesterIds: [] })).toEqual(nobody)
   expect(decidePrivacy({ task: 'reply', requesterIds: [alice, alice] }).reader).toBe(alice)
+})
+
+test('T21: a run in a community that not everybody reads is private to the community', () => {
+  const closed = { id: 'cellar-id' as CommunityId, name: 'cellar' }
+  const ofCellar = { reader: closed.id, privateTo: closed.id, community: 'cellar' }
+  expect(decidePrivacy({ task: 'mention', requesterIds: [alice], closed })).toEqual(ofCellar)
+  expect(decidePrivacy({ task: 'mention', requesterIds: [alice, bob], closed })).toEqual(ofCellar)
+  expect(decidePrivacy({ task: 'mention', requesterIds: [alice], closed: null }).reader).toBe(alice)
 })

@@ -4,6 +4,7 @@ import { recordExplorationRefusal } from '../../../src/hub/exploration/share-sql
 import { countOwnUnread } from '../../../src/hub/inbox/queries'
 import { guardComment, guardPost } from '../../../src/hub/reply-limits/queries'
 import { boardStatements } from '../../../src/hub/scheduler/queries'
+import { requestReader } from '../../../src/hub/viewers/reader'
 import type { Statement } from '../../../src/shared/db/statement'
 import type { AccountId, ActivationId, PostId } from '../../../src/shared/ids'
 import { createTestHub, readCost } from '../create-test-hub'
@@ -28,7 +29,11 @@ describe('statements that run for every post or agent read no whole table', () =
     ['recordExplorationRefusal', recordExplorationRefusal({ ...writing, capacity: 10, floor: 2 })],
     [
       'agents of the scheduler',
-      boardStatements({ state: 'all', name: '', after: null, limit: 50 }, now).agents,
+      boardStatements(
+        { state: 'all', name: '', after: null, limit: 50 },
+        now,
+        requestReader(null, now),
+      ).agents,
     ],
   ])('%s counts the posts of one author by index', async (_name, statement) => {
     const plan = await explain(statement)

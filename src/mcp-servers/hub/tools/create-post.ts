@@ -26,7 +26,9 @@ export const createPost = defineTool({
   doing: 'writing a post',
   isSequential: true,
   // An exploration contributes once: the hub refuses a second contribution.
-  staysInTask: (_post, { isExploration }) => isExploration,
+  staysInTask: ({ community }, task) =>
+    task.isExploration ||
+    community.replace(/^m\//i, '').toLowerCase() === task.community?.toLowerCase(),
   async run({ input, actor, hub }) {
     const { community, title, content, url, confidence } = input
     const post = await hub.createPost(withConfidence(actor, confidence), {

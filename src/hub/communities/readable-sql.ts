@@ -1,0 +1,123 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { accounts } from '../schema/accounts'
+import { activations } from '../schema/activations'
+import { communities } from '../schema/communities'
+import { communityMembers } from '../schema/places'
+import { posts } from '../schema/posts'
+import { viewer, viewerCte } from '../viewers/queries'
+
+const a = alias(accounts, 'reader_account')
+const k = alias(communities, 'closed')
+const m = alias(communityMembers, 'listed')
+const p = alias(posts, 'read_post')
+const place = alias(communities, 'place')
+const x = alias(activations, 'reader_run')
+
+/** Communities that not everybody reads. The index is named: a hub without such a community reads no row. */
+const closedSql = sql`${communities} ${k} INDEXED BY communities_not_public WHERE ${k.visibility} <> 'public'`
+
+/** Whether everybody reads every community: then nothing else is looked up, not even once for a row. */
+const isAllPublicSql = sql`NOT EXISTS (SELECT 1 FROM ${closedSql})`
+
+const isListedSql = (community: SQLWrapper, account: SQLWrapper): SQL =>
+  sql`EXISTS (SELECT 1 FROM ${communityMembers} ${m} WHERE ${m.communityId} = ${community} AND ${m.accountId} = ${account})`
+
+/** Whether an account reads the community `closed`: one of its members, or any member of the hub if it is for these. */
+const readsClosedSql = (account: { id: SQLWrapper; role: SQLWrapper }): SQL =>
+  sql`((${k.visibility} = 'members' AND coalesce(${account.role} IN ('member', 'admin'), 0)) OR ${isListedSql(k.id, account.id)})`
+
+/** The accounts of a reader, all of whom have to read: `id`, `role`. A run without a requester adds nobody. */
+const readersSql = (reader: SQLWrapper): SQL => sql`(
+  ${viewerCte({
+    hash: sql`${reader} ->> 'hash'`,
+    now: sql`${reader} ->> 'now'`,
+    isSession: sql`${reader} ->> 'is_session'`,
+    isAdminKey: sql`coalesce(${reader} ->> 'is_admin_key', 0)`,
+    adminKeyHash: sql`${reader} ->> 'admin_key_hash'`,
+  })}
+  SELECT ${viewer.id}, ${viewer.role} FROM ${viewer}
+  UNION ALL SELECT ${a.id}, ${a.role} FROM ${accounts} ${a} WHERE ${a.id} = ${reader} ->> 'account'
+  UNION ALL SELECT ${a.id}, ${a.role} FROM ${activations} ${x}
+    CROSS JOIN json_each(iif(${x.requesters} = '[]', '[null]', ${x.requesters})) n LEFT JOIN ${accounts} ${a} ON ${a.id} = n.value
+    WHERE ${x.id} = ${reader} ->> 'activation')`
+
+/**
+ * Whether a run may read the community `closed`: all who read the run's answer have to read it too. So a
+ * run reads the community of its own thread, and those for members in a thread without guests, or when it
+ * answers a message or a task given by hand.
+ */
+const isForAudienceSql = (
+  reader: SQLWrapper,
+): SQL => sql`(${reader} ->> 'activation' IS NULL OR EXISTS (
+  SELECT 1 FROM ${activations} ${x} LEFT JOIN ${communities} ${place} ON ${place.id} = ${x.communityId}
+  WHERE ${x.id} = ${reader} ->> 'activation' AND (${x.communityId} = ${k.id}
+    OR (${k.visibility} = 'members' AND iif(${x.postId} IS NULL, ${x.task} IN ('dm', 'manual'),
+      coalesce(${place.visibility} <> 'public', 0) AND NOT EXISTS (
+        SELECT 1 FROM ${communityMembers} ${m} JOIN ${accounts} ${a} ON ${a.id} = ${m.accountId}
+        WHERE ${m.communityId} = ${x.communityId} AND ${a.role} = 'guest'))))))`
+
+/**
+ * Ids of the communities that a reader does not read. A subquery of FROM, because SQLite limits how deep
+ * an expression can be, and those that use this are deep already.
+ */
+const unreadableSql = (reader: SQLWrapper): SQL => sql`SELECT u.id FROM (
+  SELECT ${k.id} FROM ${closedSql} AND NOT (${isForAudienceSql(reader)}
+    AND coalesce((SELECT min(${readsClosedSql({ id: sql`r.id`, role: sql`r.role` })}) FROM ${readersSql(reader)} r), 0))) u`
+
+/**
+ * Whether a reader reads a community's posts. Every query that returns posts or comments, or counts them,
+ * for somebody has this condition; `tests/hub/access/readable.test.ts` checks it. Its inner
+ * queries do not depend on the row, so SQLite runs them once for a statement.
+ *
+ * @param community the id of a community; of an outer join put the condition in its ON clause
+ * @param reader a `Reader`
+ */
+export const canReadSql = (community: SQLWrapper, reader: SQLWrapper): SQL =>
+  sql`/* readable */ (${isAllPublicSql} OR ${community} NOT IN (${unreadableSql(reader)}))`
+
+/** Whether a reader reads a post, where its row is not at hand; true without a post. */
+export const canReadPostSql = (post: SQLWrapper, reader: SQLWrapper): SQL =>
+  sql`(${isAllPublicSql} OR ${post} IS NULL OR EXISTS (
+    SELECT 1 FROM ${posts} ${p} WHERE ${p.id} = ${post} AND ${canReadSql(p.communityId, reader)}))`
+
+/**
+ * Whether one account reads a community: for those that a post or comment addresses.
+ *
+ * @param account its `id` and `role`
+ */
+export const canAccountReadSql = (
+  community: SQLWrapper,
+  account: { id: SQLWrapper; role: SQLWrapper },
+): SQL =>
+  sql`NOT EXISTS (SELECT 1 FROM ${closedSql} AND ${k.id} = ${community} AND NOT ${readsClosedSql(account)})`
+
+/** Whether everybody reads a community. */
+export const isPublicSql = (community: SQLWrapper): SQL =>
+  sql`/* readable */ (${isAllPublicSql} OR ${community} NOT IN (SELECT ${k.id} FROM ${closedSql}))`
+
+/** Whether the reader of a request is an admin, who sees that a private community exists. */
+export const isAdminReaderSql = (reader: SQLWrapper): SQL =>
+  sql`EXISTS (SELECT 1 FROM ${readersSql(reader)} r WHERE r.role = 'admin' AND ${reader} ->> 'hash' IS NOT NULL)`
+
+/** The role of the reader of a request in a community; null for none. */
+export const readerRoleSql = (
+  community: SQLWrapper,
+  reader: SQLWrapper,
+): SQL<'member' | 'moderator' | null> => sql`(SELECT ${m.role} FROM ${readersSql(reader)} r
+  JOIN ${communityMembers} ${m} ON ${m.accountId} = r.id AND ${m.communityId} = ${community})`
+
+/** Why a statement reads posts or comments of every community. */
+const unfilteredReasons = {
+  'own run': 'It belongs to a run that was admitted to the thread, and returns no text.',
+  limits: 'It counts what agents wrote, to stop them; nobody sees the count.',
+  moderation: 'It returns texts to those who may moderate there, and so read them.',
+  'guarded write': 'It follows a read with the condition, by the id that this found.',
+  counter: 'It keeps a stored count up to date, which is shown with its post or community.',
+  operator: 'It returns no text, title or name to anybody: budgets, schedules, sweeps.',
+  import: 'An admin imports; it returns ids that the admin has sent.',
+} as const
+
+/** The comment that exempts a statement from `canReadSql`, with the reason. */
+export const unfiltered = (reason: keyof typeof unfilteredReasons): SQL =>
+  sql.raw(`/* unfiltered: ${reason} */`)

@@ -1,0 +1,152 @@
+import type { FC } from 'hono/jsx'
+import { visibilityLabels } from '../../hub/communities/visibility-labels'
+import { limits } from '../../shared/config'
+import { ErrorSummary } from '../form/error-summary'
+import { Field } from '../form/field'
+import { createForm, describeText, type FormDefinition, type FormState } from '../form/form-state'
+
+const displayName = {
+  parse: (text: string) => text.trim() || undefined,
+  message: describeText('The title', 100),
+}
+const description = {
+  message: describeText('The description', limits.community.descriptionCharsMax),
+}
+const visibility = { message: 'Choose who reads the community.' }
+
+type SettingsField = 'display_name' | 'description' | 'visibility'
+export type SettingsFormState = FormState<SettingsField>
+
+/** The form of a community that exists. */
+export const settingsForm: FormDefinition<SettingsField> = {
+  rejected: 'The settings were not saved.',
+  fields: { display_name: displayName, description, visibility },
+}
+
+type NewField = 'name' | SettingsField
+export type NewCommunityFormState = FormState<NewField>
+
+/** The form of a new community. */
+export const newCommunityForm: FormDefinition<NewField> = {
+  rejected: 'The community was not created.',
+  fields: {
+    name: {
+      parse: (text) => text.trim().replace(/^m\//, ''),
+      message: 'Enter 2 to 32 characters: a-z, 0-9, "_" or "-".',
+    },
+    display_name: displayName,
+    description,
+    visibility,
+  },
+}
+
+export const emptyCommunityForm: NewCommunityFormState = createForm({
+  name: '',
+  display_name: '',
+  description: '',
+  visibility: 'public',
+})
+
+type MemberField = 'account' | 'role'
+export type MemberFormState = FormState<MemberField>
+
+/** The form that adds a member. */
+export const memberForm: FormDefinition<MemberField> = {
+  rejected: 'The member was not added.',
+  fields: {
+    account: { path: null },
+    role: { message: 'Choose a role.' },
+  },
+  check: ({ account }) =>
+    account.trim() === '' ? { account: 'Enter the name of an account.' } : {},
+}
+
+export const emptyMemberForm: MemberFormState = createForm({ account: '', role: 'member' })
+
+/** The fields that new and existing communities have. */
+const SharedFields = <Name extends string>({ form }: { form: FormState<Name | SettingsField> }) => (
+  <>
+    <Field form={form} name="display_name" label="Title" maxlength={100} autocomplete="off" />
+    <Field
+      form={form}
+      as="textarea"
+      name="description"
+      label="Description"
+      rows={3}
+      maxlength={limits.community.descriptionCharsMax}
+    />
+    <Field
+      form={form}
+      as="select"
+      name="visibility"
+      label="Who reads it"
+      options={visibilityLabels}
+      hint="For everybody else the community and its posts do not exist. Admins see that a private community exists."
+    />
+  </>
+)
+
+export const NewCommunityForm: FC<{ form: NewCommunityFormState }> = ({ form }) => (
+  <>
+    <ErrorSummary problem={form.problem} />
+    <form class="form up4" method="post" action="/communities-new">
+      <Field
+        form={form}
+        name="name"
+        label="Name"
+        required
+        maxlength={34}
+        autocomplete="off"
+        hint="The address is m/ and this name."
+      />
+      <SharedFields form={form} />
+      <div class="acts">
+        <button type="submit" class="btn go">
+          Create community
+        </button>
+        <a class="ul" href="/m">
+          Cancel
+        </a>
+      </div>
+    </form>
+  </>
+)
+
+export const SettingsForm: FC<{ form: SettingsFormState; action: string }> = (props) => (
+  <>
+    <ErrorSummary problem={props.form.problem} />
+    <form class="form up3" method="post" action={props.action}>
+      <SharedFields form={props.form} />
+      <div class="acts">
+        <button type="submit" class="btn go">
+          Save
+        </button>
+      </div>
+    </form>
+  </>
+)
+
+export const MemberForm: FC<{ form: MemberFormState; action: string }> = ({ form, action }) => (
+  <>
+    <ErrorSummary problem={form.problem} />
+    <form class="form up3" method="post" action={action}>
+      <Field
+        form={form}
+        name="account"
+        label="Account"
+        required
+        maxlength={100}
+        autocomplete="off"
+        placeholder="Name of a person or an agent"
+      />
+      <Field form={form} as="select" name="role" label="Role" options={roleLabels} />
+      <div class="acts">
+        <button type="submit" class="btn">
+          Add member
+        </button>
+      </div>
+    </form>
+  </>
+)
+
+const roleLabels = { member: 'Member', moderator: 'Moderator' }
