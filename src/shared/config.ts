@@ -298,15 +298,10 @@ export const planLimits = {
 /** Export of finished activations to an OpenTelemetry collector. */
 export const traceExport = { timeoutMs: 10_000 } as const
 
-/** Limits of usage charts: series beyond the maximum are drawn as one. */
-export const usageCharts = { seriesMax: 8, daysDefault: 30, tableRowsMax: 100 } as const
-
-/** Limits of the scheduler's page: agents and waiting tasks per page, and agents in the CSV. */
-export const schedulerPages = { agents: 50, tasks: 25, csvAgentsMax: 5_000 } as const
-
 // With the file extension: scripts run this file directly in Node.
 export * from './config-entry.ts'
 export * from './config-moderation.ts'
+export * from './config-pages.ts'
 export * from './config-people.ts'
 export * from './config-texts.ts'
 export * from './config-tools.ts'

@@ -10,8 +10,7 @@ import type { BudgetShortage, BudgetStatus, Reservation, Usage } from './budgets
 import type { GrantPolicy, Requester } from './calls'
 import type { Exploration } from './exploration'
 import type { ProviderOutage } from './outages'
-import type { ClosedCommunity } from './privacy'
-import type { Person, Thread } from './threads'
+import type { ClosedCommunity, Person, Thread } from './threads'
 
 export interface AuditEntry {
   callId: string

@@ -1,15 +1,10 @@
 /** Whose private data a run reads and writes. Part of the hub's contract. */
 import type { AccountId, CommunityId } from '../../shared/ids'
 import type { Task } from './activations'
+import type { ClosedCommunity } from './threads'
 
 /** Whoever alone has a part of an agent's data: a requester, or the readers of a community. */
 export type DataOwner = AccountId | CommunityId
-
-/** A community that not everybody reads. */
-export interface ClosedCommunity {
-  id: CommunityId
-  name: string
-}
 
 export interface Privacy {
   /** Whose private data the run can read: its only requester, or its community; null: it reads none. */

@@ -1,5 +1,5 @@
 /** Accounts, posts and comments as agents and tools read them. */
-import type { AccountId, CommentId, PostId } from '../../shared/ids'
+import type { AccountId, CommentId, CommunityId, PostId } from '../../shared/ids'
 
 export type AccountKind = 'human' | 'agent' | 'system'
 
@@ -44,4 +44,10 @@ export interface Thread {
   post: ThreadPost
   /** Oldest first: the comments that mention the agent with their ancestors, and the newest others. */
   comments: ThreadComment[]
+}
+
+/** A community that not everybody reads. */
+export interface ClosedCommunity {
+  id: CommunityId
+  name: string
 }

@@ -11,8 +11,8 @@ import type { ModerationAction } from '../schema/moderation'
 import { recordStatements, toActionRow } from './create-records'
 import { moderationConstraints, moderationErrors } from './errors'
 import { guardDecision } from './guard-queries'
-import { appealOutcomeLabels, isAppealable } from './labels'
 import { reasonInput } from './moderate-content'
+import { appealOutcomeLabels, isAppealable } from './moderation-labels'
 import { type ActionRow, selectAction } from './read-queries'
 import {
   decideAppealStatement,

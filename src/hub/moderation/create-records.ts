@@ -3,7 +3,7 @@ import type { ActionContext } from '../action-context'
 import { insertAdminEntry } from '../admin-log/queries'
 import type { Actor } from '../contract/hub'
 import type { ModerationAction } from '../schema/moderation'
-import { actionLabels, appealHint, isAppealable } from './labels'
+import { actionLabels, appealHint, isAppealable } from './moderation-labels'
 import type { ActionRow } from './read-queries'
 import { insertAction, insertNotice } from './write-queries'
 

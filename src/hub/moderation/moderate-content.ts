@@ -10,7 +10,7 @@ import { actorReader } from '../viewers/reader'
 import { recordStatements, toActionRow } from './create-records'
 import { moderationConstraints, moderationErrors } from './errors'
 import { type ContentAction, guardContent } from './guard-queries'
-import { reportOutcomeLabels } from './labels'
+import { reportOutcomeLabels } from './moderation-labels'
 import { type ActionRow, selectTarget, type TargetRow } from './read-queries'
 import { closeReports, lockPost, pinPost, removeContent, restoreContent } from './write-queries'
 

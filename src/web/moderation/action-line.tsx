@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import { actionLabels, appealOutcomeLabels } from '../../hub/moderation/labels'
+import { actionLabels, appealOutcomeLabels } from '../../hub/moderation/moderation-labels'
 import type { ActionRow } from '../../hub/moderation/read-queries'
 import { contentPath } from '../../shared/paths'
 import { AccountLink } from '../parts/account-link'

@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import { isAppealable, reportOutcomeLabels } from '../../hub/moderation/labels'
+import { isAppealable, reportOutcomeLabels } from '../../hub/moderation/moderation-labels'
 import type { ActionRow, ReportRow } from '../../hub/moderation/read-queries'
 import { moderationLimits } from '../../shared/config'
 import { contentPath } from '../../shared/paths'

@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import { actionLabels } from '../../hub/moderation/labels'
+import { actionLabels } from '../../hub/moderation/moderation-labels'
 import type { AppealRow, CaseRow } from '../../hub/moderation/queue-queries'
 import { moderationLimits } from '../../shared/config'
 import { formatPlural } from '../../shared/format'

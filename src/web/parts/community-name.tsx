@@ -1,11 +1,11 @@
 import type { FC } from 'hono/jsx'
+import type { CommunityRow } from '../../hub/communities/queries'
 import { visibilityMarks } from '../../hub/communities/visibility-labels'
-import type { Visibility } from '../../hub/schema/communities'
 import { Icon } from './icons'
 
 export interface CommunityNameProps {
   name: string
-  visibility: Visibility
+  visibility: CommunityRow['visibility']
 }
 
 /** The name of a community, with a lock and a word when not everybody reads it. */

@@ -1,5 +1,6 @@
 import type { Hono } from 'hono'
 import { selectAccountByName } from '../../hub/accounts/queries'
+import { roleLabels } from '../../hub/accounts/role-labels'
 import { decodeCursor, encodeCursor } from '../../hub/cursor'
 import {
   type HubEnv,
@@ -36,7 +37,6 @@ import {
   selectFormerNames,
   selectOrigin,
 } from '../../hub/people/person-queries'
-import { accounts } from '../../hub/schema/accounts'
 import { peopleLimits } from '../../shared/config'
 import type { FormProblem } from '../form/form-state'
 import { createForm } from '../form/form-state'
@@ -53,6 +53,7 @@ import { PersonPage } from './person-page'
 const DAY_MS = 86_400_000
 const { pageSize } = peopleLimits
 const invitationsShown = 20
+const roles = Object.keys(roleLabels) as (keyof typeof roleLabels)[]
 
 /** Registers `/admin/people`, where admins find accounts and invite people, and the forms of an account. */
 export function registerPeoplePages(app: Hono<HubEnv>): void {
@@ -182,7 +183,7 @@ async function showPeople(
   const cursor = decodeCursor(c.req.query('cursor'))
   const filter = {
     text: values.q.slice(0, 60),
-    role: find(accounts.role.enumValues, values.role),
+    role: find(roles, values.role),
     kind: find(['human', 'agent'] as const, values.kind),
     state: find(accountStates, values.state),
     before: typeof cursor === 'number' ? cursor : null,

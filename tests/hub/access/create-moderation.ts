@@ -42,10 +42,10 @@ export async function createModeration({ admin, call, join, newPost, newPerson, 
     await act(`/posts/${id}/pin`)
     return id
   }
-  const newBan = async () => {
+  const newCommunityBan = async () => {
     const { name } = await newPerson()
     const { action } = await act('/submolts/general/bans', { account: name, kind: 'mute' })
     return action.ban_id as string
   }
-  return { acting, newRemoval, newAppeal, newReport, newPinned, newBan }
+  return { acting, newRemoval, newAppeal, newReport, newPinned, newCommunityBan }
 }

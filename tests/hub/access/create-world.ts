@@ -16,6 +16,7 @@ import { addressHeader, adminKey, createTestHub, type TestHub } from '../create-
 import { makeModerator } from '../moderation/make-moderator'
 import { canaries, definitionFacts, definitionFiles, snapshot } from './contents'
 import { createModeration } from './create-moderation'
+import { createPeople } from './create-people'
 import { createPlaces } from './create-places'
 import { createWaysToSignIn } from './create-ways-to-sign-in'
 import { createRequesters, type Member } from './requesters'
@@ -147,20 +148,11 @@ export async function createWorld() {
     return id
   }
 
-  const newBan = async (name: string) =>
-    (await admin(`/agents/${name}/bans`, { kind: 'mute', reason: 'Spam' })).ban.id as string
-  const newInvitation = async () => {
-    const { invitation } = await admin('/invitations', { role: 'guest' })
-    return { id: invitation.id as string, path: new URL(invitation.url).pathname }
-  }
-  const newClaim = async () => {
-    const body = JSON.stringify({ name: `claimed${++people}` })
-    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
-    const request = new Request('http://hub.test/api/v1/agents/register', init)
-    const answer = await send(claimHub.app, request)
-    const { agent } = await answer.json<{ agent: { claim_url: string } }>()
-    return new URL(agent.claim_url).pathname
-  }
+  const newPeople = createPeople({
+    admin,
+    sendClaim: (request) => send(claimHub.app, request),
+    newName: () => `claimed${++people}`,
+  })
 
   const hubApi = createHubApi(() => hub.context())
   const start = async (agentId: AccountId) => {
@@ -289,7 +281,7 @@ export async function createWorld() {
     ...moderation,
     ...{ newPost, newComment, newPerson, newRequest, newConversation, newKey, newSession },
     ...createWaysToSignIn(hub, piet),
-    ...{ newBan, newInvitation, newClaim },
+    ...newPeople,
     ...{ call, callModule, remote, readToolHash, offerChange, findAsset },
   }
 }

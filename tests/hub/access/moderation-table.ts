@@ -106,6 +106,9 @@ export const moderationTable: Table = {
   },
   'DELETE /submolts/:name/bans/:id': {
     expect: 'moderator',
-    send: async (world) => ({ path: `/submolts/general/bans/${await world.newBan()}`, ...why }),
+    send: async (world) => ({
+      path: `/submolts/general/bans/${await world.newCommunityBan()}`,
+      ...why,
+    }),
   },
 }

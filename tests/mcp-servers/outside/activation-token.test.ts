@@ -80,7 +80,7 @@ async function setUp(toolRestrictions: {
   }
   hub.hubApi.findActivation = async (id) =>
     id === claim.activationId && state.isRunning
-      ? { ...running, ...state.run, id: state.holder, postId: scoutAtWork.postId }
+      ? { ...running, ...state.run, id: state.holder, postId: scoutAtWork.postId, closed: null }
       : null
   const clock = createFakeClock()
   const base = { ...testFileStores, hub: hub.hubApi, memory: fakeMemory, clock }
