@@ -17,6 +17,7 @@ const checks = [
   ['reference up to date', 'scripts/write-reference.mjs', '--check'],
   ['tools page up to date', 'scripts/write-tools.mjs', '--check'],
   ['requirement ids of tests', 'scripts/requirements.mjs', '--check'],
+  ['promises of documents', 'scripts/check-promises.mjs'],
   ['migrations', 'scripts/check-migrations.mjs'],
   ['words', 'scripts/check-words.mjs'],
 ]

@@ -1,5 +1,5 @@
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildWorker } from '../../scripts/build-worker.mjs'
@@ -40,6 +40,22 @@ describe('the hub as a part of a test', () => {
     await again.stop()
     await second.stop()
     expect([await answers(again), await answers(second)]).toEqual([false, false])
+  })
+
+  test('T19: it listens on this machine only, and there on one address', async () => {
+    const hub = await startHub({ stateDir: stateDir('listening'), bundlePath })
+    const { port } = new URL(hub.url)
+    const others = Object.values(networkInterfaces())
+      .flatMap((addresses) => addresses ?? [])
+      .filter(({ internal, family }) => !internal && family === 'IPv4')
+      .map(({ address }) => address)
+    for (const address of ['127.0.0.2', ...others]) {
+      const asked = fetch(`http://${address}:${port}/healthz`, {
+        signal: AbortSignal.timeout(2_000),
+      })
+      await expect(asked, address).rejects.toThrow()
+    }
+    await hub.stop()
   })
 
   test('settings reach the Worker, and only those that were given', async () => {

@@ -1,0 +1,235 @@
+// Promises of the documents about security. Each names the tests that show it in a footnote, and
+// `npm run check` fails for a promise without a test, and for a test that does not exist or may not run.
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { root } from './local-state.mjs'
+
+const documents = ['SECURITY.md', 'docs/threat-model.md', 'docs/exposing.md']
+const footnoteMark = /\[\^([\w-]+)\](?!:)/g
+const footnoteStart = /^\[\^([\w-]+)\]: (.*)$/
+const isPromiseList = /^## What is promised$/
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) checkDocuments()
+
+function checkDocuments() {
+  const readTest = (/** @type {string} */ path) => {
+    const file = join(root, path)
+    return existsSync(file) ? readFileSync(file, 'utf8') : null
+  }
+  const problems = documents.flatMap((name) =>
+    findPromiseProblems(name, readFileSync(join(root, name), 'utf8'), readTest),
+  )
+  if (problems.length > 0) console.error(problems.join('\n'))
+  process.exitCode = problems.length === 0 ? 0 : 1
+}
+
+/**
+ * Returns what is wrong with the promises of a document, each with its place.
+ *
+ * @param {string} name path of the document
+ * @param {string} text
+ * @param {(path: string) => string | null} readTest returns the source of a test file; null: no such file
+ * @returns {string[]}
+ */
+export function findPromiseProblems(name, text, readTest) {
+  const lines = text.split('\n')
+  const footnotes = readFootnotes(lines)
+  const uses = readUses(lines)
+  const found = [
+    ...findWithoutTest(lines).map((line) => ({ line, problem: 'This promise names no test.' })),
+    ...footnotes.flatMap((footnote, index) => {
+      const isRepeated = footnotes.findIndex(({ id }) => id === footnote.id) < index
+      return findFootnoteProblems(footnote, { isRepeated, isUsed: uses.has(footnote.id) }, readTest)
+    }),
+    ...[...uses]
+      .filter(([id]) => !footnotes.some((footnote) => footnote.id === id))
+      .map(([id, line]) => ({ line, problem: `The footnote ${id} is not defined.` })),
+  ]
+  return found
+    .sort((a, b) => a.line - b.line)
+    .map(({ line, problem }) => `${name}:${line}: ${problem}`)
+}
+
+/** @typedef {{ id: string, line: number, text: string }} Footnote */
+
+/**
+ * @param {string[]} lines
+ * @returns {Footnote[]} a footnote ends before the next one, or an empty line
+ */
+function readFootnotes(lines) {
+  /** @type {Footnote[]} */
+  const footnotes = []
+  let isOpen = false
+  for (const [index, line] of lines.entries()) {
+    const [, id, text = ''] = footnoteStart.exec(line) ?? []
+    const last = footnotes.at(-1)
+    if (id !== undefined) footnotes.push({ id, line: index + 1, text })
+    else if (isOpen && last) last.text += ` ${line.trim()}`
+    isOpen = id !== undefined || (isOpen && line.trim() !== '')
+  }
+  return footnotes
+}
+
+/**
+ * Returns the line of the first use of each footnote.
+ * @param {string[]} lines
+ */
+function readUses(lines) {
+  /** @type {Map<string, number>} */
+  const uses = new Map()
+  for (const [index, line] of lines.entries()) {
+    for (const [, id = ''] of line.matchAll(footnoteMark)) {
+      if (!uses.has(id)) uses.set(id, index + 1)
+    }
+  }
+  return uses
+}
+
+/**
+ * Returns the lines of promises without a footnote: rows of a table with a column `test`, and items of
+ * the list of promises.
+ * @param {string[]} lines
+ */
+function findWithoutTest(lines) {
+  return [...findRows(lines), ...findItems(lines)]
+    .filter(({ text }) => text.search(footnoteMark) < 0)
+    .map(({ line }) => line)
+}
+
+/** @param {string[]} lines */
+function findRows(lines) {
+  const rows = []
+  let column = -1
+  for (const [index, line] of lines.entries()) {
+    const cells = line.startsWith('|') ? line.split('|').map((cell) => cell.trim()) : null
+    if (cells === null) column = -1
+    else if (column < 0) column = cells.indexOf('test')
+    else if (!/^\|[\s:|-]+$/.test(line)) rows.push({ line: index + 1, text: cells[column] ?? '' })
+  }
+  return rows
+}
+
+/** @param {string[]} lines */
+function findItems(lines) {
+  /** @type {{ line: number, text: string }[]} */
+  const items = []
+  let isInside = false
+  for (const [index, line] of lines.entries()) {
+    const last = items.at(-1)
+    if (line.startsWith('#')) isInside = isPromiseList.test(line)
+    else if (isInside && line.startsWith('- ')) items.push({ line: index + 1, text: line })
+    else if (isInside && last && line.startsWith('  ')) last.text += line
+  }
+  return items
+}
+
+/**
+ * @param {Footnote} footnote
+ * @param {{ isRepeated: boolean, isUsed: boolean }} state
+ * @param {(path: string) => string | null} readTest
+ */
+function findFootnoteProblems({ id, line, text }, { isRepeated, isUsed }, readTest) {
+  /** @param {string} problem */
+  const at = (problem) => ({ line, problem })
+  if (isRepeated) return [at(`The footnote ${id} is defined twice.`)]
+  if (!isUsed) return [at(`No promise has the footnote ${id}.`)]
+  const reference = /`(tests\/[^`]+)`: "([^"]+)"/g
+  const references = [...text.matchAll(reference)]
+  if (references.length === 0 || text.replace(reference, '').trim() !== '') {
+    return [at('Write only tests here, each as `path`: "title".')]
+  }
+  return references.flatMap(([, path = '', written = '']) => {
+    const source = readTest(path)
+    const title = written.replace(/\s+/g, ' ')
+    if (source === null) return [at(`${path} does not exist.`)]
+    return hasTest(source, title) ? [] : [at(`${path} has no test "${title}" that always runs.`)]
+  })
+}
+
+/**
+ * Returns whether a file declares a test that always runs.
+ *
+ * @param {string} source
+ * @param {string} title that of the test, or those of its groups and its own, as in `group > test`
+ */
+function hasTest(source, title) {
+  return readTests(source).some(
+    ({ path, isSkipped }) => !isSkipped && ` > ${path}`.endsWith(` > ${title}`),
+  )
+}
+
+/** @typedef {{ depth: number, isGroup: boolean, isSkipped: boolean }} Declaration */
+
+/**
+ * Returns the tests that a file declares, each with the titles of its groups.
+ * @param {string} source
+ */
+function readTests(source) {
+  /** @type {{ path: string, isSkipped: boolean }[]} */
+  const tests = []
+  /** @type {{ depth: number, path: string, isSkipped: boolean }[]} */
+  let groups = []
+  for (const { depth, isGroup, title, ...own } of readDeclarations(source)) {
+    groups = groups.filter((group) => group.depth < depth)
+    const around = groups.at(-1)
+    const path = around ? `${around.path} > ${title}` : title
+    const isSkipped = own.isSkipped || around?.isSkipped === true
+    if (isGroup) groups.push({ depth, path, isSkipped })
+    else tests.push({ path, isSkipped })
+  }
+  return tests
+}
+
+/**
+ * Returns groups and tests in their order. What belongs to what is read from the indentation, which the
+ * formatter keeps.
+ * @param {string} source
+ */
+function readDeclarations(source) {
+  const lines = source.split('\n')
+  /** @type {(Declaration & { title: string })[]} */
+  const found = []
+  /** @type {Declaration | null} */
+  let open = null
+  for (const [index, line] of lines.entries()) {
+    open = readDeclaration(line) ?? open
+    const title = open && readTitle(line, lines[index + 1] ?? '', open.depth)
+    if (open === null || title === null) continue
+    found.push({ ...open, title })
+    open = null
+  }
+  return found
+}
+
+/**
+ * @param {string} line
+ * @returns {Declaration | null}
+ */
+function readDeclaration(line) {
+  const [found, spaces = '', name, modifiers = ''] =
+    /^( *)(describe|test|it)\b((?:\.\w+)*)/.exec(line) ?? []
+  return found === undefined
+    ? null
+    : {
+        depth: spaces.length,
+        isGroup: name === 'describe',
+        isSkipped: /\.(skip|todo|runIf|fails)/.test(modifiers),
+      }
+}
+
+/**
+ * Returns the title of a declaration: behind its name, or behind the rows that it is called with.
+ *
+ * @param {string} line
+ * @param {string} next the line after it, where a long title stands
+ * @param {number} depth
+ * @returns {string | null}
+ */
+function readTitle(line, next, depth) {
+  if (line.search(/\S/) !== depth) return null
+  const behind = /(?:^ *(?:describe|test|it)[\w.]*|\))\((['"`])((?:\\.|(?!\1)[^\\])*)\1,/.exec(line)
+  const below = line.endsWith('(') ? /^ *(['"`])((?:\\.|(?!\1)[^\\])*)\1,$/.exec(next) : null
+  const title = (behind ?? below)?.[2]
+  return title === undefined ? null : title.replace(/\\(.)/g, '$1')
+}
