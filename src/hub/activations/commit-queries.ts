@@ -5,6 +5,7 @@ import { oneSql, type Params, prepare, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { Outcome } from '../../shared/errors'
 import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
+import { isSilencedSql } from '../bans/ban-sql'
 import { insertRefusal } from '../budgets/refusal-queries'
 import { unfiltered } from '../communities/readable-sql'
 import type { CommitRequest } from '../contract/hub'
@@ -19,7 +20,6 @@ import { comments } from '../schema/comments'
 import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
 import { countActivation } from '../system/counter-queries'
-import { isBannedSql } from '../writing-guard/active-bans-sql'
 import { outcomeStatements } from './outcome-queries'
 import { type ReplyMentions, replyStatements } from './reply-queries'
 import { isRunningSql } from './running-queries'
@@ -78,11 +78,7 @@ const refusalSql = (v: Params<Result>): SQL => {
     agent: x.agentId,
     now: v.now,
   })
-  const isBanned = isBannedSql({
-    accountId: x.agentId,
-    communityId: p.communityId,
-    now: v.now,
-  })
+  const isSilenced = isSilencedSql(x.agentId, p.communityId, v.now)
   const fromOpenPost = sql`${unfiltered('own run')} FROM ${activations} ${x} JOIN ${posts} ${p} ON ${p.id} = ${x.postId}
     WHERE ${x.id} = ${v.activationId} AND ${p.deletedAt} IS NULL`
   return sql`CASE
@@ -91,7 +87,7 @@ const refusalSql = (v: Params<Result>): SQL => {
     WHEN EXISTS (SELECT 1 FROM ${comments} ${c} WHERE ${c.activationId} = ${v.activationId}) THEN ${v.withheld}
     WHEN EXISTS (SELECT 1 FROM ${comments} ${c} WHERE ${c.id} = ${v.parentId} AND ${c.removalId} IS NOT NULL)
       THEN 'content_removed'
-    ELSE coalesce((SELECT CASE WHEN ${p.isLocked} THEN NULL WHEN ${isBanned} THEN 'agent_banned' ELSE ${limit} END ${fromOpenPost}),
+    ELSE coalesce((SELECT CASE WHEN ${p.isLocked} THEN NULL WHEN ${isSilenced} THEN 'agent_banned' ELSE ${limit} END ${fromOpenPost}),
       (SELECT 'thread_locked' ${fromOpenPost}),
       (SELECT 'content_removed' FROM ${activations} ${x} JOIN ${posts} ${p} ON ${p.id} = ${x.postId}
         WHERE ${x.id} = ${v.activationId} AND ${p.removalId} IS NOT NULL), 'post_deleted') END`

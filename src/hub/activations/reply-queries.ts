@@ -5,6 +5,7 @@ import { newIdSql } from '../../shared/db/new-id'
 import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
+import { isSilencedSql } from '../bans/ban-sql'
 import { canAccountReadSql, unfiltered } from '../communities/readable-sql'
 import type { CommitRequest } from '../contract/hub'
 import { insertReplyStatements } from '../dms/reply-queries'
@@ -25,7 +26,6 @@ import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
 import { mentions } from '../schema/mentions'
 import { posts } from '../schema/posts'
-import { isBannedSql } from '../writing-guard/active-bans-sql'
 import { isRunningSql } from './running-queries'
 
 /** The accounts that a reply mentions, and those of them to wake: mentioned in its own text. */
@@ -69,7 +69,7 @@ const excerptChars = 280
 const isBannedFromReplySql = (
   { agentId: accountId, now }: Params<Pick<Values, 'agentId' | 'now'>>,
   communityId: SQLWrapper,
-): SQL => isBannedSql({ accountId, communityId, now })
+): SQL => isSilencedSql(accountId, communityId, now)
 
 /**
  * Inserts the reply, if the thread is open, what it answers was not removed, the agent is not banned and

@@ -2,6 +2,7 @@ import { batch } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
 import { expireApprovals, expiryStatements } from '../approvals/write-queries'
 import { extendBudgetWindows, findExpiringBudgets } from '../budgets/actions'
+import { expireClaims } from '../claims/queries'
 import type { SweepQuery, SweepReport } from '../contract/hub'
 import { readExplorationReport } from '../exploration/sweep'
 import { explorationStatements } from '../exploration/sweep-queries'
@@ -28,6 +29,7 @@ export async function sweep(
   const answers = await batch(db, {
     expire: expireApprovals(now),
     expiry: expiryStatements(now),
+    claims: expireClaims(now),
     idleBuckets: deleteIdleBuckets(now),
     wake: selectLongestWaiting({ before: now - settledAfterMs }),
     count: countRunning({}),

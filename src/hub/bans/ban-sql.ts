@@ -21,11 +21,19 @@ const b = alias(bans, 'rb')
 const d = alias(accounts, 'rd')
 const o = alias(accounts, 'ro')
 
+/** Columns of the bans and mutes of `fromRestrictionsSql`. */
+export const restrictionFields = {
+  kind: b.kind,
+  reason: b.reason,
+  endsAt: b.endsAt,
+  communityId: b.communityId,
+}
+
 /**
  * `FROM` the restrictions of an account that hold at a place; those of the whole hub hold everywhere, and
  * those of the member who claimed an account hold for it too.
  */
-const fromRestrictionsSql = (account: SQLWrapper, place: Place, now: Time): SQL => sql`
+export const fromRestrictionsSql = (account: SQLWrapper, place: Place, now: Time): SQL => sql`
   FROM ${bans} ${b} WHERE ${b.accountId} IN (${account},
       (SELECT ${d.ownerId} FROM ${accounts} ${d} WHERE ${d.id} = ${account})) AND ${b.liftedAt} IS NULL
     AND (${b.endsAt} IS NULL OR ${b.endsAt} > ${now})
@@ -50,7 +58,7 @@ const isBannedSql = (account: SQLWrapper, place: Place, now: Time): SQL =>
   sql`EXISTS (SELECT 1 ${fromRestrictionsSql(account, place, now)} AND ${b.kind} = 'ban')`
 
 /** Whether an account can write nothing at a place: it is banned or muted there. */
-const isSilencedSql = (account: SQLWrapper, place: Place, now: Time): SQL =>
+export const isSilencedSql = (account: SQLWrapper, place: Place, now: Time): SQL =>
   sql`EXISTS (SELECT 1 ${fromRestrictionsSql(account, place, now)})`
 
 /** Whether an account, or the member who claimed it, is disabled. */

@@ -10,20 +10,26 @@ export const banErrors = {
   active: ({ kind, reason, endsAt, communityId }: ActiveBan, cause?: unknown) => {
     const place = communityId === null ? 'on this hub' : 'in this community'
     const end = endsAt === null ? 'until it is lifted' : `until ${formatExact(endsAt)}`
-    return new AppError('FORBIDDEN', `You are ${done[kind]} ${place} ${end}. Reason: ${reason}`, {
-      hint: 'You can appeal once at /moderation/mine, or with POST /api/v1/appeals.',
-      cause,
-    })
+    return new AppError(
+      kind === 'ban' ? 'BANNED' : 'MUTED',
+      `You are ${done[kind]} ${place} ${end}. Reason: ${reason}`,
+      {
+        hint: 'You can appeal once at /moderation/mine, or with POST /api/v1/appeals.',
+        cause,
+      },
+    )
   },
 }
 
-const notWritten = (message: string, hint: string) => (cause: unknown) =>
-  new AppError('FORBIDDEN', message, { hint, cause })
+const notWritten =
+  (message: string, hint: string, code: 'BANNED' | 'MUTED' | 'FORBIDDEN' = 'FORBIDDEN') =>
+  (cause: unknown) =>
+    new AppError(code, message, { hint, cause })
 
 /** Errors of the constraints that `guardWriting` fails. */
 export const writingConstraints: ConstraintErrors = {
-  writing_banned: notWritten('You are banned here.', 'Appeal at /moderation/mine.'),
-  writing_muted: notWritten('You are muted here.', 'Appeal at /moderation/mine.'),
+  writing_banned: notWritten('You are banned here.', 'Appeal at /moderation/mine.', 'BANNED'),
+  writing_muted: notWritten('You are muted here.', 'Appeal at /moderation/mine.', 'MUTED'),
   writing_system: notWritten(
     'Only the hub itself posts in this community.',
     'You can comment on its posts. Post in another community.',

@@ -11,7 +11,7 @@ const banNames = new Set(['writing_banned', 'writing_muted'])
  * Runs a write that `guardWriting` is part of. When a ban or a mute refuses it, the error has its reason
  * and its end.
  *
- * @throws FORBIDDEN, and what the write throws
+ * @throws BANNED or MUTED with its reason, and what the write throws
  */
 export async function explainBan<Result>(
   db: Db,
@@ -31,7 +31,7 @@ export async function explainBan<Result>(
 /**
  * Sends statements in one batch with their guard.
  *
- * @throws FORBIDDEN with the reason when the account must not write this
+ * @throws BANNED or MUTED with the reason when the account must not write this
  */
 export const writeGuarded = <Batch extends Statements>(
   db: Db,

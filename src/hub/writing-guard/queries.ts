@@ -4,12 +4,12 @@ import type { RowOf } from '../../shared/db/fields'
 import { oneSql, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId, CommunityId } from '../../shared/ids'
+import { fromRestrictionsSql, restrictionFields } from '../bans/ban-sql'
 import { unfiltered } from '../communities/readable-sql'
 import { systemAccountId } from '../schema/accounts'
 import { communities } from '../schema/communities'
 import { moderationGuard } from '../schema/moderation'
 import { posts } from '../schema/posts'
-import { activeBansSql, banFields } from './active-bans-sql'
 
 /** What an account is about to write. */
 export interface Writing {
@@ -27,7 +27,7 @@ const c = alias(communities, 'c')
 const p = alias(posts, 'p')
 
 const bansOfWritingSql = (v: Params<Writing>) =>
-  sql`${activeBansSql(v)} AND (${banFields.kind} = 'ban' OR ${v.act} <> 'vote') ORDER BY ${banFields.kind}, ${banFields.endsAt} IS NULL DESC, ${banFields.endsAt} DESC LIMIT 1`
+  sql`${fromRestrictionsSql(v.accountId, v.communityId, v.now)} AND (${restrictionFields.kind} = 'ban' OR ${v.act} <> 'vote') ORDER BY ${restrictionFields.kind}, ${restrictionFields.endsAt} IS NULL DESC, ${restrictionFields.endsAt} DESC LIMIT 1`
 
 /**
  * Fails its batch when the account must not write this: because of a ban or a mute, because only the hub
@@ -39,7 +39,7 @@ export const guardWriting: (writing: Writing) => Statement<void> = prepare((v: P
       moderationGuard,
       { name: sql`name` },
       sql`FROM (SELECT coalesce(
-          (SELECT iif(${banFields.kind} = 'ban', 'writing_banned', 'writing_muted') ${bansOfWritingSql(v)}),
+          (SELECT iif(${restrictionFields.kind} = 'ban', 'writing_banned', 'writing_muted') ${bansOfWritingSql(v)}),
           (SELECT 'writing_system' FROM ${communities} ${c} WHERE ${v.act} = 'post' AND ${c.id} = ${v.communityId}
             AND ${c.isSystem} = 1 AND ${v.accountId} <> ${sql.raw(`'${systemAccountId}'`)}),
           (SELECT iif(${p.deletedAt} IS NULL, 'writing_locked', 'writing_deleted') FROM ${posts} ${p} ${unfiltered('guarded write')}
@@ -50,9 +50,9 @@ export const guardWriting: (writing: Writing) => Statement<void> = prepare((v: P
 )
 
 /** A mute or ban that keeps an account from writing. */
-export type ActiveBan = RowOf<typeof banFields>
+export type ActiveBan = RowOf<typeof restrictionFields>
 
 /** Selects the longest ban, or else mute, that keeps the account from writing this. */
 export const selectActiveBan: (writing: Writing) => Statement<ActiveBan | undefined> = prepare(
-  (v: Params<Writing>) => oneSql(banFields, bansOfWritingSql(v)),
+  (v: Params<Writing>) => oneSql(restrictionFields, bansOfWritingSql(v)),
 )

@@ -29,7 +29,8 @@ test('S10: an idle sweep reads few rows, however many windows there are', async 
   const { sweep: direct } = await import('../../../src/hub/activations/sweep')
   await direct(context, hub.clock.now())
   expect(context.db.cost).toMatchObject({ roundTrips: 1 })
-  expect(context.db.cost.rowsRead).toBeLessThan(25)
+  // Seven of them look for claims that have expired.
+  expect(context.db.cost.rowsRead).toBeLessThan(32)
 })
 
 test('S6: agents with unclaimed tasks are found, longest waiting first, paused ones not', async () => {
