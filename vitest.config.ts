@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 
@@ -67,8 +66,8 @@ const inRooms = ['tests/{agents,architecture,log,mcp-servers,shared}/**/*.test.t
 const setup = 'tests/support/setup.ts'
 const support = { globalSetup: ['tests/support/global-setup.ts'] }
 
-/** Half of the time a test waits for a model, a socket or an alarm: three files share two cores. */
-const maxWorkers = Math.ceil(availableParallelism() * 1.5)
+/** A file for each core; the default leaves one core idle. */
+const maxWorkers = '100%'
 /** Far more than any test needs: a machine may be slow, and only what hangs ends here. */
 const patience = { testTimeout: 20_000, hookTimeout: 20_000 }
 

@@ -27,7 +27,7 @@ const waits = (postId: string) =>
     .bind(postId)
     .first()
 
-const timeoutMs = 20_000
+const timeoutMs = 60_000
 
 it.each([
   ['one agent', '/agents/p-one', 'p-one'],
