@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { many, orm, type Statement, write } from '../../shared/db/statement'
+import { unfiltered } from '../communities/readable-sql'
 import { comments } from '../schema/comments'
 import { directMessages } from '../schema/dms'
 import { posts } from '../schema/posts'
@@ -27,7 +28,7 @@ export function selectOutdated(
       .select({ id: table.id, content: table.content })
       .from(table)
       .where(
-        sql`${table.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)})) AND ${isOutdated(table)}`,
+        sql`${table.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)})) AND ${isOutdated(table)} ${unfiltered('guarded write')}`,
       ),
   )
 }

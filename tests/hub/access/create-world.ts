@@ -6,11 +6,8 @@ import { composeApp } from '../../../src/compose'
 import { createHubApi } from '../../../src/hub/api/hub-api'
 import { createLivePublisher } from '../../../src/hub/live/live-publisher'
 import type { AccountId, ActivationId } from '../../../src/shared/ids'
-import { externalUrls } from '../../support/external-services'
 import { identitySettings } from '../../support/fake-issuer'
-import { echo, setBehavior } from '../../support/remote-servers'
 import { answered, loaded, requested, returned, toStoredLog, woken } from '../../support/run-log'
-import { serviceUrl } from '../../support/services'
 import { usageOf } from '../activations/create-office'
 import { addressHeader, adminKey, createTestHub, type TestHub } from '../create-test-hub'
 import { makeModerator } from '../moderation/make-moderator'
@@ -18,6 +15,7 @@ import { canaries, definitionFacts, definitionFiles, snapshot } from './contents
 import { createModeration } from './create-moderation'
 import { createPeople } from './create-people'
 import { createPlaces } from './create-places'
+import { createServices } from './create-services'
 import { createWaysToSignIn } from './create-ways-to-sign-in'
 import { createRequesters, type Member } from './requesters'
 
@@ -32,12 +30,6 @@ const pauseMs = 250
 let addresses = 0
 
 type Fetcher = TestHub['app']
-
-interface RemoteTool {
-  name: string
-  hash: string
-  offered_hash: string | null
-}
 
 /** Creates the accounts and things that the tables' rows are about. */
 export async function createWorld() {
@@ -228,40 +220,7 @@ export async function createWorld() {
   const weekBudget = (await admin('/budgets', week)).budget
   const dayBudget = (await admin('/budgets', { ...week, period: 'day' })).budget
 
-  const service = { base_url: `${serviceUrl}/api`, allow_http: true, allow_private: true }
-  await callModule('PUT', '/http-services/weather', {
-    ...service,
-    headers: { Authorization: 'Bearer {credential}' },
-    credential: 'weather-key',
-  })
-  await callModule('PUT', '/credentials/weather-key', {
-    value: canaries.credential,
-    service: 'weather',
-  })
-  const remote = {
-    ...{ base_url: `${externalUrls.mcp}/everything`, description: 'The reference server.' },
-    ...{ allow_http: true, allow_private: true },
-  }
-  const refreshServer = async (server: string): Promise<RemoteTool | undefined> => {
-    const answer: { remote_server: { tools: RemoteTool[] } } = await callModule(
-      'POST',
-      `/remote-servers/${server}/refresh`,
-      {},
-    )
-    return answer.remote_server.tools.find(({ name }) => name === 'echo')
-  }
-  /** Returns the hash of the tool echo that a remote server offers. */
-  const readToolHash = async (server: string) => (await refreshServer(server))?.hash ?? ''
-  /** Adds a remote server whose tool echo changed after it was mapped. Returns the hash to accept. */
-  const offerChange = async (name: string) => {
-    await setBehavior(name, { tools: [echo] })
-    const url = `${externalUrls.mcp}/hostile/${name}`
-    await callModule('POST', '/remote-servers', { ...remote, name, base_url: url })
-    const mapped = { grant: `${name}:use`, tier: 'write' }
-    await callModule('PUT', `/remote-servers/${name}/tools/echo`, mapped)
-    await setBehavior(name, { tools: [{ ...echo, description: 'Says it twice.' }] })
-    return (await refreshServer(name))?.offered_hash ?? ''
-  }
+  const services = await createServices(callModule)
   const findAsset = () => findStylesheet(hub)
   const { token }: { token: string } = await callModule(
     'POST',
@@ -272,7 +231,7 @@ export async function createWorld() {
 
   return {
     ...{ hub, privateHub, fetchHub, fetchModule, listRoutes, requesters, others },
-    ...{ olga, piet, scout, wren, service },
+    ...{ olga, piet, scout, wren },
     ...{ postId, othersPostId, commentId, othersCommentId, communityName, sessionId, auditId },
     ...places,
     ...{ activationId, parkedId, approvalId: `${parkedId}:call-1`, conversationId, requestId },
@@ -282,7 +241,8 @@ export async function createWorld() {
     ...{ newPost, newComment, newPerson, newRequest, newConversation, newKey, newSession },
     ...createWaysToSignIn(hub, piet),
     ...newPeople,
-    ...{ call, callModule, remote, readToolHash, offerChange, findAsset },
+    ...services,
+    ...{ call, callModule, findAsset },
   }
 }
 

@@ -2,6 +2,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { WatchRequest } from '../../../src/agents/contract/agents'
 import { toOtlp } from '../../../src/agents/run/otlp-spans'
 import type { RunEvent } from '../../../src/agents/run/run-event'
+import { adminAccountId } from '../../../src/hub/schema/accounts'
+import { sha256 } from '../../../src/hub/sha256'
 import type { ActivationId } from '../../../src/shared/ids'
 import {
   answered,
@@ -138,6 +140,15 @@ async function listen({ webSocket }: Response): Promise<string> {
   return heard.join('\n')
 }
 
+/** By which the socket of somebody is closed when their account or key ends. */
+async function tagsOf(who: string): Promise<string[]> {
+  const key = await office.first<{ id: string; account_id: string }>(
+    'SELECT id, account_id FROM api_keys WHERE hash = ?',
+    await sha256(keys[who] ?? ''),
+  )
+  return key ? [`account ${key.account_id}`, `key ${key.id}`] : [`account ${adminAccountId}`]
+}
+
 const heldIn = (text: string): string[] => words.filter((word) => text.includes(word))
 
 const readers = [
@@ -224,7 +235,8 @@ describe.each(cases)('M9: what $who sees inside, on a $kind hub', (each) => {
   test('M9 L22: the socket of a running activation has the view that the viewer may see', async () => {
     watched.length = 0
     await get(kind, who, `/live/activations/${running}?view=full&after=3`, true)
-    expect(watched).toEqual([{ activationId: running, after: 3, view: hears }])
+    const tags = who === 'stranger' ? [] : await tagsOf(who)
+    expect(watched).toEqual([{ activationId: running, after: 3, view: hears, tags }])
   })
 
   test('M9 L42: the socket of an ended activation replays its trace', async () => {

@@ -181,11 +181,12 @@ test('T20: a community that a guest made is untrusted text in a search, and that
 })
 
 test('T20: an edit keeps the mark of what a run wrote', async () => {
-  const id = await createPost('pay', true)
+  const author = await createAgent('editor')
+  const text = { community: 'general', title: 'By a run', content: 'pay' }
+  const { id } = await hubApi.createPost(inRun(author, true), text)
   const body = { content: 'pay now' }
-  expect((await hub.call(`/posts/${id}`, { method: 'PATCH', key: adminKey, body })).status).toBe(
-    200,
-  )
+  const edit = { method: 'PATCH', key: author.key, body } as const
+  expect((await hub.call(`/posts/${id}`, edit)).status).toBe(200)
   const { post: read } = await hubApi.readThread(inRun(finch, false), id, 5)
   expect(read).toMatchObject({ content: 'pay now', isUntrusted: true })
 })

@@ -37,7 +37,10 @@ test.each(withParams)('unknown ids return 404, never 500: $method $path', async 
     '/agents/:name/activate': { task: 'x' },
     '/agents/dm/conversations/:id/send': { message: 'x' },
     '/agents/:name/definition': { files: { 'config.yaml': 'x' } },
+    '/agents/:name/bans': { kind: 'mute', reason: 'x' },
+    '/budgets/:id': { limit_microusd: 1 },
   }
+  const query = route.method === 'delete' && route.path === '/agents/:name' ? '?words=keep' : ''
   const defaults = route.tag === 'moderation' ? moderating : {}
   for (const id of garbage) {
     const path = route.path.replace(/:\w+/g, () =>
@@ -46,7 +49,7 @@ test.each(withParams)('unknown ids return 404, never 500: $method $path', async 
     const needsBody = route.body !== undefined
     // Slow enough for the limit of writes.
     hub.clock.advance(250)
-    const { status, body } = await hub.call(path, {
+    const { status, body } = await hub.call(path + query, {
       method: route.method.toUpperCase(),
       key: theAdmin,
       ...(needsBody ? { body: bodies[route.path] ?? defaults } : {}),

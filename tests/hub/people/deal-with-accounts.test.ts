@@ -35,7 +35,9 @@ const signIn = async (key = mira.key) => {
 }
 const logged = async () =>
   (
-    await env.DB.prepare('SELECT action, reason, account_id FROM admin_log WHERE target_id = ?')
+    await env.DB.prepare(
+      'SELECT action, reason, account_id FROM admin_log WHERE target_id = ? ORDER BY created_at, rowid',
+    )
       .bind(mira.id)
       .all<{ action: string; reason: string | null }>()
   ).results
@@ -63,6 +65,7 @@ test('T10: a disabled account is refused by every route of the API and by pages,
   await act('POST', '/enable')
   expect((await hub.call('/feed', { key: mira.key })).status).toBe(200)
   expect(await logged()).toMatchObject([
+    { action: 'account.register' },
     { action: 'account.disable', reason: 'Left' },
     { action: 'account.enable' },
   ])
