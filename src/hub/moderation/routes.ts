@@ -155,6 +155,7 @@ const appealRoutes: Route[] = [
     tag,
     access: 'write',
     rate: 'write',
+    allowsMuted: true,
     status: 201,
     body: appealInput,
     answer,

@@ -120,7 +120,7 @@ async function showMine(
 
 async function appealByForm(c: PageContext): Promise<Response> {
   const read = readFormWith(appealInput, await readForm(c), appealForm)
-  const viewer = await requireViewer(c, 'write')
+  const viewer = await requireViewer(c, 'write', { isWriting: false })
   if (!read.isValid) return showMine(c, read.form, 400)
   try {
     await appealAction(c.var.context, toActor(viewer, null), read.value)
