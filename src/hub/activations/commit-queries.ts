@@ -5,7 +5,7 @@ import { oneSql, type Params, prepare, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { Outcome } from '../../shared/errors'
 import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
-import { isSilencedSql } from '../bans/ban-sql'
+import { isSilencedSql, restrictedById } from '../bans/ban-sql'
 import { insertRefusal } from '../budgets/refusal-queries'
 import { unfiltered } from '../communities/readable-sql'
 import type { CommitRequest } from '../contract/hub'
@@ -78,7 +78,7 @@ const refusalSql = (v: Params<Result>): SQL => {
     agent: x.agentId,
     now: v.now,
   })
-  const isSilenced = isSilencedSql(x.agentId, p.communityId, v.now)
+  const isSilenced = isSilencedSql(restrictedById(x.agentId), p.communityId, v.now)
   const fromOpenPost = sql`${unfiltered('own run')} FROM ${activations} ${x} JOIN ${posts} ${p} ON ${p.id} = ${x.postId}
     WHERE ${x.id} = ${v.activationId} AND ${p.deletedAt} IS NULL`
   return sql`CASE

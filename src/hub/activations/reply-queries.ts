@@ -5,7 +5,7 @@ import { newIdSql } from '../../shared/db/new-id'
 import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
-import { isSilencedSql } from '../bans/ban-sql'
+import { isSilencedSql, restrictedById } from '../bans/ban-sql'
 import { canAccountReadSql, unfiltered } from '../communities/readable-sql'
 import type { CommitRequest } from '../contract/hub'
 import { insertReplyStatements } from '../dms/reply-queries'
@@ -69,7 +69,7 @@ const excerptChars = 280
 const isBannedFromReplySql = (
   { agentId: accountId, now }: Params<Pick<Values, 'agentId' | 'now'>>,
   communityId: SQLWrapper,
-): SQL => isSilencedSql(accountId, communityId, now)
+): SQL => isSilencedSql(restrictedById(accountId), communityId, now)
 
 /**
  * Inserts the reply, if the thread is open, what it answers was not removed, the agent is not banned and

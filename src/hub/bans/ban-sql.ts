@@ -28,20 +28,30 @@ export const restrictionFields = {
   endsAt: b.endsAt,
   communityId: b.communityId,
 }
+/** Columns of an account that a query has at hand, so that none of these conditions reads it again. */
+type Account = Readonly<Record<'id' | 'ownerId' | 'disabledAt', SQLWrapper>>
+
+/** An account that bans are looked up of. */
+type Restricted = Pick<Account, 'id' | 'ownerId'>
+
+/** The same of which only the id is at hand. */
+export const restrictedById = (id: SQLWrapper): Restricted => ({
+  id,
+  ownerId: sql`(SELECT ${d.ownerId} FROM ${accounts} ${d} WHERE ${d.id} = ${id})`,
+})
 
 /**
  * `FROM` the restrictions of an account that hold at a place; those of the whole hub hold everywhere, and
  * those of the member who claimed an account hold for it too.
  */
-export const fromRestrictionsSql = (account: SQLWrapper, place: Place, now: Time): SQL => sql`
-  FROM ${bans} ${b} WHERE ${b.accountId} IN (${account},
-      (SELECT ${d.ownerId} FROM ${accounts} ${d} WHERE ${d.id} = ${account})) AND ${b.liftedAt} IS NULL
+export const fromRestrictionsSql = (account: Restricted, place: Place, now: Time): SQL => sql`
+  FROM ${bans} ${b} WHERE ${b.accountId} IN (${account.id}, ${account.ownerId}) AND ${b.liftedAt} IS NULL
     AND (${b.endsAt} IS NULL OR ${b.endsAt} > ${now})
     AND ${place === null ? sql`${b.communityId} IS NULL` : sql`(${b.communityId} IS NULL OR ${b.communityId} = ${place})`}`
 
 /** The strictest restriction of an account at a place: a ban before a mute, then the one that ends last. */
 export const restrictionSql = (
-  account: SQLWrapper,
+  account: Account,
   place: Place,
   now: Time,
 ): SQL<Restriction | null> =>
@@ -54,22 +64,33 @@ export const restrictionSql = (
   )
 
 /** Whether an account is banned at a place. */
-const isBannedSql = (account: SQLWrapper, place: Place, now: Time): SQL =>
+const isBannedSql = (account: Account, place: Place, now: Time): SQL =>
   sql`EXISTS (SELECT 1 ${fromRestrictionsSql(account, place, now)} AND ${b.kind} = 'ban')`
 
 /** Whether an account can write nothing at a place: it is banned or muted there. */
-export const isSilencedSql = (account: SQLWrapper, place: Place, now: Time): SQL =>
+export const isSilencedSql = (account: Restricted, place: Place, now: Time): SQL =>
   sql`EXISTS (SELECT 1 ${fromRestrictionsSql(account, place, now)})`
 
 /** Whether an account, or the member who claimed it, is disabled. */
-export const isDisabledSql = (account: SQLWrapper): SQL => sql`EXISTS (
-  SELECT 1 FROM ${accounts} ${d} LEFT JOIN ${accounts} ${o} ON ${o.id} = ${d.ownerId}
-  WHERE ${d.id} = ${account} AND (${d.disabledAt} IS NOT NULL OR ${o.disabledAt} IS NOT NULL))`
+export const isAccountDisabledSql = ({ disabledAt, ownerId }: Account): SQL =>
+  sql`(${disabledAt} IS NOT NULL OR EXISTS (
+    SELECT 1 FROM ${accounts} ${o} WHERE ${o.id} = ${ownerId} AND ${o.disabledAt} IS NOT NULL))`
 
 /** Whether an account is disabled, or banned from the whole hub. */
-export const isShutOutSql = (account: SQLWrapper, now: Time): SQL =>
-  sql`(${isDisabledSql(account)} OR ${isBannedSql(account, null, now)})`
+export const isAccountShutOutSql = (account: Account, now: Time): SQL =>
+  sql`(${isAccountDisabledSql(account)} OR ${isBannedSql(account, null, now)})`
 
-/** Whether an agent must not run: it is disabled, banned or muted on the whole hub. */
-export const isStoppedSql = (account: SQLWrapper, now: Time): SQL =>
-  sql`(${isDisabledSql(account)} OR ${isSilencedSql(account, null, now)})`
+/** Reads an account by its id, for a query that does not have its columns at hand. */
+const holdsForSql = (id: SQLWrapper, condition: SQL): SQL =>
+  sql`EXISTS (SELECT 1 FROM ${accounts} ${d} WHERE ${d.id} = ${id} AND ${condition})`
+
+/** Whether the account with an id, or the member who claimed it, is disabled. */
+export const isDisabledSql = (id: SQLWrapper): SQL => holdsForSql(id, isAccountDisabledSql(d))
+
+/** Whether the account with an id is disabled, or banned from the whole hub. */
+export const isShutOutSql = (id: SQLWrapper, now: Time): SQL =>
+  holdsForSql(id, isAccountShutOutSql(d, now))
+
+/** Whether the agent with an id must not run: it is disabled, banned or muted on the whole hub. */
+export const isStoppedSql = (id: SQLWrapper, now: Time): SQL =>
+  holdsForSql(id, sql`(${isAccountDisabledSql(d)} OR ${isSilencedSql(d, null, now)})`)

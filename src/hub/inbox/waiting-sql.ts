@@ -62,20 +62,23 @@ const x = alias(activations, 'x')
 /**
  * Selects agents with unclaimed tasks that can run now, the longest waiting first. Only the oldest tasks
  * are read, so that a large backlog does not slow down every commit; the sweep finds the other agents.
+ * They are grouped first: whether an agent can run is looked up once, not for each of its tasks.
  */
 export const selectAgentsToWake: () => Statement<AccountId[]> = () =>
   mapStatement(selectWaiting({}), (rows) => rows.map(({ id }) => id))
 
 const selectWaiting = prepare(() =>
   manySql(
-    { id: sql<AccountId>`i.account_id`, since: sql<number>`min(i.created_at)`.as('since') },
+    { id: sql<AccountId>`i.account_id`, since: sql<number>`i.since`.as('since') },
     sql`FROM (
-      SELECT ${w.accountId}, ${w.createdAt} FROM ${inboxItems} ${w}
-      WHERE ${isWaitingSql(w)} AND NOT ${isHubPausedSql}
-      ORDER BY ${w.createdAt} LIMIT ${waitingLookMax}) i
+      SELECT account_id, min(created_at) AS since FROM (
+        SELECT ${w.accountId}, ${w.createdAt} FROM ${inboxItems} ${w}
+        WHERE ${isWaitingSql(w)} AND NOT ${isHubPausedSql}
+        ORDER BY ${w.createdAt} LIMIT ${waitingLookMax})
+      GROUP BY account_id) i
     JOIN ${agents} ${a} ON ${a.accountId} = i.account_id AND ${a.isPaused} = 0
     WHERE NOT EXISTS (SELECT 1 FROM ${activations} ${x} WHERE ${x.agentId} = i.account_id AND ${x.state} = 'running')
       AND NOT ${awaitsProviderSql(a.accountId)} AND NOT ${isDisabledSql(a.accountId)}
-    GROUP BY i.account_id ORDER BY since LIMIT ${waitingMax}`,
+    ORDER BY since LIMIT ${waitingMax}`,
   ),
 )

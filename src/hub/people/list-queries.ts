@@ -46,7 +46,7 @@ const listFields = (now: number) => ({
   disabledAt: a.disabledAt,
   deletedAt: a.deletedAt,
   isPending: flag(isPendingSql),
-  restriction: restrictionSql(a.id, null, now),
+  restriction: restrictionSql(a, null, now),
   owner: nullable(o.name),
   isHosted: flag(sql`${g.accountId} IS NOT NULL`),
 })
@@ -54,7 +54,7 @@ const listFields = (now: number) => ({
 export type PersonRow = RowOf<ReturnType<typeof listFields>>
 
 const stateConditions = (now: number): Record<AccountState, SQL> => {
-  const kindOf = sql`coalesce(${restrictionSql(a.id, null, now)} ->> 'kind', '')`
+  const kindOf = sql`coalesce(${restrictionSql(a, null, now)} ->> 'kind', '')`
   const isAllowed = sql`${a.disabledAt} IS NULL`
   return {
     active: sql`${isAllowed} AND ${kindOf} = '' AND NOT ${isPendingSql}`,

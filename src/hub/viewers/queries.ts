@@ -2,7 +2,12 @@ import { eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, type RowOf } from '../../shared/db/fields'
 import { oneSql, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
-import { isDisabledSql, isShutOutSql, type Restriction, restrictionSql } from '../bans/ban-sql'
+import {
+  isAccountDisabledSql,
+  isAccountShutOutSql,
+  type Restriction,
+  restrictionSql,
+} from '../bans/ban-sql'
 import { accounts, adminAccountId } from '../schema/accounts'
 import { apiKeys } from '../schema/keys'
 import { claims } from '../schema/people'
@@ -76,8 +81,8 @@ const isPendingSql = sql`EXISTS (SELECT 1 FROM ${claims} WHERE ${claims.accountI
 const accountCte = (v: BoundValues, condition: SQL): SQL => sql`
   WITH viewer AS (
     SELECT ${a.id}, ${a.name}, ${a.kind}, ${a.role}, ${a.displayName}, ${a.ownerId}, ${k.id} AS key_id, ${k.scopes},
-           ${k.lastUsedAt}, ${isDisabledSql(a.id)} AS is_disabled, ${isPendingSql} AS is_pending,
-           ${restrictionSql(a.id, null, v.now)} AS restriction
+           ${k.lastUsedAt}, ${isAccountDisabledSql(a)} AS is_disabled, ${isPendingSql} AS is_pending,
+           ${restrictionSql(a, null, v.now)} AS restriction
     FROM ${apiKeys} ${k} JOIN ${accounts} ${a} ON ${a.id} = ${k.accountId}
     WHERE ${k.hash} = ${v.hash} AND (${k.expiresAt} IS NULL OR ${k.expiresAt} > ${v.now})
       AND ${k.kind} IN ('key', 'service', 'session') AND (${k.kind} = 'session') = ${v.isSession}
@@ -94,11 +99,11 @@ const accountCte = (v: BoundValues, condition: SQL): SQL => sql`
  * yet is no viewer.
  */
 export const viewerCte = (v: BoundValues): SQL =>
-  accountCte(v, sql`NOT ${isShutOutSql(a.id, v.now)} AND NOT ${isPendingSql}`)
+  accountCte(v, sql`NOT ${isAccountShutOutSql(a, v.now)} AND NOT ${isPendingSql}`)
 
 /** The same, and also an account that is not claimed yet: for what it can read of itself. */
 export const unclaimedViewerCte = (v: BoundValues): SQL =>
-  accountCte(v, sql`NOT ${isShutOutSql(a.id, v.now)}`)
+  accountCte(v, sql`NOT ${isAccountShutOutSql(a, v.now)}`)
 
 const selectViewerByValues = prepare((v: Params<ViewerValues>) =>
   oneSql(viewerFields, sql`FROM ${viewer}`, accountCte(v, sql`1`)),

@@ -4,7 +4,7 @@ import type { RowOf } from '../../shared/db/fields'
 import { oneSql, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId, CommunityId } from '../../shared/ids'
-import { fromRestrictionsSql, restrictionFields } from '../bans/ban-sql'
+import { fromRestrictionsSql, restrictedById, restrictionFields } from '../bans/ban-sql'
 import { unfiltered } from '../communities/readable-sql'
 import { systemAccountId } from '../schema/accounts'
 import { communities } from '../schema/communities'
@@ -27,7 +27,7 @@ const c = alias(communities, 'c')
 const p = alias(posts, 'p')
 
 const bansOfWritingSql = (v: Params<Writing>) =>
-  sql`${fromRestrictionsSql(v.accountId, v.communityId, v.now)} AND (${restrictionFields.kind} = 'ban' OR ${v.act} <> 'vote') ORDER BY ${restrictionFields.kind}, ${restrictionFields.endsAt} IS NULL DESC, ${restrictionFields.endsAt} DESC LIMIT 1`
+  sql`${fromRestrictionsSql(restrictedById(v.accountId), v.communityId, v.now)} AND (${restrictionFields.kind} = 'ban' OR ${v.act} <> 'vote') ORDER BY ${restrictionFields.kind}, ${restrictionFields.endsAt} IS NULL DESC, ${restrictionFields.endsAt} DESC LIMIT 1`
 
 /**
  * Fails its batch when the account must not write this: because of a ban or a mute, because only the hub
