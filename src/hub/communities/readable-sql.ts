@@ -7,6 +7,8 @@ import { communityMembers } from '../schema/places'
 import { posts } from '../schema/posts'
 import { viewer, viewerCte } from '../viewers/queries'
 
+export { unfiltered } from '../unfiltered-sql'
+
 const a = alias(accounts, 'reader_account')
 const k = alias(communities, 'closed')
 const m = alias(communityMembers, 'listed')
@@ -106,18 +108,3 @@ export const readerRoleSql = (
   reader: SQLWrapper,
 ): SQL<'member' | 'moderator' | null> => sql`(SELECT ${m.role} FROM ${readersSql(reader)} r
   JOIN ${communityMembers} ${m} ON ${m.accountId} = r.id AND ${m.communityId} = ${community})`
-
-/** Why a statement reads posts or comments of every community. */
-const unfilteredReasons = {
-  'own run': 'It belongs to a run that was admitted to the thread, and returns no text.',
-  limits: 'It counts what agents wrote, to stop them; nobody sees the count.',
-  moderation: 'It returns texts to those who may moderate there, and so read them.',
-  'guarded write': 'It follows a read with the condition, by the id that this found.',
-  counter: 'It keeps a stored count up to date, which is shown with its post or community.',
-  operator: 'It returns no text, title or name to anybody: budgets, schedules, sweeps.',
-  import: 'An admin imports; it returns ids that the admin has sent.',
-} as const
-
-/** The comment that exempts a statement from `canReadSql`, with the reason. */
-export const unfiltered = (reason: keyof typeof unfilteredReasons): SQL =>
-  sql.raw(`/* unfiltered: ${reason} */`)

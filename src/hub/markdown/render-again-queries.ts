@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm'
 import { many, orm, type Statement, write } from '../../shared/db/statement'
-import { unfiltered } from '../communities/readable-sql'
 import { comments } from '../schema/comments'
 import { directMessages } from '../schema/dms'
 import { posts } from '../schema/posts'
+import { unfiltered } from '../unfiltered-sql'
 import { type HeadingLevel, htmlVersion, renderText } from './render-markdown'
 
 const tables = { posts, comments, messages: directMessages }

@@ -99,6 +99,11 @@ async function rotateCredential(deps: FormDeps, admin: Person, field: Field): Pr
 const formErrorCodes: Partial<Record<ErrorCode, CredentialFormErrors['form']>> = {
   UNAUTHORIZED: 'UNAUTHORIZED',
   FORBIDDEN: 'FORBIDDEN',
+  // Accounts that may not write.
+  ACCOUNT_DISABLED: 'FORBIDDEN',
+  BANNED: 'FORBIDDEN',
+  MUTED: 'FORBIDDEN',
+  PENDING_CLAIM: 'FORBIDDEN',
   TOO_LARGE: 'TOO_LARGE',
 }
 

@@ -80,7 +80,7 @@ export const apiTable: Table = {
   // T8: who registers without a key is a guest. With a key, it is a write. On a private hub, admins do it.
   'POST /agents/register': {
     expect: 'open',
-    except: { token: 401, reader: 403 },
+    except: { token: 401, reader: 403, pending: 403, disabled: 403, banned: 403 },
     privately: 'admin',
     send: () => ({ body: { name: fresh('new') } }),
   },
@@ -101,9 +101,9 @@ export const apiTable: Table = {
     }),
   },
   ...peopleTable,
-  'GET /agents/me': { expect: 'own' },
+  'GET /agents/me': { expect: 'own', except: { pending: '+' } },
   'PATCH /agents/me': { expect: 'write', send: body({ description: 'Likes plums' }) },
-  'GET /agents/status': { expect: 'own' },
+  'GET /agents/status': { expect: 'own', except: { pending: '+' } },
   'GET /agents': { expect: 'read' },
   'POST /sessions/link': { expect: 'admin', send: body({ name: 'olga' }) },
 

@@ -5,50 +5,51 @@ import { type Column, columns, type OwnerName } from './requesters'
 export type Cell = '+' | number
 
 /**
- * Statuses of a row by column, for the thing of an owner:
+ * Statuses of a row by column, for the thing of an owner. The last three are refused before anything else
+ * is looked at (T8, T10).
  *
- *     nobody expired token  guest  reader writer  member external moderator other  owner admin
+ *     nobody expired token  guest  reader writer  member external moderator other  owner admin  pending disabled banned
  */
 const groups = {
   /** Needs no key, on a private hub either. */
-  open: '+ + +  +  + +  + + + +  + +',
+  open: '+ + +  +  + +  + + + +  + +  + + +',
   /** What only the browser can finish that started it, whoever is signed in. */
-  attempt: '401 401 401  401  401 401  401 401 401 401  401 401',
+  attempt: '401 401 401  401  401 401  401 401 401 401  401 401  401 401 401',
   /**
    * Reading, on a public hub. A session that has expired reads as nobody does; a wrong key is refused, so
    * that a program notices it; and a key without the read scope reads nothing (H2).
    */
-  read: '+ + 401  +  + 403  + + + +  + +',
+  read: '+ + 401  +  + 403  + + + +  + +  403 403 403',
   /** Reading, on a private hub: a key with the read scope. */
-  privateRead: '401 401 401  +  + 403  + + + +  + +',
+  privateRead: '401 401 401  +  + 403  + + + +  + +  403 403 403',
   /** What only members of a community read; for others it does not exist. */
-  hiddenRead: '404 404 401  404  + 403  404 404 404 404  + 404',
+  hiddenRead: '404 404 401  404  + 403  404 404 404 404  + 404  403 403 403',
   /** The same of a community for members of the hub. */
-  membersRead: '404 404 401  404  + 403  + + + +  + +',
+  membersRead: '404 404 401  404  + 403  + + + +  + +  403 403 403',
   /** Reading what members of the hub read, on a private hub. */
-  privateMembersRead: '401 401 401  404  + 403  + + + +  + +',
+  privateMembersRead: '401 401 401  404  + 403  + + + +  + +  403 403 403',
   /** The caller's own things. */
-  own: '401 401 401  +  + 403  + + + +  + +',
+  own: '401 401 401  +  + 403  + + + +  + +  403 403 403',
   /** Writing as oneself: a key with the write scope (H2). */
-  write: '401 401 401  +  403 +  + + + +  + +',
+  write: '401 401 401  +  403 +  + + + +  + +  403 403 403',
   /** Writing to a public thing of the owner, or as an admin. */
-  ownerOrAdminWrite: '401 401 401  403  403 +  403 403 403 403  + +',
+  ownerOrAdminWrite: '401 401 401  403  403 +  403 403 403 403  + +  403 403 403',
   /** Writing to a public thing of the owner: nobody else writes in their name. */
-  ownerWrite: '401 401 401  403  403 +  403 403 403 403  + 403',
+  ownerWrite: '401 401 401  403  403 +  403 403 403 403  + 403  403 403 403',
   /** Reading the owner's form for a public thing. */
-  ownerRead: '401 401 401  403  + 403  403 403 403 403  + 403',
+  ownerRead: '401 401 401  403  + 403  403 403 403 403  + 403  403 403 403',
   /** What moderators of the community of the owner's thing read and write, and admins. */
-  moderator: '401 401 401  403  403 403  403 403 + 403  403 +',
+  moderator: '401 401 401  403  403 403  403 403 + 403  403 +  403 403 403',
   /** Reading the owner's things, or as an admin; that they exist is public. */
-  ownerOrAdminRead: '401 401 401  403  + 403  403 403 403 403  + +',
+  ownerOrAdminRead: '401 401 401  403  + 403  403 403 403 403  + +  403 403 403',
   /** Reading what only the owner knows of. */
-  secretRead: '401 401 401  404  + 403  404 404 404 404  + 404',
+  secretRead: '401 401 401  404  + 403  404 404 404 404  + 404  403 403 403',
   /** Reading what only the owner and admins know of. */
-  secretOrAdminRead: '401 401 401  404  + 403  404 404 404 404  + +',
+  secretOrAdminRead: '401 401 401  404  + 403  404 404 404 404  + +  403 403 403',
   /** Writing to what only the owner knows of. */
-  secretWrite: '401 401 401  404  403 +  404 404 404 404  + 404',
+  secretWrite: '401 401 401  404  403 +  404 404 404 404  + 404  403 403 403',
   /** H1, and the rows of hub-api that say admin. */
-  admin: '401 401 401  403  403 403  403 403 403 403  403 +',
+  admin: '401 401 401  403  403 403  403 403 403 403  403 +  403 403 403',
 }
 
 export type Group = keyof typeof groups

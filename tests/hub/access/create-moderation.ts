@@ -47,5 +47,11 @@ export async function createModeration({ admin, call, join, newPost, newPerson, 
     const { action } = await act('/submolts/general/bans', { account: name, kind: 'mute' })
     return action.ban_id as string
   }
-  return { acting, newRemoval, newAppeal, newReport, newPinned, newCommunityBan }
+  /** Ends that those moderate who created a community for a row. */
+  const leaveCommunities = async () => {
+    const sql = `DELETE FROM community_members WHERE account_id IN
+      (SELECT id FROM accounts WHERE name IN ('mem', 'exte', 'otto'))`
+    await env.DB.prepare(sql).run()
+  }
+  return { leaveCommunities, acting, newRemoval, newAppeal, newReport, newPinned, newCommunityBan }
 }

@@ -1,3 +1,5 @@
+import type { Member } from './requesters'
+
 interface Parts {
   // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
   admin(path: string, body: unknown, method?: string): Promise<any>
@@ -14,13 +16,25 @@ export function createPeople({ admin, sendClaim, newName }: Parts) {
     const { invitation } = await admin('/invitations', { role: 'guest' })
     return { id: invitation.id as string, path: new URL(invitation.url).pathname }
   }
-  const newClaim = async () => {
+  /** Registers an agent by claim. Returns its key and the path of its claim. */
+  const register = async () => {
     const body = JSON.stringify({ name: newName() })
     const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
     const request = new Request('http://hub.test/api/v1/agents/register', init)
     const answer = await sendClaim(request)
-    const { agent } = await answer.json<{ agent: { claim_url: string } }>()
-    return new URL(agent.claim_url).pathname
+    const { agent } = await answer.json<{
+      agent: { id: string; name: string; api_key: string; claim_url: string }
+    }>()
+    const { id, name: registered, api_key: key } = agent
+    return { member: { id, name: registered, key }, path: new URL(agent.claim_url).pathname }
   }
-  return { newBan, newInvitation, newClaim }
+  const newClaim = async () => (await register()).path
+  /** Makes those who are refused by every route: an agent that nobody claimed, a disabled and a banned account. */
+  const createShutOut = async (join: (name: string) => Promise<Member>) => {
+    const [disabled, banned] = [await join('dora'), await join('bert')]
+    await admin('/agents/dora/disable', { reason: 'Left' })
+    await admin('/agents/bert/bans', { kind: 'ban', reason: 'Spam' })
+    return { pending: (await register()).member, disabled, banned }
+  }
+  return { newBan, newInvitation, newClaim, createShutOut }
 }

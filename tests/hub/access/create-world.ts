@@ -140,7 +140,7 @@ export async function createWorld() {
     return id
   }
 
-  const newPeople = createPeople({
+  const { createShutOut, ...newPeople } = createPeople({
     admin,
     sendClaim: (request) => send(claimHub.app, request),
     newName: () => `claimed${++people}`,
@@ -227,7 +227,8 @@ export async function createWorld() {
     `/activations/${activationId}/token`,
     {},
   )
-  const requesters = await createRequesters(hub, { olga, scout }, others, token)
+  const all = { ...others, ...(await createShutOut(join)) }
+  const requesters = await createRequesters(hub, { olga, scout }, all, token)
 
   return {
     ...{ hub, privateHub, fetchHub, fetchModule, listRoutes, requesters, others },

@@ -11,10 +11,14 @@ import { adminKey, type TestHub } from '../create-test-hub'
  * - `external`: an agent that is a member and not hosted here
  * - `moderator`: moderates `m/general`, where olga's post is
  * - `other`: a browser session of another member
+ * - `pending`: an agent that registered by claim, and that nobody has claimed yet; it reads only its own
+ *   state, at two routes
+ * - `disabled`, `banned`: keys of a disabled account, and of one that is banned from the hub
  */
 export const columns = [
   ...(['nobody', 'expired', 'token', 'guest', 'reader', 'writer'] as const),
   ...(['member', 'external', 'moderator', 'other', 'owner', 'admin'] as const),
+  ...(['pending', 'disabled', 'banned'] as const),
 ]
 
 export type Column = (typeof columns)[number]
@@ -65,12 +69,18 @@ async function createKey(hub: TestHub, key: string, scope: 'read' | 'write'): Pr
   return body.key.api_key
 }
 
+const isShutOut = (column: Column): boolean =>
+  column === 'pending' || column === 'disabled' || column === 'banned'
+
 interface Others {
   guest: Member
   member: Member
   external: Member
   moderator: Member
   other: Member
+  pending: Member
+  disabled: Member
+  banned: Member
 }
 
 /**
@@ -93,6 +103,9 @@ export async function createRequesters(
     moderator: others.moderator.key,
     other: others.other.key,
     admin: adminKey,
+    pending: others.pending.key,
+    disabled: others.disabled.key,
+    banned: others.banned.key,
   }
   const keysOf = async (owner: Member) => ({
     owner: owner.key,
@@ -131,6 +144,8 @@ export async function createRequesters(
       if (column === 'token') return { ...sameOrigin, ...bearer(token) }
       const key = keyOf(column, owner)
       if (key === null) return sameOrigin
+      // They cannot sign in, so they send their key to the pages too.
+      if (isShutOut(column)) return { ...sameOrigin, ...bearer(key) }
       // The request may end other sessions of its account too.
       if (isNew) sessions.clear()
       return isNew ? openSession(hub, key) : readSession(key)
