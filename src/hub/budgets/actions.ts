@@ -22,6 +22,8 @@ import {
 import { periodLabels } from './budget-labels'
 import { listWindows, type Period, windowsAheadMs, windowsBehindMs } from './calendar'
 import { budgetErrors } from './errors'
+import type { GuestsShare } from './guests-queries'
+import { keepGuestsShare, throwExcessOfGuests, warnOfLowering } from './guests-share'
 import { type BudgetChange, type BudgetInput, normalizeScopeId, readThresholds } from './inputs'
 import { isOrdered, type Thresholds } from './levels'
 import { type PageBudget, selectBudget } from './page-queries'
@@ -35,7 +37,7 @@ import {
   updateDefinitionLimit,
 } from './queries'
 
-export interface CreatedBudget {
+export interface SavedBudget {
   budget: PageBudget
   warnings: ErrorDetail[]
 }
@@ -45,13 +47,13 @@ export interface CreatedBudget {
  * retry returns the budget in its present state.
  *
  * @throws NOT_FOUND for an unknown agent or community, CONFLICT for a duplicate of scope and period,
- *   VALIDATION for thresholds out of order
+ *   VALIDATION for thresholds out of order or more for guests than their share
  */
 export async function createBudget(
   context: ActionContext,
   { accountId, idempotencyKey: key }: Actor,
   input: BudgetInput,
-): Promise<IdempotentResult<CreatedBudget>> {
+): Promise<IdempotentResult<SavedBudget>> {
   const { db, clock } = context
   const now = clock.now()
   const once = { accountId, key, action: 'budgets.create', input }
@@ -67,17 +69,34 @@ export async function createBudget(
         ...toTarget('budget.create', budget.id),
         after: toSettings(budget),
       }),
+      ...keepGuestsShare(clock, accountId, budget.id),
       ...read(budget.id),
     }
     const work = { now, answer: budget.id, statements }
-    return runOnce(db, once, work).catch((error: unknown) =>
-      throwDuplicateBudget(db, budget, error),
-    )
+    return runOnce(db, once, work).catch(async (error: unknown) => {
+      await throwExcessOfGuests(db, toLimits(budget), error)
+      return throwDuplicateBudget(db, budget, error)
+    })
   })
   const { budget, paidModel } = done.results ?? (await batch(db, read(done.answer)))
   if (!budget) throw notFound('budget')
-  return { ...done, answer: { budget, warnings: paidModel ? [] : listWarnings(budget) } }
+  const warnings = [
+    ...(paidModel ? [] : listWarnings(budget)),
+    ...warnOfLowering(done.results?.isLowered ?? false, budget),
+  ]
+  return { ...done, answer: { budget, warnings } }
 }
+
+type Limit = number | null | undefined
+const pickLimit = (changed: Limit, stored: Limit) =>
+  (changed === undefined ? stored : changed) ?? null
+
+/** The limits of a budget after a change. */
+const toLimits = (budget: NewBudget | PageBudget, change: BudgetChange = {}): GuestsShare => ({
+  period: budget.period,
+  limitMicrousd: pickLimit(change.limit_microusd, budget.limitMicrousd),
+  limitTokens: pickLimit(change.limit_tokens, budget.limitTokens),
+})
 
 const toTarget = (action: string, targetId: string) => ({ action, targetType: 'budget', targetId })
 
@@ -150,18 +169,18 @@ async function findScopeId(db: Db, { scope, name = '' }: BudgetInput): Promise<s
  * Updates limits and thresholds of a budget and returns it.
  *
  * @param by the admin
- * @throws NOT_FOUND, VALIDATION for thresholds out of order
+ * @throws NOT_FOUND, VALIDATION for thresholds out of order or more for guests than their share
  */
 export async function changeBudget(
   context: ActionContext,
   by: AccountId,
   id: string,
   change: BudgetChange,
-): Promise<PageBudget> {
+): Promise<SavedBudget> {
   const { db, clock, scheduler, defer } = context
   const now = clock.now()
   const found = await run(db, selectBudget({ id, now }))
-  const { isUpdated, budget } = await batch(db, {
+  const { isUpdated, isLowered, budget } = await batch(db, {
     isUpdated: updateBudget(id, change, now),
     entry: recordIfChanged(context, by, {
       ...toTarget('budget.change', id),
@@ -169,19 +188,23 @@ export async function changeBudget(
       after: change,
     }),
     mark: markUpdatedBudget(id, change),
+    ...keepGuestsShare(clock, by, id),
     budget: selectBudget({ id, now }),
+  }).catch(async (error: unknown) => {
+    if (found) await throwExcessOfGuests(db, toLimits(found, change), error)
+    throw error
   })
   if (!budget) throw notFound('budget')
   if (!isUpdated) throw budgetErrors.thresholdOrder()
   // the change may unpause exploration, so the sweep runs soon
   defer(scheduler.sweepNow())
-  return budget
+  return { budget, warnings: warnOfLowering(isLowered, budget) }
 }
 
 /**
  * Deletes a budget and its counters; usage events stay. The last budget of the hub can't be deleted,
  * because agents can't spend without a budget. Nor can the limit of a definition, which readers of
- * the definition must be able to rely on.
+ * the definition must be able to rely on, or the budget of guests beside a limit of the hub.
  *
  * @param by the admin
  * @throws NOT_FOUND, CONFLICT
@@ -206,8 +229,10 @@ export async function removeBudget(
   if (!isDeleted) throw notFound('budget')
 }
 
-const toDeleteError = ({ madeBy, name }: PageBudget): AppError =>
-  madeBy === 'definition' ? budgetErrors.setByDefinition(name) : budgetErrors.lastOfHub()
+function toDeleteError({ madeBy, name, scope }: PageBudget): AppError {
+  if (madeBy === 'definition') return budgetErrors.setByDefinition(name)
+  return scope === 'guests' ? budgetErrors.guestsOfHub() : budgetErrors.lastOfHub()
+}
 
 /** Selects budgets that have windows for less than half of the time ahead. */
 export const findExpiringBudgets = (now: number): Statement<ExpiringBudget[]> =>

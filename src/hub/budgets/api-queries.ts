@@ -105,12 +105,17 @@ export const updateBudget = (id: string, change: BudgetChange, now: number): Sta
 export const markUpdatedBudget = (id: string, change: BudgetChange): Statement<void> =>
   markChanged(sql`${changedBudget.id} = ${id} AND ${isOrderedSql(changedBudget, change)}`)
 
-/** Deletes a budget, unless it is the hub's last one or a definition's limit; answers whether. */
+/**
+ * Deletes a budget, unless it is the hub's last one, a definition's limit or the share of guests in a
+ * limit of the hub; answers whether.
+ */
 export const deleteBudget = (id: string): Statement<boolean> =>
   writeChanges(
     orm.delete(budgets).where(
       sql`${budgets.id} = ${id}
           AND (${budgets.scope} <> 'hub' OR (SELECT count(*) FROM budgets h WHERE h.scope = 'hub') > 1)
+          AND (${budgets.scope} <> 'guests' OR NOT EXISTS (SELECT 1 FROM budgets h WHERE h.scope = 'hub'
+            AND h.period = ${budgets.period} AND coalesce(h.limit_microusd, h.limit_tokens) IS NOT NULL))
           AND (${budgets.madeBy} <> 'definition' OR ${budgets.limitMicrousd} IS NULL)`,
     ),
   )

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { deletedAnswer, presentTime, timeAnswer, warningsAnswer } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
-import { changeBudget, createBudget, removeBudget } from './actions'
+import { changeBudget, createBudget, removeBudget, type SavedBudget } from './actions'
 import { budgetAuditRoutes } from './audit-routes'
 import { budgetErrors } from './errors'
 import { budgetChange, budgetInput } from './inputs'
@@ -68,6 +68,11 @@ const usageRoute = route({
   },
 })
 
+const presentSaved = ({ budget, warnings }: SavedBudget) => ({
+  budget: presentBudget(budget),
+  warnings,
+})
+
 export const budgetRoutes: Route[] = [
   route({
     method: 'get',
@@ -106,10 +111,9 @@ export const budgetRoutes: Route[] = [
     access: 'admin',
     rate: 'write',
     body: budgetChange,
-    answer: z.object({ budget: budgetAnswer }),
-    handle: async ({ context, viewer, param, body }) => ({
-      budget: presentBudget(await changeBudget(context, viewer().id, param('id'), body)),
-    }),
+    answer: z.object({ budget: budgetAnswer, warnings: warningsAnswer }),
+    handle: async ({ context, viewer, param, body }) =>
+      presentSaved(await changeBudget(context, viewer().id, param('id'), body)),
   }),
   route({
     method: 'post',
@@ -123,10 +127,7 @@ export const budgetRoutes: Route[] = [
     answer: z.object({ budget: budgetAnswer, warnings: warningsAnswer }),
     handle: async (call) => {
       const done = await createBudget(call.context, call.actor(), call.body)
-      return presentIdempotent(call, done, ({ budget, warnings }) => ({
-        budget: presentBudget(budget),
-        warnings,
-      }))
+      return presentIdempotent(call, done, presentSaved)
     },
   }),
   route({

@@ -11,14 +11,16 @@ import {
 import { type HubEnv, requireAdminViewer, toActor, toAppError } from '../../hub/http/page-entry'
 import type { Statements } from '../../shared/db/batch'
 import { notFound } from '../../shared/errors'
-import type { FormProblem } from '../form/form-state'
+import type { FormDefinition, FormProblem } from '../form/form-state'
 import { createForm } from '../form/form-state'
 import { markFields, readFormWith } from '../form/read-form-with'
+import { rejectForm } from '../form/reject-form'
 import { toProblem } from '../form/to-problem'
 import { readForm } from '../frame/read-form'
 import { type PageContext, type PageRead, page, readPage, sendPage } from '../frame/send-page'
 import { DeleteBudgetPage, EditBudgetPage, NewBudgetPage } from './budget-edit-page'
 import {
+  type BudgetField,
   type BudgetFormState,
   budgetChangeForm,
   formatNameHint,
@@ -111,7 +113,10 @@ async function submitNew(c: PageContext): Promise<Response> {
       const errors = { name: `${message} ${formatNameHint(value.scope)}` }
       return showNewForm(c, markFields(newBudgetForm, form, errors), 400)
     }
-    if (code !== 'CONFLICT') throw error
+    if (code !== 'CONFLICT') {
+      const rejected = rejectLimits(newBudgetForm, form, error)
+      return showNewForm(c, rejected.form, rejected.status)
+    }
     const problem = { message, hint: 'Edit that budget, or choose another period.' }
     return showNewForm(c, { ...form, problem }, status, value)
   }
@@ -134,7 +139,24 @@ async function submitEdit(c: PageContext): Promise<Response> {
   const viewer = await requireAdminViewer(c)
   const read = readFormWith(budgetChange, await readForm(c), budgetChangeForm)
   if (!read.isValid) return showEditForm(c, read.form, 400)
-  return redirectToBudget(c, (await changeBudget(c.var.context, viewer.id, idOf(c), read.value)).id)
+  try {
+    const { budget } = await changeBudget(c.var.context, viewer.id, idOf(c), read.value)
+    return redirectToBudget(c, budget.id)
+  } catch (error) {
+    const { form, status } = rejectLimits(budgetChangeForm, read.form, error)
+    return showEditForm(c, form, status)
+  }
+}
+
+/** Returns the form with the errors at the limits that are too high; throws any other error. */
+function rejectLimits(
+  definition: FormDefinition<BudgetField>,
+  form: BudgetFormState,
+  error: unknown,
+) {
+  const { code, details } = toAppError(error)
+  if (code !== 'VALIDATION' || !details) throw error
+  return rejectForm(definition, form, error)
 }
 
 async function showDeleteForm(
