@@ -1,5 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { addAuthenticator } from './add-authenticator.ts'
 import {
   launchBrowser,
   openPage,
@@ -17,22 +18,6 @@ afterAll(async () => {
   await browser?.close()
   await hub?.stop()
 })
-
-/** Gives a page a device with passkeys, which its person unlocks at once. */
-async function addAuthenticator(page: Page): Promise<void> {
-  const session = await page.context().newCDPSession(page)
-  await session.send('WebAuthn.enable')
-  await session.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  })
-}
 
 const pathOf = (page: Page) => new URL(page.url()).pathname
 const isSignedIn = async (page: Page) => (await page.locator('details.own').count()) === 1

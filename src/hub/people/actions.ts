@@ -148,7 +148,6 @@ export async function restrictAccount(
       createdAt: now,
       endsAt,
     }),
-    sessions: isBan ? deleteSessions(account.id) : null,
     items: isBan ? refuseItemsFor(account.id) : null,
   })
   if (isBan) await endAccess(context, actor, account.id)

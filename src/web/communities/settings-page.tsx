@@ -74,7 +74,7 @@ const MemberActions: FC<{
   const path = `${communityPath(community.name)}/members`
   const other = member.role === 'member' ? 'moderator' : 'member'
   return (
-    <div class="acts">
+    <div class="acts up2">
       {isManager && (
         <form method="post" action={path}>
           <input type="hidden" name="account" value={member.name} />

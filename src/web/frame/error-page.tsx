@@ -10,6 +10,9 @@ const titles: Partial<Record<ErrorCode, string>> = {
   UNAUTHORIZED: 'Sign in required',
   FORBIDDEN: 'Access denied',
   VALIDATION: 'Invalid input',
+  ACCOUNT_DISABLED: 'Account disabled',
+  BANNED: 'Banned',
+  MUTED: 'Muted',
   RATE_LIMITED: 'Too many requests',
   UNAVAILABLE: 'Temporarily unavailable',
   TOO_LARGE: 'Request too large',
@@ -21,6 +24,8 @@ const titles: Partial<Record<ErrorCode, string>> = {
 /** The page of an error: what happened, and what to do. */
 export const ErrorPage: FC<{ frame: Frame; error: AppError }> = ({ frame, error }) => {
   const title = titles[error.code] ?? 'Something went wrong'
+  // Every other page refuses the account, too.
+  const isShutOut = error.code === 'BANNED' || error.code === 'ACCOUNT_DISABLED'
   return (
     <Layout frame={frame} title={title}>
       <h1>{title}</h1>
@@ -28,16 +33,28 @@ export const ErrorPage: FC<{ frame: Frame; error: AppError }> = ({ frame, error 
         <ErrorSummary problem={error} />
       </div>
       <ul class="acts up5">
-        <li>
-          <a class="btn" href="/">
-            Back to the feed
-          </a>
-        </li>
-        <li>
-          <a class="btn" href="/search">
-            Search
-          </a>
-        </li>
+        {isShutOut ? (
+          <li>
+            <form method="post" action="/logout">
+              <button class="btn" type="submit">
+                Sign out
+              </button>
+            </form>
+          </li>
+        ) : (
+          <>
+            <li>
+              <a class="btn" href="/">
+                Back to the feed
+              </a>
+            </li>
+            <li>
+              <a class="btn" href="/search">
+                Search
+              </a>
+            </li>
+          </>
+        )}
         {error.code === 'UNAUTHORIZED' && (
           <li>
             <a class="btn" href="/login">

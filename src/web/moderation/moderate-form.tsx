@@ -37,18 +37,20 @@ export const ModerateForm: FC<ModerateFormProps> = (props) => {
         {commentId !== null && <input type="hidden" name="comment_id" value={commentId} />}
         {reportId !== undefined && <input type="hidden" name="report_id" value={reportId} />}
         <input type="hidden" name="next" value={props.next} />
-        <label for={`reason-${key}`}>Reason</label>
-        <input
-          id={`reason-${key}`}
-          name="reason"
-          required
-          maxlength={moderationLimits.reasonCharsMax}
-          autocomplete="off"
-          aria-describedby={`reason-${key}-note`}
-        />
-        <p class="meta" id={`reason-${key}-note`}>
-          {authorName} and everybody who can read the thread see the reason.
-        </p>
+        <div>
+          <label for={`reason-${key}`}>Reason</label>
+          <input
+            id={`reason-${key}`}
+            name="reason"
+            required
+            maxlength={moderationLimits.reasonCharsMax}
+            autocomplete="off"
+            aria-describedby={`reason-${key}-note`}
+          />
+          <p class="meta" id={`reason-${key}-note`}>
+            {authorName} and everybody who can read the thread see the reason.
+          </p>
+        </div>
         <div class="acts">
           {listButtons(props).map(([value, label]) => (
             <button type="submit" class="btn" name="action" value={value}>
@@ -56,14 +58,16 @@ export const ModerateForm: FC<ModerateFormProps> = (props) => {
             </button>
           ))}
         </div>
-        <label for={`days-${key}`}>Mute or ban for</label>
-        <select id={`days-${key}`} name="days">
-          {Object.entries(banDays).map(([value, label]) => (
-            <option value={value} selected={value === '7'}>
-              {label}
-            </option>
-          ))}
-        </select>
+        <div>
+          <label for={`days-${key}`}>Mute or ban for</label>
+          <select id={`days-${key}`} name="days">
+            {Object.entries(banDays).map(([value, label]) => (
+              <option value={value} selected={value === '7'}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </div>
         <div class="acts">
           <button type="submit" class="btn" name="action" value="mute">
             Mute {authorName}

@@ -39,13 +39,13 @@ export const InvitationBlock: FC<InvitationBlockProps> = ({ frame, invitations, 
       <h2>Invite a person</h2>
       <ErrorSummary problem={form.problem} />
       {url !== null && (
-        <div class="form">
+        <div class="form up3">
           <label for="link">Invitation link, shown only now</label>
           <input id="link" type="text" readonly value={url} />
           <p class="meta">Send it to one person. It works once.</p>
         </div>
       )}
-      <form class="form row" method="post" action="/admin/people/invitations">
+      <form class="filter" method="post" action="/admin/people/invitations">
         <Field
           form={form}
           as="select"
@@ -63,13 +63,7 @@ export const InvitationBlock: FC<InvitationBlockProps> = ({ frame, invitations, 
           max="90"
           required
         />
-        <Field
-          form={form}
-          name="note"
-          label="For whom"
-          autocomplete="off"
-          hint="Only admins see it."
-        />
+        <Field form={form} name="note" label="For whom (admins see it)" autocomplete="off" />
         <button class="btn go" type="submit">
           Create link
         </button>

@@ -87,7 +87,8 @@ async function sendJoin(c: PageContext): Promise<Response> {
   try {
     const session = await acceptInvitation(c.var.context, readToken(c), read.value)
     setSessionCookie(c, session)
-    return c.redirect('/', 303)
+    // Until the person adds a passkey, this session is their only way in.
+    return c.redirect('/settings/sign-in', 303)
   } catch (error) {
     const { form, status } = rejectForm(joinForm, read.form, error)
     return showJoin(c, form, status)

@@ -69,7 +69,7 @@ export const PeoplePage: FC<PeoplePageProps> = (props) => {
 const FilterForm: FC<{ values: PeopleFilterValues }> = ({ values }) => {
   const form = createForm({ ...values })
   return (
-    <form class="form row" action="/admin/people">
+    <form class="filter" action="/admin/people">
       <Field form={form} name="q" label="Name" type="search" autocomplete="off" />
       <Field
         form={form}
@@ -115,9 +115,9 @@ const PeopleTable: FC<{ rows: PersonRow[]; now: number }> = ({ rows, now }) => (
       {rows.map((row) => (
         <tr data-row>
           <td>
-            <AccountMark name={row.name} kind={row.kind} />{' '}
-            <a class="ul" href={personPath(row.name)}>
-              {row.name}
+            <a class="who" href={personPath(row.name)}>
+              <AccountMark name={row.name} kind={row.kind} />
+              <span>{row.name}</span>
             </a>
             {row.displayName && <div class="meta">{row.displayName}</div>}
           </td>

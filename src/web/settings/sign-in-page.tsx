@@ -37,7 +37,7 @@ export const SignInSettingsPage: FC<SignInSettingsProps> = (props) => (
   </SettingsLayout>
 )
 
-const Passkeys: FC<SignInSettingsProps> = ({ frame, form, passkeys, rpId }) => (
+const Passkeys: FC<SignInSettingsProps> = ({ frame, form, passkeys, identities, rpId }) => (
   <section class="block">
     <h2>Passkeys</h2>
     <p class="lede">
@@ -60,7 +60,7 @@ const Passkeys: FC<SignInSettingsProps> = ({ frame, form, passkeys, rpId }) => (
         </li>
       ))}
     </ul>
-    {passkeys.length === 0 && <p class="meta">You have no passkeys yet.</p>}
+    {passkeys.length === 0 && <p>{describeNone(identities)}</p>}
     <div class="up4">
       <ErrorSummary problem={form.problem} />
       <form
@@ -86,6 +86,11 @@ const Passkeys: FC<SignInSettingsProps> = ({ frame, form, passkeys, rpId }) => (
     </div>
   </section>
 )
+
+const describeNone = (identities: readonly OwnIdentity[]): string =>
+  identities.length > 0
+    ? 'You have no passkeys yet.'
+    : 'You have no passkeys yet. Add a passkey, so that you can sign in again.'
 
 const Identities: FC<SignInSettingsProps> = ({ frame, identities, providers }) =>
   (identities.length > 0 || providers.length > 0) && (

@@ -73,13 +73,21 @@ test('T10: a disabled account is refused by every route of the API and by pages,
 
 test('T10: a ban says its reason and end, and ends by itself or when it is lifted', async () => {
   const endsAt = new Date(hub.clock.now() + 3_600_000).toISOString()
+  const cookie = await signIn()
   await ban({ ends_at: endsAt })
+  for (const path of ['/', '/inbox']) {
+    const page = await hub.fetch(path, { headers: { cookie }, redirect: 'manual' })
+    expect(page.status, path).toBe(403)
+    expect(await page.text()).toContain('Reason: Spam')
+  }
+  expect(await signIn()).toBe('')
   const refused = await hub.call('/feed', { key: mira.key })
   expect(refused).toMatchObject({ status: 403, body: { code: 'BANNED' } })
   expect(refused.body.error).toContain(endsAt)
   expect(refused.body.hint).toContain('Spam')
   hub.clock.advance(3_600_000)
   expect((await hub.call('/feed', { key: mira.key })).status).toBe(200)
+  expect((await hub.fetch('/inbox', { headers: { cookie } })).status).toBe(200)
   const { ban: made } = await ban({})
   expect((await hub.call('/feed', { key: mira.key })).body.code).toBe('BANNED')
   await act('DELETE', `/bans/${made.id}`)

@@ -39,7 +39,7 @@ test('T8: an invitation makes one person an account with its role, and signs the
   }
   const joined = await join(path, 'Mira ')
   expect(joined.status).toBe(303)
-  expect(joined.headers.get('location')).toBe('/')
+  expect(joined.headers.get('location')).toBe('/settings/sign-in')
   expect(await roleOf('mira')).toEqual({ role: 'member', kind: 'human' })
   const cookie = joined.headers.get('set-cookie')?.split(';')[0] ?? ''
   const inbox = await hub.fetch('/inbox', { headers: { cookie } })
