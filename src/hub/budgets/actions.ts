@@ -22,8 +22,7 @@ import {
 import { periodLabels } from './budget-labels'
 import { listWindows, type Period, windowsAheadMs, windowsBehindMs } from './calendar'
 import { budgetErrors } from './errors'
-import type { GuestsShare } from './guests-queries'
-import { keepGuestsShare, throwExcessOfGuests, warnOfLowering } from './guests-share'
+import { keepGuestsShare, throwExcessOfGuests, toLimits, warnOfLowering } from './guests-share'
 import { type BudgetChange, type BudgetInput, normalizeScopeId, readThresholds } from './inputs'
 import { isOrdered, type Thresholds } from './levels'
 import { type PageBudget, selectBudget } from './page-queries'
@@ -86,17 +85,6 @@ export async function createBudget(
   ]
   return { ...done, answer: { budget, warnings } }
 }
-
-type Limit = number | null | undefined
-const pickLimit = (changed: Limit, stored: Limit) =>
-  (changed === undefined ? stored : changed) ?? null
-
-/** The limits of a budget after a change. */
-const toLimits = (budget: NewBudget | PageBudget, change: BudgetChange = {}): GuestsShare => ({
-  period: budget.period,
-  limitMicrousd: pickLimit(change.limit_microusd, budget.limitMicrousd),
-  limitTokens: pickLimit(change.limit_tokens, budget.limitTokens),
-})
 
 const toTarget = (action: string, targetId: string) => ({ action, targetType: 'budget', targetId })
 

@@ -14,6 +14,8 @@ import {
   recordLowering,
   selectGuestsShare,
 } from './guests-queries'
+import type { BudgetChange } from './inputs'
+import type { NewBudget } from './queries'
 
 /**
  * Returns the statements that keep guests to a tenth of the hub's budget of the same period; run them in
@@ -58,3 +60,17 @@ export const warnOfLowering = (
         },
       ]
     : []
+
+type Limit = number | null | undefined
+const pickLimit = (changed: Limit, stored: Limit) =>
+  (changed === undefined ? stored : changed) ?? null
+
+/** The limits of a budget after a change. */
+export const toLimits = (
+  budget: Pick<NewBudget, keyof GuestsShare>,
+  change: BudgetChange = {},
+): GuestsShare => ({
+  period: budget.period,
+  limitMicrousd: pickLimit(change.limit_microusd, budget.limitMicrousd),
+  limitTokens: pickLimit(change.limit_tokens, budget.limitTokens),
+})
