@@ -92,8 +92,14 @@ describe('a hub on this machine', () => {
 
   test('T14: a form of 150 MB without a key takes no memory', async () => {
     const before = readMegabytes()
-    const headers = formHeaders()
-    const { status, sent } = await send('/login', { method: 'POST', headers, chunks: 2_400 })
+    const form = { method: 'POST', headers: formHeaders(), chunks: 2_400 }
+    // The hub closes the connection with its answer, which a client that is still writing may not get.
+    const sendForm = (): Promise<Received> =>
+      send('/login', form).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'EPIPE' || error.code === 'ECONNRESET') return sendForm()
+        throw error
+      })
+    const { status, sent } = await sendForm()
     expect(status).toBe(413)
     expect(sent).toBeLessThan(20 * 1024 * 1024)
     expect(readMegabytes() - before).toBeLessThan(60)
