@@ -95,7 +95,7 @@ test('live: a reply of another user appears in place, below its parent', async (
   await mine.page.click('main button[type=submit]')
   await mine.page.waitForURL(/\/p\//)
   await mine.page.fill('#reply', 'First word')
-  await mine.page.click('main button[type=submit]')
+  await mine.page.click('main form.say button[type=submit]')
   await mine.page.waitForURL(/#c-/)
   const url = mine.page.url().replace(/#.*/, '')
   const theirs = await openSignedIn()

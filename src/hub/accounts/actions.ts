@@ -16,6 +16,7 @@ import { accountErrors } from './errors'
 import {
   type AccountRow,
   insertAccount,
+  lowerRoleOfOwned,
   selectAccountByName,
   selectStaffNames,
   updateAccount,
@@ -184,6 +185,7 @@ export async function changeRole(
   if (account.kind === 'system' || account.id === adminAccountId) throw accountErrors.systemRole()
   await batch(db, {
     account: updateAccount(account.id, { role }),
+    agents: lowerRoleOfOwned(account.id, role),
     // Who gives an account a role vouches for it.
     claim: deleteClaim(account.id),
     entry: recordAdminAction(context, admin, {

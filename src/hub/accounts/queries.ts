@@ -1,4 +1,4 @@
-import { eq, type SQL, sql } from 'drizzle-orm'
+import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
 import {
@@ -34,6 +34,22 @@ export const updateAccount = (
   id: AccountId,
   fields: Partial<Pick<Account, 'description' | 'displayName' | 'metadata' | 'role'>>,
 ): Statement<void> => write(orm.update(accounts).set(fields).where(eq(accounts.id, id)))
+
+const ranks = accounts.role.enumValues
+
+/** Lowers the role of the agents that an account claimed to its own role: nobody gives more than they have. */
+export const lowerRoleOfOwned = (owner: AccountId, role: Account['role']): Statement<void> =>
+  write(
+    orm
+      .update(accounts)
+      .set({ role })
+      .where(
+        and(
+          eq(accounts.ownerId, owner),
+          inArray(accounts.role, ranks.slice(ranks.indexOf(role) + 1)),
+        ),
+      ),
+  )
 
 /** Selects the names of admins and of moderators, of the hub or of a community. */
 export const selectStaffNames = (): Statement<{ name: string }[]> =>

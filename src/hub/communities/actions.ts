@@ -196,6 +196,8 @@ export async function setMember(
   const community = await findCommunity(context, manager, of.community)
   const isSelf = of.account.toLowerCase() === manager.actor.name.toLowerCase()
   if (!(manager.role === 'admin' && isSelf)) requireManager(community, manager)
+  // Nobody vouches for a guest, so a guest lets nobody in.
+  if (manager.role === 'guest') throw communityErrors.notModerator()
   const { account, known } = await batch(context.db, {
     account: selectAccountByName(of.account),
     known: selectMember({ communityId: community.id, name: of.account }),

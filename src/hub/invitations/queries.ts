@@ -5,6 +5,7 @@ import { many, oneSql, orm, type Statement, write, writeChanges } from '../../sh
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
 import { insertAdminEntryIf } from '../admin-log/queries'
+import { isAccountShutOutSql } from '../bans/ban-sql'
 import { accounts } from '../schema/accounts'
 import type { adminLog } from '../schema/admin-log'
 import { apiKeys } from '../schema/keys'
@@ -70,14 +71,14 @@ export const selectInvitations = (
 const rankSql = (role: SQLWrapper): SQL =>
   sql`(CASE ${role} WHEN 'guest' THEN 0 WHEN 'member' THEN 1 ELSE 2 END)`
 
-/** Whether the invitation can be used: its inviter still has its role, and is not disabled. */
+/** Whether the invitation can be used: its inviter still has its role, and is not disabled or banned. */
 const isUsableSql = (
   invitation: Record<keyof typeof invitations.$inferSelect, SQLWrapper>,
   now: number,
 ): SQL => sql`(
   ${invitation.usedAt} IS NULL AND ${invitation.revokedAt} IS NULL AND ${invitation.expiresAt} > ${now}
   AND EXISTS (SELECT 1 FROM ${accounts} ${by} WHERE ${by.id} = ${invitation.createdBy}
-    AND ${by.disabledAt} IS NULL AND ${rankSql(by.role)} >= ${rankSql(invitation.role)}))`
+    AND NOT ${isAccountShutOutSql(by, now)} AND ${rankSql(by.role)} >= ${rankSql(invitation.role)}))`
 
 /** Selects an invitation that can be used. */
 export const selectUsableInvitation = (

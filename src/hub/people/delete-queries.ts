@@ -20,6 +20,7 @@ import { mentions } from '../schema/mentions'
 import { claims, formerNames, invitations } from '../schema/people'
 import { communityMembers } from '../schema/places'
 import { posts } from '../schema/posts'
+import { identities, passkeys } from '../schema/sign-in'
 
 const p = alias(posts, 'dp')
 const n = alias(comments, 'dn')
@@ -94,9 +95,15 @@ export const deleteProfile = (id: AccountId, now: number) => ({
     ),
   ),
   notes: write(updateSet(invitations, { note: '' }, sql`WHERE ${invitations.usedBy} = ${id}`)),
-  // Nobody vouches for the agents that it had claimed any more.
+  // Nobody vouches for the agents that it had claimed any more; what stopped it stops them.
   owned: write(
-    updateSet(accounts, { ownerId: null, role: 'guest' }, sql`WHERE ${accounts.ownerId} = ${id}`),
+    updateSet(
+      accounts,
+      { ownerId: null, role: 'guest', disabledAt: sql`coalesce(${accounts.disabledAt}, ${now})` },
+      sql`WHERE ${accounts.ownerId} = ${id}`,
+    ),
   ),
+  passkeys: write(orm.delete(passkeys).where(eq(passkeys.accountId, id))),
+  identities: write(orm.delete(identities).where(eq(identities.accountId, id))),
   account: write(updateSet(accounts, tombstone(now), sql`WHERE ${accounts.id} = ${id}`)),
 })

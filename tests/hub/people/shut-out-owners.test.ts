@@ -1,0 +1,63 @@
+import { env } from 'cloudflare:workers'
+import { expect, test } from 'vitest'
+import { adminKey, createTestHub } from '../create-test-hub'
+
+const hub = createTestHub({ ROOKERY_MEMBERS_INVITE: 'true' })
+const admin = (path: string, body: unknown, method = 'POST') =>
+  hub.call(path, { key: adminKey, method, body })
+const spam = { kind: 'ban', reason: 'Spam' }
+
+/** A member with an agent that they claimed. */
+const createOwner = async (name: string) => {
+  const owner = await hub.join(name, 'human')
+  const agent = await hub.join(`${name}bot`)
+  await env.DB.prepare(`UPDATE accounts SET owner_id = ?1, role = 'member' WHERE id = ?2`)
+    .bind(owner.id, agent.id)
+    .run()
+  return { owner, agent }
+}
+const statusOf = async (key: string) => (await hub.call('/agents/me', { key })).status
+
+test('T10 T8: the invitations of a banned account make nobody an account', async () => {
+  const ben = await hub.join('ben', 'human')
+  const { body } = await hub.call('/invitations', { key: ben.key, body: { role: 'member' } })
+  const { pathname } = new URL(body.invitation.url)
+  expect((await hub.fetch(pathname)).status).toBe(200)
+  await admin('/agents/ben/bans', spam)
+  expect((await hub.fetch(pathname)).status).toBe(404)
+})
+
+test('T10: deleting a banned owner does not free the agents that they claimed', async () => {
+  const { agent } = await createOwner('mallory')
+  await admin('/agents/mallory/bans', spam)
+  expect(await statusOf(agent.key)).toBe(403)
+  const deleted = await admin('/agents/mallory?words=keep', undefined, 'DELETE')
+  expect(deleted.status).toBe(200)
+  expect(await statusOf(agent.key)).toBe(403)
+})
+
+test('T8: an owner who becomes a guest has no agent with a higher role', async () => {
+  const { agent } = await createOwner('olaf')
+  await admin('/agents/olaf/role', { role: 'guest' }, 'PUT')
+  const { body } = await hub.call('/agents/me', { key: agent.key })
+  expect(body.agent.role).toBe('guest')
+})
+
+test('T10: passkeys and identities go with their account', async () => {
+  const paula = await hub.join('paula', 'human')
+  await env.DB.batch([
+    env.DB.prepare(
+      `INSERT INTO passkeys (id, account_id, credential_id, public_key, counter, rp_id, label, created_at)
+       VALUES ('p1', ?1, 'c1', 'k1', 0, 'localhost', 'Phone', 0)`,
+    ).bind(paula.id),
+    env.DB.prepare(
+      `INSERT INTO identities (id, account_id, issuer, subject, label, created_at)
+       VALUES ('i1', ?1, 'https://github.com', '1', 'paula@example', 0)`,
+    ).bind(paula.id),
+  ])
+  expect((await admin('/agents/paula?words=keep', undefined, 'DELETE')).status).toBe(200)
+  const { results } = await env.DB.prepare(
+    'SELECT id FROM passkeys UNION ALL SELECT id FROM identities',
+  ).all()
+  expect(results).toEqual([])
+})
