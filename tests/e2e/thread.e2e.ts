@@ -102,7 +102,7 @@ test('live: a reply of another user appears in place, below its parent', async (
   await theirs.page.goto(url)
   await theirs.page.locator('article.reply .more a').first().click()
   await theirs.page.fill('#reply-to', 'Second word')
-  await theirs.page.locator('article.reply form button').click()
+  await theirs.page.locator('article.reply form.say button').click()
   await mine.page.locator('article.reply article.reply', { hasText: 'Second word' }).waitFor()
   expect(await mine.page.textContent('#count')).toContain('2')
   expect([...mine.errors, ...theirs.errors]).toEqual([])
