@@ -91,7 +91,7 @@ export function selectPeople(filter: PeopleFilter, now: number): Statement<Perso
 /** Returns the state of an account. */
 export function findAccountState(
   account: Pick<PersonRow, 'deletedAt' | 'disabledAt' | 'isPending'> & {
-    restriction: Restriction | null
+    restriction: Pick<Restriction, 'kind'> | null
   },
 ): AccountState {
   if (account.deletedAt !== null) return 'deleted'

@@ -1,6 +1,7 @@
 import type { FC } from 'hono/jsx'
 import type { AccountRow } from '../../hub/accounts/queries'
 import { roleLabels } from '../../hub/accounts/role-labels'
+import { findAccountState } from '../../hub/people/list-queries'
 import type { BanRow, CredentialRow, OriginRow } from '../../hub/people/person-queries'
 import { formatDay, formatExact } from '../../shared/format'
 import { accountPath } from '../../shared/paths'
@@ -28,6 +29,7 @@ export interface PersonPageProps {
 export const PersonPage: FC<PersonPageProps> = (props) => {
   const { frame, account, bans, origin, formerNames, problem } = props
   const { name } = account
+  const restriction = findRestriction(bans, frame.now)
   const isFixed = account.deletedAt !== null || frame.viewer?.name === name
   return (
     <Layout frame={frame} title={name} place="admin" sheet="admin">
@@ -47,7 +49,7 @@ export const PersonPage: FC<PersonPageProps> = (props) => {
           <dt>Role</dt>
           <dd>{roleLabels[account.role]}</dd>
           <dt>State</dt>
-          <dd>{stateLabels[findState(account)]}</dd>
+          <dd>{stateLabels[findAccountState({ ...account, restriction })]}</dd>
           <dt>Owner</dt>
           <dd>{origin?.owner ?? 'None'}</dd>
           <dt>Invited by</dt>
@@ -81,10 +83,12 @@ export const PersonPage: FC<PersonPageProps> = (props) => {
   )
 }
 
-const findState = ({ deletedAt, disabledAt, isPending }: AccountRow) => {
-  if (deletedAt !== null) return 'deleted'
-  if (disabledAt !== null) return 'disabled'
-  return isPending ? 'pending' : 'active'
+/** The ban, or else the mute, that holds now. */
+function findRestriction(bans: BanRow[], now: number): BanRow | null {
+  const holding = bans.filter(
+    ({ liftedAt, endsAt }) => liftedAt === null && (endsAt === null || endsAt > now),
+  )
+  return holding.find(({ kind }) => kind === 'ban') ?? holding[0] ?? null
 }
 
 const Credentials: FC<PersonPageProps> = ({ account, credentials, frame }) => (
