@@ -35,6 +35,7 @@ import { listKnownTools } from './mcp-servers/gateway/list-known-tools'
 import { createToolRegistry } from './mcp-servers/gateway/tool-registry'
 import { createActivationTokens } from './mcp-servers/outside/activation-token'
 import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
+import { createPushSender } from './mcp-servers/push/create-push-sender'
 import { createCatalogue } from './mcp-servers/remote/catalogue'
 import { remoteServices } from './mcp-servers/remote/remote-services'
 import { createRemotes } from './mcp-servers/remote/remotes'
@@ -67,7 +68,7 @@ export function composeApp(env: Env) {
   const tools = listKnownTools(registry)
   const agents = createAgents(env, settings, { definitions, models, registry, tools })
   const scheduler = createSchedulerApi(env.SCHEDULER)
-  const shared = { settings, clock, agents, scheduler, live, tools, log }
+  const shared = { settings, clock, agents, scheduler, live, push: outside.push, tools, log }
   const hub = createHubApi(() => ({
     ...shared,
     db: createDb(env.DB),
@@ -195,6 +196,11 @@ function createOutside(env: Env, settings: Settings) {
     catalogue,
     registry: createToolRegistry(servers, catalogue),
     services: createServices({ ...base, bindCredentials: vault.bind }),
+    push: createPushSender({
+      vaultKeys: keys,
+      origins: settings.ROOKERY_ORIGIN ?? [],
+      resolve,
+    }),
     connect: createConnect({ ...base, vault, known, resolve }),
   }
 }

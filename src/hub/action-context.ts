@@ -5,6 +5,7 @@ import type { Log } from '../shared/log'
 import type { Settings } from '../shared/settings'
 import type { ToolCatalog } from './contract/hub'
 import type { LiveSnapshot } from './contract/live-event'
+import type { PushSender } from './contract/push'
 
 /** Publishes events to the live watchers of a topic such as `post:<id>`. Delivery is best effort. */
 export interface LivePublisher {
@@ -33,6 +34,7 @@ export interface ActionContext {
   agents: AgentApi
   scheduler: SchedulerApi
   live: LivePublisher
+  push: PushSender
   /** Tools that policies may name. */
   tools: ToolCatalog
   log: Log
@@ -52,7 +54,8 @@ export function createContext(
   deps: ContextDeps,
   waitUntil: (work: Promise<unknown>) => void,
 ): ActionContext {
-  const { clock, settings, agents, scheduler, live, tools, log } = deps
+  const { clock, settings, agents, scheduler, live, push, tools, log } = deps
   const defer = (work: Promise<unknown>) => waitUntil(work.catch(() => undefined))
-  return { clock, settings, agents, scheduler, live, tools, log, db: createDb(deps.binding), defer }
+  const db = createDb(deps.binding)
+  return { clock, settings, agents, scheduler, live, push, tools, log, db, defer }
 }

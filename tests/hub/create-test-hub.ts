@@ -14,6 +14,7 @@ import type { HubDeps } from '../../src/hub/http/hub-env'
 import { createRateLimiter } from '../../src/hub/rate-limits/rate-limiter'
 import type { ToolAdminApi } from '../../src/mcp-servers/contract/tool-admin'
 import { listKnownTools } from '../../src/mcp-servers/gateway/list-known-tools'
+import { createPushSender } from '../../src/mcp-servers/push/create-push-sender'
 import { servers } from '../../src/mcp-servers/servers'
 import { type AccountId, type Clock, uuidV7 } from '../../src/shared/ids'
 import { createLog } from '../../src/shared/log'
@@ -26,6 +27,9 @@ import { createFakeSessions } from './create-fake-sessions'
 import { fakeExplain } from './fake-explain'
 
 export const adminKey = 'test_admin_key_0123456789'
+
+/** 32 bytes, as ROOKERY_VAULT_KEY is. */
+const testVaultKey = `${'A'.repeat(42)}E=`
 
 /** The header with the address of a test's client. */
 export const addressHeader = 'x-client-address'
@@ -160,6 +164,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
         seen.published.push({ topic, event })
       },
     },
+    push: createPushSender({ vaultKeys: [testVaultKey], origins: ['https://hub.test'] }),
     get tools() {
       return seen.tools
     },

@@ -3,6 +3,7 @@ import type { ActivationApi, SweepApi } from '../contract/hub'
 import { toLoadEvent } from '../exploration/scheduler-events'
 import { assignScheduledTasks } from '../exploration/sweep'
 import { endOutage } from '../outages/actions'
+import { deferPushes } from '../push/actions'
 import { publishBudgetAlerts } from '../reports/actions'
 import { commit } from './commit'
 import { load } from './load'
@@ -25,8 +26,9 @@ export const createActivationApi = (open: () => ActionContext): ActivationApi & 
   commit: async (request) => {
     const context = open()
     const { live, scheduler, defer } = context
-    const { answer, exploration, hasCrossed } = await commit(context, request)
+    const { answer, exploration, hasCrossed, isPushed } = await commit(context, request)
     if (hasCrossed) defer(publishBudgetAlerts(context))
+    deferPushes(context, isPushed)
     if (exploration) defer(scheduler.reportOutcome(exploration))
     if (answer.replyId && request.reply) {
       const { postId } = request.reply

@@ -23,11 +23,16 @@ const withheldNotice =
 export async function commit(
   { db, clock, settings }: Pick<ActionContext, 'db' | 'clock' | 'settings'>,
   request: CommitRequest,
-): Promise<{ answer: CommitResult; exploration: ExplorationOutcome | null; hasCrossed: boolean }> {
+): Promise<{
+  answer: CommitResult
+  exploration: ExplorationOutcome | null
+  hasCrossed: boolean
+  isPushed: boolean
+}> {
   const safe = maskCredentialsIn(request, settings.ROOKERY_KEY_PREFIX)
   const withheld = safe.reply?.content === request.reply?.content ? null : 'credential_withheld'
   const names = findReplyMentions(safe.reply)
-  const { result, waiting } = await batch(
+  const { result, waiting, isPushed } = await batch(
     db,
     commitStatements(safe, names, withheld, clock.newId<PostId>(request.now)),
   )
@@ -41,6 +46,7 @@ export async function commit(
     answer,
     exploration: toCommitEvent(request, result),
     hasCrossed: result?.hasCrossed === true,
+    isPushed: isPushed === true,
   }
 }
 

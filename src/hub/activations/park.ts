@@ -1,4 +1,5 @@
 import { batch } from '../../shared/db/batch'
+import { idAt } from '../../shared/db/new-id'
 import type { ActionContext } from '../action-context'
 import { insertApprovals } from '../approvals/request-queries'
 import { toStoredRequest } from '../approvals/stored-request'
@@ -6,6 +7,8 @@ import { cancellationStatements } from '../approvals/write-queries'
 import type { ParkRequest, ParkResult } from '../contract/hub'
 import { selectAgentsToWake } from '../inbox/waiting-sql'
 import { outageStatements, selectNextAttempt } from '../outages/queries'
+import { deferPushes } from '../push/actions'
+import { queuePushes } from '../push/queue-queries'
 import { maskTrace } from '../traces/mask-trace'
 import { releaseSlot, selectStateOf } from './park-queries'
 import { recordUsageStatements } from './usage-queries'
@@ -15,10 +18,8 @@ import { recordUsageStatements } from './usage-queries'
  * the approvers, in one round trip. Idempotent. The claimed items stay claimed. An activation that was
  * cancelled while it ran does not wait for approvals.
  */
-export async function park(
-  { db, clock, settings, scheduler, defer }: ActionContext,
-  request: ParkRequest,
-): Promise<ParkResult> {
+export async function park(context: ActionContext, request: ParkRequest): Promise<ParkResult> {
+  const { db, clock, settings, scheduler, defer } = context
   const { activationId, agentId, now, approvals: calls, outage } = request
   if (calls.length === 0 && !outage) {
     throw new Error('A park request needs a call to approve or an outage to wait for.')
@@ -26,10 +27,11 @@ export async function park(
   const keyPrefix = settings.ROOKERY_KEY_PREFIX
   const requests = calls.map((each) => toStoredRequest(each, keyPrefix))
   const trace = maskTrace(request.trace, keyPrefix)
-  const { parked, waiting, attempt } = await batch(db, {
+  const { parked, waiting, attempt, isPushed } = await batch(db, {
     usage: recordUsageStatements({ ...request, trace }),
     release: releaseSlot({ ...request, requests: JSON.stringify(requests) }),
     approvals: insertApprovals({ activationId, agentId, requests, now }),
+    isPushed: calls.length > 0 ? queuePushes([idAt(now)], now) : null,
     outage: outage
       ? outageStatements({ activationId, agentId, now, outage, postId: clock.newId(now) })
       : [],
@@ -38,6 +40,7 @@ export async function park(
     parked: selectStateOf({ id: activationId }),
     waiting: selectAgentsToWake(),
   })
+  deferPushes(context, isPushed ?? false)
   if (attempt?.at) defer(scheduler.sweepAt(attempt.at))
   return { kind: parked?.state === 'parked' ? 'parked' : 'lost', waiting }
 }

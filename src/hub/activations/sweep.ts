@@ -8,6 +8,8 @@ import { readExplorationReport } from '../exploration/sweep'
 import { explorationStatements } from '../exploration/sweep-queries'
 import { deleteIdleBuckets } from '../grants/rate-bucket-queries'
 import { startAttempts } from '../outages/actions'
+import { selectNextDue } from '../push/queue-queries'
+import { sendPushes } from '../push/send-pushes'
 import { publishReports, reportStatements } from '../reports/actions'
 import { countRunning, selectLongestWaiting } from './sweep-queries'
 
@@ -34,6 +36,7 @@ export async function sweep(
     wake: selectLongestWaiting({ before: now - settledAfterMs }),
     count: countRunning({}),
     expiring: findExpiringBudgets(now),
+    pushes: selectNextDue({}),
     ...reportStatements(now),
     ...(question && explorationStatements(now, question)),
   })
@@ -43,13 +46,33 @@ export async function sweep(
   await publishReports(context, answers, now).catch((error: unknown) =>
     log.error('failed to post reports', { error }),
   )
+  const pushAt = await sendDuePushes(context, answers.pushes?.at ?? null, now)
   const { wake, count, explorers, schedules, hubState } = answers
   const attempt = await startAttempts(context, count?.nextAttemptAt ?? null, now)
   return {
     wake: [...new Set([...attempt.wake, ...wake.map(({ id }) => id)])],
     running: count?.running ?? 0,
-    ...(attempt.nextAt !== null && { nextAttemptAt: attempt.nextAt }),
+    ...findNext(attempt.nextAt, pushAt),
     ...(explorers &&
       schedules && { exploration: readExplorationReport({ explorers, schedules, hubState }) }),
   }
+}
+
+/** Sends messages to browsers that wait since an earlier failure, a crash or quiet hours. */
+async function sendDuePushes(
+  context: ActionContext,
+  dueAt: number | null,
+  now: number,
+): Promise<number | null> {
+  if (dueAt === null || dueAt > now) return dueAt
+  return sendPushes(context).catch((error: unknown) => {
+    context.log.error('failed to send push messages', { error })
+    return null
+  })
+}
+
+/** The earlier of the times at which a provider or a browser is tried again. */
+function findNext(...times: (number | null)[]): { nextAttemptAt?: number } {
+  const known = times.filter((time) => time !== null)
+  return known.length === 0 ? {} : { nextAttemptAt: Math.min(...known) }
 }

@@ -12,6 +12,8 @@ import {
 } from '../idempotency/run-once'
 import { armSweep, wakeAgents } from '../inbox/deliver'
 import { assertNoCredentials } from '../posts/credential-patterns'
+import { deferPushes } from '../push/actions'
+import { queuePushes } from '../push/queue-queries'
 import { dmErrors } from './errors'
 import {
   type ConversationStatus,
@@ -118,6 +120,7 @@ async function deliver(
   }
   // Only messages of people wake an agent: two agents would otherwise wake each other for ever.
   const isTask = peer.answersDms && actor.kind === 'human'
+  const itemId = clock.newId<InboxItemId>()
   const statements = {
     conversation: peer.conversationId
       ? [updateStatus(id, 'open')]
@@ -132,9 +135,10 @@ async function deliver(
       isTask,
       isUntrusted: actor.hasReadUntrusted ?? false,
       now,
-      itemId: clock.newId<InboxItemId>(),
+      itemId,
       inboxText: isTask ? content : content.slice(0, limits.directMessage.previewChars),
     }),
+    isPushed: queuePushes([itemId], now),
   }
   const token = isTask ? await armSweep(context) : null
   const done = await runOnce(db, once, {
@@ -144,6 +148,7 @@ async function deliver(
     constraints: { 'conversations.pair': dmErrors.startedMeanwhile },
   })
   if (isTask) context.defer(wakeAgents(context, [{ accountId: peer.id }], token))
+  deferPushes(context, done.results?.isPushed)
   return done
 }
 

@@ -5,6 +5,8 @@ import type { Actor } from '../contract/hub'
 import { type IdempotentRequest, type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { findMentions } from '../mentions/find-mentions'
 import { insertMentions, type PostedContent } from '../mentions/queries'
+import { deferPushes } from '../push/actions'
+import { queuePushes } from '../push/queue-queries'
 import { explainReplyLimit, replyLimitConstraints } from '../reply-limits/explain-reply-limit'
 import { writingConstraints } from '../writing-guard/errors'
 import { contributionConstraints, guardContribution } from './contribution-queries'
@@ -64,6 +66,7 @@ export async function deliver<Answer>(
         work: work.statements,
         mentions: names.length > 0 ? insertMentions(source, names) : null,
         items,
+        isPushed: itemIds.length > 0 ? queuePushes(itemIds, source.at) : null,
         wakeResults: selectWakeResults(itemIds),
       },
       constraints: { ...writingConstraints, ...contributionConstraints, ...replyLimitConstraints },
@@ -71,6 +74,7 @@ export async function deliver<Answer>(
   )
   const woken = readWakeResults(done).filter(({ refusal }) => refusal === null)
   if (canWake) context.defer(wakeAgents(context, woken, token))
+  deferPushes(context, done.results?.isPushed ?? false)
   return done
 }
 

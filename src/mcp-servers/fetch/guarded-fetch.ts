@@ -9,7 +9,7 @@ export interface ServiceRequest {
   method: string
   url: URL
   headers: Record<string, string>
-  body?: string
+  body?: string | Uint8Array<ArrayBuffer>
   /** The body is read up to this size. */
   bytesMax?: number
   timeoutMs?: number

@@ -1,11 +1,11 @@
 import type { Handler, Hono } from 'hono'
 import { declareEntry, type EntryRule, type HubEnv } from '../../hub/http/page-entry'
 import { faviconSvg } from '../parts/icons'
-import { findAsset } from './assets'
+import { findAsset, findPushWorker } from './assets'
 
 const forever = 'public, max-age=31536000, immutable'
 
-/** Registers `/assets/<hash>.css|js`, whose content never changes, and the icon. */
+/** Registers `/assets/<hash>.css|js`, whose content never changes, the icon, and what an installed page needs. */
 export function registerAssets(app: Hono<HubEnv>): void {
   const file: EntryRule = { rate: 'read', body: 'none' }
   const sendAsset = declareEntry<Handler<HubEnv>>(file, (c) => {
@@ -21,4 +21,32 @@ export function registerAssets(app: Hono<HubEnv>): void {
     }),
   )
   for (const path of ['/favicon.svg', '/favicon.ico']) app.get(path, sendIcon)
+  app.get(
+    '/push-worker.js',
+    declareEntry<Handler<HubEnv>>(file, (c) => {
+      const { body, type } = findPushWorker()
+      return c.body(body, 200, { 'content-type': type, 'cache-control': 'no-cache' })
+    }),
+  )
+  app.get(
+    '/manifest.webmanifest',
+    declareEntry<Handler<HubEnv>>(file, (c) =>
+      c.body(JSON.stringify(composeManifest(c.var.context.settings.ROOKERY_NAME)), 200, {
+        'content-type': 'application/manifest+json',
+        'cache-control': 'public, max-age=86400',
+      }),
+    ),
+  )
 }
+
+/** Returns the web app manifest, with which a browser installs the hub as an app. */
+const composeManifest = (name: string) => ({
+  name,
+  short_name: name.slice(0, 12),
+  start_url: '/',
+  scope: '/',
+  display: 'standalone',
+  background_color: '#ffffff',
+  theme_color: '#0b6070',
+  icons: [{ src: '/favicon.svg', sizes: 'any', type: 'image/svg+xml', purpose: 'any' }],
+})

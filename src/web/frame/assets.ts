@@ -5,6 +5,8 @@ import listen from '../client/listen.client.js'
 import live from '../client/live.client.js'
 import mentions from '../client/mentions.client.js'
 import passkeys from '../client/passkeys.client.js'
+import push from '../client/push.client.js'
+import pushWorker from '../client/push-worker.client.js'
 import times from '../client/times.client.js'
 import admin from '../styles/admin.css'
 import chart from '../styles/chart.css'
@@ -26,6 +28,7 @@ export type AssetName =
   | 'live'
   | 'follow'
   | 'passkeys'
+  | 'push'
 
 export interface Asset {
   type: string
@@ -43,6 +46,7 @@ const sources: Record<AssetName, () => Asset> = {
   live: () => script(`${listen}\n${live}`),
   follow: () => script(`${listen}\n${follow}`),
   passkeys: () => script(passkeys),
+  push: () => script(push),
 }
 
 const style = (...texts: string[]): Asset => ({
@@ -74,6 +78,9 @@ export const shrinkScript = (text: string): string =>
     .filter((line) => line !== '' && !/^(\/\/|\/?\*)/.test(line))
     .join('\n')
 
+/** Returns the service worker, whose path must not change: browsers look for updates there. */
+export const findPushWorker = (): Asset => script(pushWorker)
+
 let built: { paths: Record<AssetName, string>; byPath: Map<string, Asset> } | null = null
 
 function buildAssets() {
@@ -94,6 +101,7 @@ function buildAssets() {
     live: publish('live'),
     follow: publish('follow'),
     passkeys: publish('passkeys'),
+    push: publish('push'),
   }
   built = { paths, byPath }
   return built

@@ -24,7 +24,7 @@ export interface LayoutProps {
   /** Stylesheet: `css` is the common one; the others add styles for traces, charts or admin pages. */
   sheet?: 'css' | 'trace' | 'chart' | 'admin'
   /** Scripts in addition to the common one. */
-  scripts?: ('live' | 'follow' | 'passkeys')[]
+  scripts?: ('live' | 'follow' | 'passkeys' | 'push')[]
   /** URL that the page goes on to at once. */
   refreshTo?: string
 }
@@ -45,6 +45,7 @@ export const Layout: FC<PropsWithChildren<LayoutProps>> = (props) => {
         <title>{title === frame.hubName ? title : `${title} · ${frame.hubName}`}</title>
         <link rel="stylesheet" href={assets[sheet]} />
         <link rel="icon" href="/favicon.svg" type="image/svg+xml" />
+        <link rel="manifest" href="/manifest.webmanifest" />
         <script type="module" src={assets.page} />
         {scripts.map((name) => (
           <script type="module" src={assets[name]} />

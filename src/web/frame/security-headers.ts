@@ -9,6 +9,8 @@ export const pageHeaders = {
     "style-src 'self'",
     "img-src 'self'",
     "connect-src 'self'",
+    "manifest-src 'self'",
+    "worker-src 'self'",
     "form-action 'self'",
     "base-uri 'none'",
     "frame-ancestors 'none'",

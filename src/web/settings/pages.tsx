@@ -11,6 +11,7 @@ import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { setTheme } from '../frame/theme-cookie'
 import { registerKeySettings } from './key-pages'
+import { registerNotificationSettings } from './notification-pages'
 import { type ProfileFormState, ProfilePage, profileForm } from './profile-page'
 import { assertSignedIn, requireCredential, settingsPage } from './require-sign-in'
 import { registerSessionSettings } from './session-pages'
@@ -18,7 +19,7 @@ import { registerSignInSettings } from './sign-in-pages'
 
 const themeInput = z.enum(themes)
 
-/** Registers `/settings`: profile, theme, ways to sign in, sessions and keys of the viewer. */
+/** Registers `/settings`: profile, theme, ways to sign in, notifications, sessions and keys of the viewer. */
 export function registerSettingsPages(app: Hono<HubEnv>): void {
   app.get(
     '/settings',
@@ -34,6 +35,7 @@ export function registerSettingsPages(app: Hono<HubEnv>): void {
     }),
   )
   registerSignInSettings(app)
+  registerNotificationSettings(app)
   registerSessionSettings(app)
   registerKeySettings(app)
 }

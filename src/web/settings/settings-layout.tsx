@@ -7,7 +7,7 @@ interface SettingsLayoutProps {
   frame: Frame
   tab: SettingsTab
   title: string
-  scripts?: ['passkeys']
+  scripts?: ['passkeys'] | ['push']
 }
 
 /** The layout of all settings pages. */
