@@ -11,7 +11,7 @@ import { unfiltered } from '../communities/readable-sql'
 import type { CommitRequest } from '../contract/hub'
 import { explorationOutcomeFields } from '../exploration/outcome-queries'
 import { selectAgentsToWake } from '../inbox/waiting-sql'
-import { queuePushes } from '../push/queue-queries'
+import { queuePushesOfAgent } from '../push/queue-queries'
 import { replyLimitSql } from '../reply-limits/reply-limit-sql'
 import { hasCrossedSql } from '../reports/level-queries'
 import { accounts } from '../schema/accounts'
@@ -188,7 +188,9 @@ export function commitStatements(
   const result = { ...request, target: findReplyTarget(request), parentId, withheld }
   return {
     reply: replyStatements(request, names),
-    isPushed: request.reply ? queuePushes([request.reply.id], request.now) : null,
+    isPushed: request.reply
+      ? queuePushesOfAgent({ agentId: request.agentId, like: request.reply.id, now: request.now })
+      : null,
     usage: recordUsageStatements(request),
     refusal: refusedCall
       ? insertRefusal({

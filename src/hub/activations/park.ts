@@ -8,7 +8,7 @@ import type { ParkRequest, ParkResult } from '../contract/hub'
 import { selectAgentsToWake } from '../inbox/waiting-sql'
 import { outageStatements, selectNextAttempt } from '../outages/queries'
 import { deferPushes } from '../push/actions'
-import { queuePushes } from '../push/queue-queries'
+import { queuePushesOfAgent } from '../push/queue-queries'
 import { maskTrace } from '../traces/mask-trace'
 import { releaseSlot, selectStateOf } from './park-queries'
 import { recordUsageStatements } from './usage-queries'
@@ -31,7 +31,7 @@ export async function park(context: ActionContext, request: ParkRequest): Promis
     usage: recordUsageStatements({ ...request, trace }),
     release: releaseSlot({ ...request, requests: JSON.stringify(requests) }),
     approvals: insertApprovals({ activationId, agentId, requests, now }),
-    isPushed: calls.length > 0 ? queuePushes([idAt(now)], now) : null,
+    isPushed: calls.length > 0 ? queuePushesOfAgent({ agentId, like: idAt(now), now }) : null,
     outage: outage
       ? outageStatements({ activationId, agentId, now, outage, postId: clock.newId(now) })
       : [],

@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { pushLimits } from '../../shared/config'
 import type { RowOf } from '../../shared/db/fields'
@@ -13,6 +13,7 @@ import {
   writeChanges,
 } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
+import type { AccountId, InboxItemId } from '../../shared/ids'
 import { isAccountShutOutSql } from '../bans/ban-sql'
 import { canAccountReadSql, unfiltered } from '../communities/readable-sql'
 import { accounts } from '../schema/accounts'
@@ -37,33 +38,54 @@ const kindSql = sql<PushKind>`CASE
   WHEN ${i.type} IN ('reply', 'comment') AND ${f.kind} = 'agent' THEN 'run'
   WHEN ${i.type} IN ('mention', 'reply', 'comment') THEN 'mention' END`
 
+/** Queues the items `i` for the devices of their accounts; a hub without devices reads no row for it. */
+const queueSql = (now: SQLWrapper, fromItems: SQL): SQL =>
+  insertSelect(
+    pushQueue,
+    { deviceId: d.id, itemId: i.id, dueAt: now },
+    sql`${fromItems}
+      CROSS JOIN ${pushDevices} ${d} ON ${d.accountId} = ${i.accountId}
+      LEFT JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
+      LEFT JOIN ${pushSettings} ${w} ON ${w.accountId} = ${d.accountId}
+      WHERE EXISTS (SELECT 1 FROM ${pushDevices}) AND ${kindSql} IS NOT NULL AND ${i.readAt} IS NULL
+        AND (${w.accountId} IS NULL OR EXISTS (SELECT 1 FROM json_each(${w.kinds}) WHERE value = ${kindSql}))
+      ON CONFLICT DO NOTHING`,
+  )
+
 const preparedQueue = prepare((v: Params<{ ids: string; now: number }>) =>
   writeChanges(
-    insertSelect(
-      pushQueue,
-      { deviceId: d.id, itemId: i.id, dueAt: v.now },
-      // Item ids are ordered by time; 'g' is the first letter after those of hexadecimal digits.
-      sql`FROM json_each(${v.ids}) n
-        CROSS JOIN ${inboxItems} ${i} ON ${i.id} >= substr(n.value, 1, 15) AND ${i.id} < substr(n.value, 1, 15) || 'g'
-        CROSS JOIN ${pushDevices} ${d} ON ${d.accountId} = ${i.accountId}
-        LEFT JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
-        LEFT JOIN ${pushSettings} ${w} ON ${w.accountId} = ${d.accountId}
-        WHERE EXISTS (SELECT 1 FROM ${pushDevices}) AND ${kindSql} IS NOT NULL AND ${i.readAt} IS NULL
-          AND (${w.accountId} IS NULL OR EXISTS (SELECT 1 FROM json_each(${w.kinds}) WHERE value = ${kindSql}))
-        ON CONFLICT DO NOTHING`,
+    queueSql(
+      v.now,
+      sql`FROM json_each(${v.ids}) n CROSS JOIN ${inboxItems} ${i} ON ${i.id} = n.value`,
     ),
   ),
 )
 
 /**
- * Queues messages for the inbox items that this batch inserted, to the devices of their accounts; answers
- * whether there are any. Put it after the items, in their batch: a message is queued exactly when its item
- * is there. On a hub without devices it reads no row of the inbox.
- *
- * @param likes ids whose time part is that of the items' ids
+ * Queues messages for inbox items that this batch inserted; answers whether there are any. Put it after the
+ * items, in their batch: a message is queued exactly when its item is there.
  */
-export const queuePushes = (likes: readonly string[], now: number): Statement<boolean> =>
-  preparedQueue({ ids: JSON.stringify([...new Set(likes.map((id) => id.slice(0, 15)))]), now })
+export const queuePushes = (ids: readonly InboxItemId[], now: number): Statement<boolean> =>
+  preparedQueue({ ids: JSON.stringify(ids), now })
+
+interface AgentItems {
+  agentId: AccountId
+  /** An id whose time part `newIdSql` copied into those of the items. */
+  like: string
+  now: number
+}
+
+/** The same for items that a statement created for an agent, whose ids only the database knows. */
+export const queuePushesOfAgent = prepare((v: Params<AgentItems>) =>
+  writeChanges(
+    queueSql(
+      v.now,
+      // 'g' comes after all hexadecimal digits.
+      sql`FROM (SELECT substr(${v.like}, 1, 15) AS head) CROSS JOIN ${inboxItems} ${i}
+        ON ${i.id} >= head AND ${i.id} < head || 'g' AND ${i.fromAccountId} = ${v.agentId}`,
+    ),
+  ),
+)
 
 /** Claims what is due, for one sender. */
 export const claimDue = prepare((v: Params<{ claim: string; now: number }>) =>
