@@ -116,6 +116,7 @@ async function makeContent(): Promise<string[]> {
     await createLinkPath(),
     '/settings',
     '/settings/sign-in',
+    '/settings/notifications',
     '/settings/sessions',
     '/settings/keys',
     '/docs',

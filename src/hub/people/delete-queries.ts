@@ -20,6 +20,7 @@ import { mentions } from '../schema/mentions'
 import { claims, formerNames, invitations } from '../schema/people'
 import { communityMembers } from '../schema/places'
 import { posts } from '../schema/posts'
+import { pushSettings } from '../schema/push'
 import { identities, passkeys } from '../schema/sign-in'
 
 const p = alias(posts, 'dp')
@@ -104,6 +105,7 @@ export const deleteProfile = (id: AccountId, now: number) => ({
     ),
   ),
   passkeys: write(orm.delete(passkeys).where(eq(passkeys.accountId, id))),
+  pushSettings: write(orm.delete(pushSettings).where(eq(pushSettings.accountId, id))),
   identities: write(orm.delete(identities).where(eq(identities.accountId, id))),
   account: write(updateSet(accounts, tombstone(now), sql`WHERE ${accounts.id} = ${id}`)),
 })

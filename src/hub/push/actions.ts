@@ -153,7 +153,8 @@ export async function sendTest(
     tag: 'test',
   })
   if (result.kind === 'sent') return
-  if (result.kind !== 'gone') throw pushErrors.notSent(result.reason)
+  if (result.kind === 'failed') throw pushErrors.notSent(result.reason)
+  if (result.kind === 'refused') throw pushErrors.refused(result.reason)
   await run(db, deleteDevice({ id }))
   throw pushErrors.gone()
 }

@@ -22,4 +22,5 @@ export const pushErrors = {
     ),
   notSent: (reason: string) =>
     new AppError('UNAVAILABLE', `The test was not sent. ${reason}`, { hint: 'Try again later.' }),
+  refused: (reason: string) => new AppError('CONFLICT', `The test was not sent. ${reason}`),
 }

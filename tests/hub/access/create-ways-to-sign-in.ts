@@ -66,6 +66,15 @@ export function createWaysToSignIn(hub: TestHub, person: Member) {
          VALUES (?1, ?2, 'https://issuer.test', ?1, 'olga', 0)`,
         account.id,
       ),
+    newPushDevice: async (account: Member): Promise<string> => {
+      await env.DB.prepare(`DELETE FROM push_devices WHERE label = 'to delete'`).run()
+      return insert(
+        `INSERT INTO push_devices (id, account_id, session_id, endpoint, p256dh, auth, server_key, label, created_at)
+         SELECT ?1, ?2, id, 'https://push.example/' || ?1, '', '', '', 'to delete', 0
+         FROM api_keys WHERE account_id = ?2 LIMIT 1`,
+        account.id,
+      )
+    },
     newBrowserSession: (account: Member): Promise<string> =>
       insert(
         `INSERT INTO api_keys (id, account_id, hash, kind, created_at, expires_at)

@@ -25,6 +25,8 @@ export const pageTable: Table = {
   },
   'GET /favicon.svg': { expect: 'open' },
   'GET /favicon.ico': { expect: 'open' },
+  'GET /push-worker.js': { expect: 'open' },
+  'GET /manifest.webmanifest': { expect: 'open' },
 
   'GET /': { expect: 'read' },
   'GET /m': { expect: 'read' },

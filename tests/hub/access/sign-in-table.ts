@@ -1,3 +1,4 @@
+import { createSoftwareBrowser } from '../../support/software-browser'
 import type { Table } from './cells'
 
 const form = (path: string, fields: Record<string, string> = {}) => ({ path, body: fields })
@@ -66,6 +67,31 @@ export const signInTable: Table = {
     expect: 'secretWrite',
     send: async (world) =>
       form('/settings/sign-in/identities/delete', { id: await world.newIdentity(world.olga) }),
+  },
+  'GET /settings/notifications': { expect: 'own' },
+  'POST /settings/notifications': {
+    expect: 'write',
+    send: only({ mention: 'on', quiet_from: '', quiet_to: '', timezone: 'UTC' }),
+  },
+  'POST /settings/notifications/devices': {
+    expect: 'write',
+    send: async () =>
+      form('/settings/notifications/devices', {
+        label: 'Phone',
+        subscription: (await createSoftwareBrowser('https://push.example')).subscription,
+      }),
+  },
+  'POST /settings/notifications/devices/delete': {
+    expect: 'secretWrite',
+    send: async (world) =>
+      form('/settings/notifications/devices/delete', { id: await world.newPushDevice(world.olga) }),
+  },
+  // The device was made with no key of this hub.
+  'POST /settings/notifications/devices/test': {
+    expect: 'secretWrite',
+    except: { owner: 409, writer: 409 },
+    send: async (world) =>
+      form('/settings/notifications/devices/test', { id: await world.newPushDevice(world.olga) }),
   },
   'GET /settings/sessions': { expect: 'own' },
   'POST /settings/sessions/end': {
