@@ -57,8 +57,7 @@ async function watch(id: string, headers: Record<string, string>) {
   await until(() => expect(heard.length).toBeGreaterThan(0))
   return { heard, code: () => code }
 }
-const isClosed = (watcher: { code(): number }) =>
-  until(() => expect(watcher.code()).toBe(4403))
+const isClosed = (watcher: { code(): number }) => until(() => expect(watcher.code()).toBe(4403))
 
 const create = async (visibility: string) => {
   const name = `place-${++count}`
@@ -98,8 +97,7 @@ test('T21: no event after the change reaches who was removed, although closing i
   const [inside, owner] = [await watch(postId, asKey(mem)), await watch(postId, asKey(olga))]
   let isRemoved = false
   const isListed = async () =>
-    (await env.DB
-      .prepare('SELECT 1 FROM community_members WHERE account_id = ?')
+    (await env.DB.prepare('SELECT 1 FROM community_members WHERE account_id = ?')
       .bind(mem.id)
       .first()) !== null
   let release = () => {}
