@@ -57,4 +57,6 @@ export const signInLimits = {
   /** Time to answer the prompt of a passkey, or to come back from another service. */
   attemptMinutes: 10,
   passkeysPerAccountMax: 20,
+  /** How long settings show a sign-in link that somebody else created. */
+  linkNoticeDays: 30,
 } as const

@@ -265,6 +265,8 @@ export const liveLimits = {
   /** Watchers of one topic; more indicate an attack or a bug. */
   watchersPerTopicMax: 1_000,
   watchersPerObjectMax: 20_000,
+  /** Time for which no socket can be opened whose like were closed: longer than an upgrade. */
+  closedMs: 3_000,
   /** Age of events sent to a new watcher: longer than an upgrade, shorter than an object's lifetime. */
   recentMs: 8_000,
   /** A run reported longer ago than this counts as ended: the report of its end was lost. */

@@ -1,5 +1,6 @@
+import { ClosedTags } from '../../hub/contract/closed-tags'
 import { watcherEndedCode } from '../../hub/contract/live-event'
-import { streamLimits } from '../../shared/config'
+import { liveLimits, streamLimits } from '../../shared/config'
 import type { ActivationId } from '../../shared/ids'
 import type { RunAccess, RuntimeEvent, WatchRequest } from '../contract/agents'
 import type { ToolRequest } from '../loop/message'
@@ -39,6 +40,7 @@ type Sockets = Pick<DurableObjectState, 'acceptWebSocket' | 'getWebSockets'>
 export class ActivationStream {
   readonly #sockets: Sockets
   readonly #mask: (text: string) => string
+  readonly #closed = new ClosedTags(liveLimits.closedMs)
   /** Whether there can be watchers: asking the platform for sockets is expensive. */
   #hasWatchers = false
   #call: LiveCall | null = null
@@ -72,6 +74,11 @@ export class ActivationStream {
     if (watchers >= streamLimits.watchersPerActivationMax) {
       return new Response('This run has too many viewers. Try again later.', { status: 503 })
     }
+    if (this.#closed.has(tags, Date.now())) {
+      return new Response('Access to this run has just changed. Try again in a few seconds.', {
+        status: 503,
+      })
+    }
     // Flush first, so that all watchers continue from the same text.
     if (this.#call?.activationId === activationId) this.#flush(false)
     const { 0: client, 1: server } = new WebSocketPair()
@@ -84,8 +91,9 @@ export class ActivationStream {
     return new Response(null, { status: 101, webSocket: client })
   }
 
-  /** Closes the sockets with any of the tags. */
+  /** Closes the sockets with any of the tags; for a moment none with them can be opened. */
   disconnect(tags: string[]): void {
+    this.#closed.add(tags, Date.now())
     const sockets = tags.flatMap((tag) => this.#sockets.getWebSockets(tag))
     for (const socket of sockets) ignoreErrors(() => socket.close(watcherEndedCode, 'access ended'))
   }

@@ -5,14 +5,17 @@ import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import { recordAdminAction } from '../admin-log/compose-entry'
 import { deleteClaim, expireClaims, insertClaim } from '../claims/queries'
+import { accountTag } from '../contract/live-event'
 import type { RegistrationMode } from '../http/registration-mode'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { createSecret } from '../keys/actions'
 import { insertKey } from '../keys/queries'
+import { changeAccess } from '../live/close-sockets'
 import { accounts, adminAccountId } from '../schema/accounts'
 import { sha256 } from '../sha256'
 import { checkName } from './check-name'
 import { accountErrors } from './errors'
+import { selectOwned } from './owned-sql'
 import {
   type AccountRow,
   insertAccount,
@@ -164,11 +167,13 @@ export async function updateProfile(
   if (Object.keys(fields).length > 0) await run(db, updateAccount(accountId, fields))
 }
 
-export const roleInput = z.object({ role: z.enum(accounts.role.enumValues) })
+const roles = accounts.role.enumValues
+
+export const roleInput = z.object({ role: z.enum(roles) })
 
 /**
  * Changes the role of an account, effective from its next request and from the next tool call that it
- * makes an agent do.
+ * makes an agent do. A lower role closes its sockets and those of the agents that it claimed.
  *
  * @throws NOT_FOUND, FORBIDDEN for the admin's own account and for accounts of the hub itself
  */
@@ -183,16 +188,21 @@ export async function changeRole(
   if (!account || account.deletedAt !== null) throw accountErrors.notFound()
   if (account.id === admin) throw accountErrors.ownRole()
   if (account.kind === 'system' || account.id === adminAccountId) throw accountErrors.systemRole()
-  await batch(db, {
-    account: updateAccount(account.id, { role }),
-    agents: lowerRoleOfOwned(account.id, role),
-    // Who gives an account a role vouches for it.
-    claim: deleteClaim(account.id),
-    entry: recordAdminAction(context, admin, {
-      ...{ action: 'account.role', targetType: 'account', targetId: account.id },
-      before: { role: account.role },
-      after: { role },
+  const owned = await run(db, selectOwned(account.id))
+  const isLower = roles.indexOf(role) < roles.indexOf(account.role)
+  const watchers = isLower ? [account, ...owned].map(({ id }) => accountTag(id)) : []
+  await changeAccess(context, watchers, () =>
+    batch(db, {
+      account: updateAccount(account.id, { role }),
+      agents: lowerRoleOfOwned(account.id, role),
+      // Who gives an account a role vouches for it.
+      claim: deleteClaim(account.id),
+      entry: recordAdminAction(context, admin, {
+        ...{ action: 'account.role', targetType: 'account', targetId: account.id },
+        before: { role: account.role },
+        after: { role },
+      }),
     }),
-  })
+  )
   return { ...account, role }
 }

@@ -1,15 +1,12 @@
 import * as z from 'zod'
-import { limits, peopleLimits } from '../../shared/config'
+import { peopleLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
-import { notFound } from '../../shared/errors'
 import { decodeCursor, encodeCursor } from '../cursor'
-import { pageFields, presentTime, timeAnswer } from '../http/answers'
+import { pageFields } from '../http/answers'
 import { readCredential, requireViewer } from '../http/authenticate'
 import { readIdempotencyKey } from '../http/mount-routes'
 import { findRegistrationMode } from '../http/registration-mode'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
-import { adminAccountId } from '../schema/accounts'
-import { createSignInLink, requireUnlimitedKey } from '../sign-in/actions'
 import {
   changeRole,
   needsAdmin,
@@ -21,13 +18,7 @@ import {
 } from './actions'
 import { accountErrors } from './errors'
 import { accountAnswer, ownAccountAnswer, presentAccount, presentOwnAccount } from './present'
-import {
-  type AccountRow,
-  selectAccountById,
-  selectAccountByName,
-  selectAccounts,
-  selectOwnAccount,
-} from './queries'
+import { type AccountRow, selectAccountById, selectAccounts, selectOwnAccount } from './queries'
 
 const tag = 'accounts'
 
@@ -208,32 +199,4 @@ export const accountRoutes: Route[] = [
     },
   }),
   listRoute,
-  route({
-    method: 'post',
-    path: '/sessions/link',
-    summary: 'Creates a sign-in link, which opens one browser session (admin)',
-    tag,
-    access: 'admin',
-    rate: 'write',
-    status: 201,
-    body: z.object({ name: z.string().max(100).optional() }),
-    answer: z.object({ url: z.url(), expires_at: timeAnswer }),
-    handle: async (call) => {
-      const { name } = call.body
-      const account = name
-        ? await run(call.context.db, selectAccountByName(name))
-        : { id: adminAccountId }
-      if (!account) throw notFound('account')
-      const { id, keyId } = call.viewer()
-      if (account.id === id) await requireUnlimitedKey(call.context, keyId)
-      const link = await createSignInLink(call.context, account.id, {
-        askedBy: keyId,
-        actor: call.actor(),
-        minutes: limits.signInLinkHours * 60,
-      })
-      const url = new URL('/login', call.c.var.origin)
-      url.searchParams.set('token', link.token)
-      return { url: url.href, expires_at: presentTime(link.expiresAt) }
-    },
-  }),
 ]

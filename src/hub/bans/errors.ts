@@ -1,8 +1,9 @@
 import { AppError } from '../../shared/errors'
+import { formatExact } from '../../shared/format'
 import type { Restriction } from './ban-sql'
 
 const formatEnd = (endsAt: number | null): string =>
-  endsAt === null ? 'until an admin lifts it' : `until ${new Date(endsAt).toISOString()}`
+  endsAt === null ? 'until an admin lifts it' : `until ${formatExact(endsAt)}`
 
 /** Errors of accounts that an admin or a moderator has restricted, as their users read them. */
 export const banErrors = {

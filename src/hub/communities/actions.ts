@@ -6,9 +6,11 @@ import type { CommunityId } from '../../shared/ids'
 import { accountErrors } from '../accounts/errors'
 import { selectAccountByName } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
-import { insertAdminEntry } from '../admin-log/queries'
+import { recordIfChanged } from '../admin-log/compose-entry'
 import type { Actor } from '../contract/hub'
+import { communityTag, memberTag } from '../contract/live-event'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
+import { changeAccess } from '../live/close-sockets'
 import type { Account } from '../schema/accounts'
 import { communities } from '../schema/communities'
 import { communityMembers } from '../schema/places'
@@ -18,6 +20,7 @@ import {
   type CommunityRow,
   deleteMember,
   insertCommunity,
+  insertMember,
   type MemberRow,
   type OwnCommunity,
   saveMember,
@@ -95,7 +98,7 @@ export async function createCommunity(
     answer,
     statements: {
       community: insertCommunity(answer),
-      moderator: saveMember({
+      moderator: insertMember({
         communityId: answer.id,
         accountId: actor.accountId,
         role: 'moderator',
@@ -106,11 +109,16 @@ export async function createCommunity(
   })
 }
 
-/** Whether a viewer changes a community and its list: its moderators, and admins who read it. */
+/**
+ * Whether a viewer changes a community and its list: its moderators, and admins who read it. A guest changes
+ * only what they created: what a guest writes is marked for agents by who created it.
+ */
 export const canManage = (
-  { yourRole, isReadable }: Pick<OwnCommunity, 'yourRole' | 'isReadable'>,
-  isAdmin: boolean,
-): boolean => yourRole === 'moderator' || (isAdmin && isReadable)
+  community: Pick<OwnCommunity, 'yourRole' | 'isReadable' | 'createdBy'>,
+  { id, role }: { id: string; role: Role },
+): boolean =>
+  (community.yourRole === 'moderator' && (role !== 'guest' || community.createdBy === id)) ||
+  (role === 'admin' && community.isReadable)
 
 /** @throws NOT_FOUND for a community that the manager does not see */
 async function findCommunity(
@@ -123,32 +131,33 @@ async function findCommunity(
   return community
 }
 
-const requireManager = (community: OwnCommunity, { role }: Manager): void => {
-  if (!canManage(community, role === 'admin')) throw refuse(community)
+const requireManager = (community: OwnCommunity, { actor, role }: Manager): void => {
+  if (!canManage(community, { id: actor.accountId, role })) throw refuse(community)
 }
 
 const refuse = ({ isReadable }: OwnCommunity): AppError =>
   isReadable ? communityErrors.notModerator() : communityErrors.notMember()
 
+/** The entry of the admin log when the statement before it changed a row. */
 const createEntry = (
-  { clock }: ActionContext,
+  context: ActionContext,
   { actor }: Manager,
   action: string,
   { id }: OwnCommunity,
   change: { before?: Record<string, unknown>; after?: Record<string, unknown> },
 ) =>
-  insertAdminEntry({
-    id: clock.newId(),
-    accountId: actor.accountId,
+  recordIfChanged(context, actor.accountId, {
     action,
     targetType: 'community',
     targetId: id,
     ...change,
-    createdAt: clock.now(),
   })
 
+const visibilities = communities.visibility.enumValues
+
 /**
- * Changes who reads a community and how it is described.
+ * Changes who reads a community and how it is described. When fewer read it, the sockets on its threads are
+ * closed; those who still read connect again.
  *
  * @throws NOT_FOUND; FORBIDDEN for anyone but a moderator of it or an admin who reads it; CONFLICT for a
  *   community that the hub itself posts in, when others should not read it
@@ -171,13 +180,16 @@ export async function changeCommunity(
     displayName: input.display_name ?? community.displayName,
     description: input.description ?? community.description,
   }
-  await batch(context.db, {
-    community: updateCommunity(community.id, fields),
-    entry: createEntry(context, manager, 'community.change', community, {
-      before: { visibility: community.visibility },
-      after: { visibility },
+  const isNarrower = visibilities.indexOf(visibility) > visibilities.indexOf(community.visibility)
+  await changeAccess(context, isNarrower ? [communityTag(community.id)] : [], () =>
+    batch(context.db, {
+      community: updateCommunity(community.id, fields),
+      entry: createEntry(context, manager, 'community.change', community, {
+        before: { visibility: community.visibility },
+        after: { visibility },
+      }),
     }),
-  })
+  )
   return { ...community, ...fields }
 }
 
@@ -185,7 +197,8 @@ export async function changeCommunity(
  * Adds a member to a community, or changes the role of one. An admin who does not read it can add only
  * themselves; the admin log shows it.
  *
- * @throws NOT_FOUND, FORBIDDEN for anyone but a moderator or an admin
+ * @throws NOT_FOUND; FORBIDDEN for anyone but a moderator or an admin; CONFLICT for a guest as moderator, and
+ *   for the last moderator, whom only an admin makes a member
  */
 export async function setMember(
   context: ActionContext,
@@ -202,23 +215,30 @@ export async function setMember(
     account: selectAccountByName(of.account),
     known: selectMember({ communityId: community.id, name: of.account }),
   })
-  if (!account || account.kind === 'system') throw accountErrors.notFound()
+  if (!account || account.kind === 'system' || account.deletedAt !== null) {
+    throw accountErrors.notFound()
+  }
   const { id, name, kind, displayName } = account
   const createdAt = known?.createdAt ?? context.clock.now()
-  await batch(context.db, {
-    member: saveMember({ communityId: community.id, accountId: id, role, createdAt }),
+  const member = { communityId: community.id, accountId: id, role, createdAt }
+  const { isSaved } = await batch(context.db, {
+    isSaved: saveMember(member, manager.role !== 'admin'),
     entry: createEntry(context, manager, 'community.member', community, {
       before: { account: id, role: known?.role ?? null },
       after: { account: id, role },
     }),
   })
+  if (!isSaved) {
+    throw role === 'moderator' ? communityErrors.guestModerator() : communityErrors.lastModerator()
+  }
   return { id, name, kind, displayName, role, createdAt }
 }
 
 /**
- * Removes a member from a community, or leaves it.
+ * Removes a member from a community, or leaves it. The member's sockets on its threads are closed.
  *
- * @throws NOT_FOUND, FORBIDDEN for anyone but a moderator, an admin or the member
+ * @throws NOT_FOUND; FORBIDDEN for anyone but a moderator, an admin or the member; CONFLICT for the last
+ *   moderator, whom only an admin removes
  */
 export async function removeMember(
   context: ActionContext,
@@ -233,11 +253,14 @@ export async function removeMember(
     selectMember({ communityId: community.id, name: of.account }),
   )
   if (!member) throw communityErrors.unknownMember()
-  await batch(context.db, {
-    member: deleteMember(community.id, member.id),
-    entry: createEntry(context, manager, 'community.remove_member', community, {
-      before: { account: member.id, role: member.role },
+  const { isRemoved } = await changeAccess(context, [memberTag(community.id, member.id)], () =>
+    batch(context.db, {
+      isRemoved: deleteMember(community.id, member.id, manager.role !== 'admin'),
+      entry: createEntry(context, manager, 'community.remove_member', community, {
+        before: { account: member.id, role: member.role },
+      }),
     }),
-  })
+  )
+  if (!isRemoved) throw communityErrors.lastModerator()
   return member
 }

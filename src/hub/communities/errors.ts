@@ -14,6 +14,14 @@ export const communityErrors = {
     new AppError('FORBIDDEN', 'You are not a member of this private community.', {
       hint: 'Add yourself as a member first. The admin log records it.',
     }),
+  guestModerator: () =>
+    new AppError('CONFLICT', 'Guests cannot be moderators.', {
+      hint: 'An admin can make the account a member of the hub first.',
+    }),
+  lastModerator: () =>
+    new AppError('CONFLICT', 'A community needs a moderator.', {
+      hint: 'Make another member a moderator first. An admin of the hub can also remove the last one.',
+    }),
   systemVisibility: () =>
     new AppError('CONFLICT', 'This community has to stay public: the hub itself posts in it.'),
   unknownPage: () => notFound('community', 'All communities are listed at /m.'),

@@ -10,8 +10,11 @@ import {
   prepare,
   type Statement,
   write,
+  writeChanges,
 } from '../../shared/db/statement'
+import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId, CommunityId } from '../../shared/ids'
+import { isAccountDisabledSql } from '../bans/ban-sql'
 import { accounts } from '../schema/accounts'
 import { type Community, communities } from '../schema/communities'
 import { communityMembers } from '../schema/places'
@@ -145,26 +148,65 @@ export const selectMember: (of: {
     ),
 )
 
-/** Adds a member, or changes the role of one. */
-export const saveMember = (member: typeof communityMembers.$inferInsert): Statement<void> =>
-  write(
-    orm
-      .insert(communityMembers)
-      .values(member)
-      .onConflictDoUpdate({
-        target: [communityMembers.communityId, communityMembers.accountId],
-        set: { role: sql`excluded.role` },
-      }),
-  )
+const o = alias(communityMembers, 'other')
+const oa = alias(accounts, 'other_account')
 
-export const deleteMember = (communityId: CommunityId, accountId: AccountId): Statement<void> =>
-  write(
+/** Whether an account is the only one that moderates a community; guests do not moderate. */
+const isLastModeratorSql = (communityId: CommunityId, accountId: AccountId): SQL => sql`(
+  EXISTS (SELECT 1 FROM ${communityMembers} ${o} JOIN ${accounts} ${oa} ON ${oa.id} = ${o.accountId}
+    WHERE ${o.communityId} = ${communityId} AND ${o.accountId} = ${accountId}
+      AND ${o.role} = 'moderator' AND ${oa.role} <> 'guest')
+  AND NOT EXISTS (SELECT 1 FROM ${communityMembers} ${o} JOIN ${accounts} ${oa} ON ${oa.id} = ${o.accountId}
+    WHERE ${o.communityId} = ${communityId} AND ${o.accountId} <> ${accountId}
+      AND ${o.role} = 'moderator' AND ${oa.role} <> 'guest' AND NOT ${isAccountDisabledSql(oa)}))`
+
+type NewMember = typeof communityMembers.$inferInsert & { role: 'member' | 'moderator' }
+
+/** Adds a member, also one who moderates. */
+export const insertMember = (member: NewMember): Statement<void> =>
+  write(orm.insert(communityMembers).values(member))
+
+/**
+ * Adds a member, or changes the role of one. Nothing when a guest would become a moderator, or when the last
+ * moderator would not stay one; answers whether it did.
+ *
+ * @param keepsLast whether the last moderator stays one
+ */
+export const saveMember = (member: NewMember, keepsLast: boolean): Statement<boolean> => {
+  const { communityId, accountId, role } = member
+  const condition =
+    role === 'moderator'
+      ? sql`EXISTS (SELECT 1 FROM ${accounts} ${oa} WHERE ${oa.id} = ${accountId} AND ${oa.role} <> 'guest')`
+      : keepsLast
+        ? sql`NOT ${isLastModeratorSql(communityId, accountId)}`
+        : sql`true`
+  return writeChanges(
+    insertSelect(
+      communityMembers,
+      member,
+      sql`WHERE ${condition} ON CONFLICT DO UPDATE SET role = excluded.role`,
+    ),
+  )
+}
+
+/**
+ * Removes a member; answers whether it did.
+ *
+ * @param keepsLast whether the last moderator stays
+ */
+export const deleteMember = (
+  communityId: CommunityId,
+  accountId: AccountId,
+  keepsLast: boolean,
+): Statement<boolean> =>
+  writeChanges(
     orm
       .delete(communityMembers)
       .where(
         and(
           eq(communityMembers.communityId, communityId),
           eq(communityMembers.accountId, accountId),
+          keepsLast ? sql`NOT ${isLastModeratorSql(communityId, accountId)}` : undefined,
         ),
       ),
   )

@@ -28,15 +28,33 @@ export type Hello = LiveSnapshot & { type: 'hello' }
 /** Returns the topic of a thread. */
 export const postTopic = (postId: string): string => `post:${postId}`
 
-/** Code with which a socket is closed whose account, key or session has ended. */
+/** Code with which a socket is closed whose watcher may read less than when it was opened. */
 export const watcherEndedCode = 4403
 
-/** Tags of a watcher's socket: its account, and the key or session that opened it. */
-export const toWatcherTags = (watcher: { id: string; keyId: string | null } | null): string[] => {
-  if (watcher === null) return []
+/**
+ * Tags of a watcher's socket: its account, the key or session that opened it, and the community of what it
+ * watches, alone and with the account.
+ *
+ * @param communityId null for what belongs to no community
+ */
+export const toWatcherTags = (
+  watcher: { id: string; keyId: string | null } | null,
+  communityId: string | null,
+): string[] => {
+  const place = communityId === null ? [] : [communityTag(communityId)]
+  if (watcher === null) return place
   const { id, keyId } = watcher
-  return [accountTag(id), ...(keyId === null ? [] : [keyTag(keyId)])]
+  return [
+    accountTag(id),
+    ...(keyId === null ? [] : [keyTag(keyId)]),
+    ...place,
+    ...(communityId === null ? [] : [memberTag(communityId, id)]),
+  ]
 }
 
 export const accountTag = (accountId: string): string => `account ${accountId}`
 export const keyTag = (keyId: string): string => `key ${keyId}`
+export const communityTag = (communityId: string): string => `community ${communityId}`
+/** Of what an account watches in a community. */
+export const memberTag = (communityId: string, accountId: string): string =>
+  `member ${communityId} ${accountId}`

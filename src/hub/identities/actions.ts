@@ -2,7 +2,8 @@ import { batch, run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import { toConstraintError } from '../constraint-errors'
-import { createSecret } from '../keys/actions'
+import { closeKeySockets, createSecret } from '../keys/actions'
+import { selectOpenedWith } from '../keys/queries'
 import { sha256 } from '../sha256'
 import { type OpenedSession, openSessionFor, requireUnlimitedSession } from '../sign-in/actions'
 import { takeAttempt } from '../sign-in/attempt-queries'
@@ -143,11 +144,11 @@ export async function signInWithIdentity(
 export async function linkIdentity(
   { db, clock }: ActionContext,
   provider: Provider,
-  accountId: AccountId,
+  { id: accountId, keyId }: { id: AccountId; keyId: string | null },
   claims: Claims,
 ): Promise<void> {
   const identity = { ...claims, id: clock.newId<string>(), accountId, createdAt: clock.now() }
-  await batch(db, { identity: insertIdentity(identity) }).catch((error: unknown) => {
+  await batch(db, { identity: insertIdentity(identity, keyId) }).catch((error: unknown) => {
     const known = { 'identities.issuer': () => identityErrors.linkedElsewhere(provider.label) }
     throw toConstraintError(error, known) ?? error
   })
@@ -159,9 +160,14 @@ export async function linkIdentity(
  * @throws NOT_FOUND when the account has no such identity
  */
 export async function unlinkIdentity(
-  { db }: ActionContext,
+  context: ActionContext,
   accountId: AccountId,
   id: string,
 ): Promise<void> {
-  if (!(await run(db, deleteIdentity(accountId, id)))) throw identityErrors.notFound()
+  const { opened, isDeleted } = await batch(context.db, {
+    opened: selectOpenedWith(id),
+    isDeleted: deleteIdentity(accountId, id),
+  })
+  if (!isDeleted) throw identityErrors.notFound()
+  await closeKeySockets(context, opened)
 }

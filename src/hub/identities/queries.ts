@@ -1,5 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { nullable } from '../../shared/db/fields'
 import {
   manySql,
   one,
@@ -11,7 +12,9 @@ import {
   writeChanges,
 } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
+import { accounts } from '../schema/accounts'
 import { type Identity, identities } from '../schema/sign-in'
+import { linkBySql } from '../sign-in/queries'
 import {
   type Credential,
   type ViewerValues,
@@ -20,8 +23,12 @@ import {
   viewerValues,
 } from '../viewers/queries'
 
-export const insertIdentity = (identity: typeof identities.$inferInsert): Statement<void> =>
-  write(orm.insert(identities).values(identity))
+/** @param keyId the session that links it; null for the admin key */
+export const insertIdentity = (
+  identity: Omit<typeof identities.$inferInsert, 'linkBy'>,
+  keyId: string | null,
+): Statement<void> =>
+  write(orm.insert(identities).values({ ...identity, linkBy: linkBySql(keyId) }))
 
 export const selectIdentity = (issuer: string, subject: string): Statement<Identity | undefined> =>
   one(
@@ -32,6 +39,7 @@ export const selectIdentity = (issuer: string, subject: string): Statement<Ident
   )
 
 const i = alias(identities, 'i')
+const by = alias(accounts, 'by')
 
 const selectOfViewer = prepare((v: Params<ViewerValues>) =>
   manySql(
@@ -41,15 +49,20 @@ const selectOfViewer = prepare((v: Params<ViewerValues>) =>
       label: i.label,
       createdAt: i.createdAt,
       lastUsedAt: i.lastUsedAt,
+      linkBy: nullable(by.name),
     },
     sql`FROM ${viewer} JOIN ${identities} ${i} ON ${i.accountId} = ${viewer.id}
+      LEFT JOIN ${accounts} ${by} ON ${by.id} = ${i.linkBy}
       ORDER BY ${i.createdAt} DESC, ${i.id} DESC`,
     viewerCte(v),
   ),
 )
 
 /** An identity, as its account sees it. */
-export type OwnIdentity = Pick<Identity, 'id' | 'issuer' | 'label' | 'createdAt' | 'lastUsedAt'>
+export type OwnIdentity = Pick<Identity, 'id' | 'issuer' | 'label' | 'createdAt' | 'lastUsedAt'> & {
+  /** Name of who created the sign-in link of the session that linked it. */
+  linkBy: string | null
+}
 
 /** Selects the identities that sign in the viewer's account, the last linked first. */
 export const selectOwnIdentities = (

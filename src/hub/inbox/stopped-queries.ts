@@ -1,8 +1,9 @@
-import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { updateSet } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
+import { ownedSql } from '../accounts/owned-sql'
 import { isShutOutSql } from '../bans/ban-sql'
 import { inboxItems } from '../schema/inbox'
 import { requestersOfItemSql } from './requester-sql'
@@ -20,10 +21,11 @@ const refuse = (where: SQL): Statement<void> =>
     ),
   )
 
-const isForSql = (account: SQLWrapper | AccountId): SQL =>
-  sql`EXISTS (SELECT 1 FROM json_each(${requestersOfItemSql(i)}) n WHERE n.value = ${account})`
+const isForSql = (account: AccountId): SQL =>
+  sql`EXISTS (SELECT 1 FROM json_each(${requestersOfItemSql(i)}) n
+    WHERE n.value = ${account} OR n.value IN ${ownedSql(account)})`
 
-/** Refuses the tasks that wait for any agent on behalf of an account. */
+/** Refuses the tasks that wait for any agent on behalf of an account, or of one that it claimed. */
 export const refuseItemsFor = (requester: AccountId): Statement<void> =>
   refuse(sql`SELECT ${i.id} FROM ${inboxItems} ${i} INDEXED BY inbox_waiting
     WHERE ${isWaitingSql(i)} AND ${i.type} <> 'approval_decision' AND ${isForSql(requester)}`)

@@ -161,6 +161,7 @@ export async function acceptInvitation(
       hash: await sha256(token),
       account: { id, name, displayName: display_name || null },
       session: { id: clock.newId(), hash: await sha256(session), expiresAt },
+      entryId: clock.newId(),
       now,
     }),
   }

@@ -7,7 +7,7 @@ import type { AccountId } from '../../shared/ids'
 import { insertAdminEntryIf } from '../admin-log/queries'
 import { isAccountShutOutSql } from '../bans/ban-sql'
 import { accounts } from '../schema/accounts'
-import type { adminLog } from '../schema/admin-log'
+import { adminLog } from '../schema/admin-log'
 import { apiKeys } from '../schema/keys'
 import { invitations } from '../schema/people'
 
@@ -95,14 +95,17 @@ interface Acceptance {
   hash: string
   account: { id: AccountId; name: string; displayName: string | null }
   session: { id: string; hash: string; expiresAt: number }
+  /** Of the admin log. */
+  entryId: string
   now: number
 }
 
 /**
- * Uses an invitation once, and creates the account and its browser session with it. Of two at the same
+ * Uses an invitation once, and creates the account and its browser session with it, and an entry of the
+ * admin log. Of two at the same
  * time the first one uses it, and the other one writes nothing.
  */
-export const acceptanceStatements = ({ hash, account, session, now }: Acceptance) => {
+export const acceptanceStatements = ({ hash, account, session, entryId, now }: Acceptance) => {
   const used = sql`FROM ${invitations} WHERE ${invitations.usedBy} = ${account.id}`
   return {
     isAccepted: writeChanges(
@@ -123,6 +126,22 @@ export const acceptanceStatements = ({ hash, account, session, now }: Acceptance
       insertSelect(
         apiKeys,
         { ...session, accountId: account.id, kind: 'session', createdAt: now },
+        used,
+      ),
+    ),
+    entry: write(
+      insertSelect(
+        adminLog,
+        {
+          id: entryId,
+          accountId: account.id,
+          action: 'account.join',
+          targetType: 'account',
+          targetId: account.id,
+          after: sql`json_object('role', ${invitations.role}, 'invited_by', ${invitations.createdBy},
+            'invitation', ${invitations.id})`,
+          createdAt: now,
+        },
         used,
       ),
     ),

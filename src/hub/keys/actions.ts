@@ -1,13 +1,22 @@
 import * as z from 'zod'
-import { batch, run } from '../../shared/db/batch'
+import { batch } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
+import { keyTag } from '../contract/live-event'
 import { findStoredResult, type IdempotentResult, runOnce } from '../idempotency/run-once'
+import { closeSockets } from '../live/close-sockets'
 import type { ApiKey } from '../schema/keys'
 import { sha256 } from '../sha256'
 import { keyErrors } from './errors'
-import { deleteKey, expireKey, insertKeyWithin, selectKey, selectKeyLimits } from './queries'
+import {
+  deleteKey,
+  expireKey,
+  insertKeyWithin,
+  selectKey,
+  selectKeyLimits,
+  selectOpenedWith,
+} from './queries'
 
 const HOUR_MS = 3_600_000
 
@@ -130,14 +139,26 @@ function findAllowed(
 }
 
 /**
- * Deletes a key of an account.
+ * Deletes a key of an account, and ends the sessions opened with it.
  *
  * @throws NOT_FOUND when the account has no such key
  */
 export async function removeKey(
-  { db }: ActionContext,
+  context: ActionContext,
   accountId: AccountId,
   keyId: string,
 ): Promise<void> {
-  if (!(await run(db, deleteKey(accountId, keyId)))) throw keyErrors.notFound()
+  const { opened, isDeleted } = await batch(context.db, {
+    opened: selectOpenedWith(keyId),
+    isDeleted: deleteKey(accountId, keyId),
+  })
+  if (!isDeleted) throw keyErrors.notFound()
+  await closeKeySockets(context, opened)
 }
+
+/** Closes the sockets of keys and sessions that have ended. */
+export const closeKeySockets = (context: ActionContext, keys: { id: string }[]): Promise<void> =>
+  closeSockets(
+    context,
+    keys.map(({ id }) => keyTag(id)),
+  )

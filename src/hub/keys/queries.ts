@@ -83,6 +83,24 @@ export const deleteKey = (accountId: AccountId, keyId: string): Statement<boolea
     orm.delete(apiKeys).where(and(eq(apiKeys.id, keyId), eq(apiKeys.accountId, accountId))),
   )
 
+const opened = alias(apiKeys, 'opened')
+
+/** Selects a key with the sessions and links that end with it, or those that end with a passkey or an identity. */
+export const selectOpenedWith = (id: string): Statement<{ id: string }[]> =>
+  many(
+    orm
+      .select({ id: opened.id })
+      .from(opened)
+      .where(
+        or(
+          eq(opened.id, id),
+          eq(opened.openedBy, id),
+          eq(opened.passkeyId, id),
+          eq(opened.identityId, id),
+        ),
+      ),
+  )
+
 /** Expires a rotated key and the sessions opened with it at `at`, unless they expire earlier. */
 export const expireKey = (accountId: AccountId, keyId: string, at: number): Statement<void> =>
   write(

@@ -10,5 +10,6 @@ export const liveErrors = {
 /** Texts of refused upgrades. */
 export const upgradeErrors = {
   notWebSocket: 'This endpoint accepts WebSocket connections only.',
+  accessChanged: 'Access to this has just changed. Try again in a few seconds.',
   tooManyWatchers: 'Too many open connections. Try again later.',
 } as const

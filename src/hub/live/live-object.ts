@@ -1,5 +1,6 @@
 import { DurableObject } from 'cloudflare:workers'
 import { liveLimits } from '../../shared/config'
+import { ClosedTags } from '../contract/closed-tags'
 import {
   type Hello,
   type LiveEvent,
@@ -17,6 +18,7 @@ import { RecentEvents } from './recent-events'
  */
 export class LiveObject extends DurableObject {
   #recent = new RecentEvents(liveLimits)
+  readonly #closed = new ClosedTags(liveLimits.closedMs)
 
   constructor(ctx: DurableObjectState, env: unknown) {
     super(ctx, env as never)
@@ -34,6 +36,7 @@ export class LiveObject extends DurableObject {
 
   /** Closes the sockets with any of the tags of `toWatcherTags`. Called by the hub only. */
   disconnect(tags: string[]): void {
+    this.#closed.add(tags, Date.now())
     for (const socket of tags.flatMap((tag) => this.ctx.getWebSockets(tag))) {
       try {
         socket.close(watcherEndedCode, 'access ended')
@@ -52,6 +55,9 @@ export class LiveObject extends DurableObject {
       })
     }
     const { topic, known: snapshot, tags } = readLiveRequest(request)
+    if (this.#closed.has(tags, Date.now())) {
+      return new Response(upgradeErrors.accessChanged, { status: 503 })
+    }
     if (this.#isFull(topic)) {
       return new Response(upgradeErrors.tooManyWatchers, { status: 503 })
     }

@@ -1,10 +1,12 @@
 import * as z from 'zod'
 import { signInLimits } from '../../shared/config'
-import { run } from '../../shared/db/batch'
+import { batch, run } from '../../shared/db/batch'
 import { AppError } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import { toConstraintError } from '../constraint-errors'
+import { closeKeySockets } from '../keys/actions'
+import { selectOpenedWith } from '../keys/queries'
 import type { SignInAttempt } from '../schema/sign-in'
 import { sha256 } from '../sha256'
 import { type OpenedSession, openSessionFor, requireUnlimitedSession } from '../sign-in/actions'
@@ -159,7 +161,7 @@ export async function addPasskey(
     transports: response.response.transports,
     createdAt: clock.now(),
   }
-  await run(db, insertPasskey(passkey)).catch((error: unknown) => {
+  await run(db, insertPasskey(passkey, keyId)).catch((error: unknown) => {
     const known = { 'passkeys.credential_id': passkeyErrors.duplicate }
     throw toConstraintError(error, known) ?? error
   })
@@ -223,11 +225,16 @@ export async function signInWithPasskey(
  * @throws NOT_FOUND when the account has no such passkey
  */
 export async function removePasskey(
-  { db }: ActionContext,
+  context: ActionContext,
   accountId: AccountId,
   id: string,
 ): Promise<void> {
-  if (!(await run(db, deletePasskey(accountId, id)))) throw passkeyErrors.notFound()
+  const { opened, isDeleted } = await batch(context.db, {
+    opened: selectOpenedWith(id),
+    isDeleted: deletePasskey(accountId, id),
+  })
+  if (!isDeleted) throw passkeyErrors.notFound()
+  await closeKeySockets(context, opened)
 }
 
 const takeChallenge = async (

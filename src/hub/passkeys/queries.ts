@@ -1,6 +1,6 @@
 import { and, eq, notInArray, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { flag } from '../../shared/db/fields'
+import { flag, nullable } from '../../shared/db/fields'
 import {
   many,
   manySql,
@@ -15,7 +15,9 @@ import {
   writeChanges,
 } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
+import { accounts } from '../schema/accounts'
 import { type Passkey, passkeys } from '../schema/sign-in'
+import { linkBySql } from '../sign-in/queries'
 import {
   type Credential,
   type ViewerValues,
@@ -24,14 +26,18 @@ import {
   viewerValues,
 } from '../viewers/queries'
 
-export const insertPasskey = (passkey: typeof passkeys.$inferInsert): Statement<void> =>
-  write(orm.insert(passkeys).values(passkey))
+/** @param keyId the session that adds it; null for the admin key */
+export const insertPasskey = (
+  passkey: Omit<typeof passkeys.$inferInsert, 'linkBy'>,
+  keyId: string | null,
+): Statement<void> => write(orm.insert(passkeys).values({ ...passkey, linkBy: linkBySql(keyId) }))
 
 /** Selects the passkeys of an account. */
 export const selectPasskeys = (accountId: AccountId): Statement<Passkey[]> =>
   many(orm.select().from(passkeys).where(eq(passkeys.accountId, accountId)))
 
 const p = alias(passkeys, 'p')
+const by = alias(accounts, 'by')
 
 const selectOfViewer = prepare((v: Params<ViewerValues>) =>
   manySql(
@@ -41,15 +47,20 @@ const selectOfViewer = prepare((v: Params<ViewerValues>) =>
       rpId: p.rpId,
       createdAt: p.createdAt,
       lastUsedAt: p.lastUsedAt,
+      linkBy: nullable(by.name),
     },
     sql`FROM ${viewer} JOIN ${passkeys} ${p} ON ${p.accountId} = ${viewer.id}
+      LEFT JOIN ${accounts} ${by} ON ${by.id} = ${p.linkBy}
       ORDER BY ${p.createdAt} DESC, ${p.id} DESC`,
     viewerCte(v),
   ),
 )
 
 /** A passkey, as its account sees it. */
-export type OwnPasskey = Pick<Passkey, 'id' | 'label' | 'rpId' | 'createdAt' | 'lastUsedAt'>
+export type OwnPasskey = Pick<Passkey, 'id' | 'label' | 'rpId' | 'createdAt' | 'lastUsedAt'> & {
+  /** Name of who created the sign-in link of the session that added it. */
+  linkBy: string | null
+}
 
 /** Selects the passkeys of the viewer's account, the last added first. */
 export const selectOwnPasskeys = (credential: Credential, now: number): Statement<OwnPasskey[]> =>

@@ -10,18 +10,21 @@ import type { ActionContext } from '../action-context'
 import { insertAdminEntry } from '../admin-log/queries'
 import { toConstraintError } from '../constraint-errors'
 import type { Actor } from '../contract/hub'
-import { accountTag, keyTag } from '../contract/live-event'
+import { accountTag } from '../contract/live-event'
 import { refuseItemsFor } from '../inbox/stopped-queries'
+import { closeKeySockets } from '../keys/actions'
+import { selectOpenedWith } from '../keys/queries'
+import { closeSockets } from '../live/close-sockets'
 import { adminAccountId } from '../schema/accounts'
-import { cancelRuns, closeSockets } from './end-access'
+import { cancelRuns, endReading } from './end-access'
 import { peopleErrors } from './errors'
 import {
   deleteSessions,
+  deleteSessionsOfOwned,
   insertBan,
   liftBan,
   recordFormerName,
   revokeKey,
-  selectOpenedWith,
   selectPolicyLines,
   setDisabled,
   setName,
@@ -80,8 +83,9 @@ export const toEntry = (
 })
 
 /**
- * Disables an account: from its next request on it can do nothing. Its browser sessions and sockets end,
- * what agents do for it alone is cancelled, and its waiting mentions are refused.
+ * Disables an account: from its next request on it can do nothing, and neither can the agents that it
+ * claimed. Their browser sessions and sockets end, what agents do for them alone is cancelled, and their
+ * waiting mentions are refused.
  */
 export async function disableAccount(
   context: ActionContext,
@@ -91,15 +95,18 @@ export async function disableAccount(
 ): Promise<void> {
   const account = await findTarget(context, actor.accountId, name)
   const now = context.clock.now()
-  await batch(context.db, {
-    entry: insertAdminEntry(
-      toEntry(context, actor, account, { action: 'account.disable', reason }),
-    ),
-    account: setDisabled(account.id, now),
-    sessions: deleteSessions(account.id),
-    items: refuseItemsFor(account.id),
-  })
-  await endAccess(context, actor, account.id)
+  await endReading(context, account.id, () =>
+    batch(context.db, {
+      entry: insertAdminEntry(
+        toEntry(context, actor, account, { action: 'account.disable', reason }),
+      ),
+      account: setDisabled(account.id, now),
+      sessions: deleteSessions(account.id),
+      agents: deleteSessionsOfOwned(account.id),
+      items: refuseItemsFor(account.id),
+    }),
+  )
+  await cancelRuns(context, actor, account.id)
 }
 
 /** Enables an account that was disabled. Its keys work again; people sign in again. */
@@ -135,22 +142,27 @@ export async function restrictAccount(
   const id = clock.newId<string>()
   const isBan = kind === 'ban'
   const after = { id, ends_at }
-  await batch(db, {
-    entry: insertAdminEntry(
-      toEntry(context, actor, account, { action: `account.${kind}`, reason, after }),
-    ),
-    ban: insertBan({
-      id,
-      accountId: account.id,
-      kind,
-      reason,
-      createdBy: actor.accountId,
-      createdAt: now,
-      endsAt,
-    }),
-    items: isBan ? refuseItemsFor(account.id) : null,
-  })
-  if (isBan) await endAccess(context, actor, account.id)
+  const restrict = () =>
+    batch(db, {
+      entry: insertAdminEntry(
+        toEntry(context, actor, account, { action: `account.${kind}`, reason, after }),
+      ),
+      ban: insertBan({
+        id,
+        accountId: account.id,
+        kind,
+        reason,
+        createdBy: actor.accountId,
+        createdAt: now,
+        endsAt,
+      }),
+      items: isBan ? refuseItemsFor(account.id) : null,
+    })
+  if (!isBan) await restrict()
+  else {
+    await endReading(context, account.id, restrict)
+    await cancelRuns(context, actor, account.id)
+  }
   return id
 }
 
@@ -195,10 +207,7 @@ export async function revokeAccountKey(
     ...revokeKey(account.id, keyId, entry),
   })
   if (!isRevoked) throw peopleErrors.keyNotFound()
-  await closeSockets(
-    context,
-    opened.map(({ id }) => keyTag(id)),
-  )
+  await closeKeySockets(context, opened)
 }
 
 /**
@@ -230,14 +239,4 @@ export async function renameAccount(
   }).catch((error: unknown) => {
     throw toConstraintError(error, { 'accounts.name': accountErrors.nameTaken }) ?? error
   })
-}
-
-/** Closes the sockets of an account, and cancels what agents do for it alone. */
-export async function endAccess(
-  context: ActionContext,
-  actor: Actor,
-  accountId: AccountId,
-): Promise<void> {
-  await closeSockets(context, [accountTag(accountId)])
-  await cancelRuns(context, actor, accountId)
 }

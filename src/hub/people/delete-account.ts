@@ -6,7 +6,7 @@ import type { ActionContext } from '../action-context'
 import { insertAdminEntry } from '../admin-log/queries'
 import type { Actor } from '../contract/hub'
 import { refuseItemsFor } from '../inbox/stopped-queries'
-import { endAccess, findTarget, toEntry } from './actions'
+import { findTarget, toEntry } from './actions'
 import {
   type AffectedRun,
   deleteProfile,
@@ -14,7 +14,8 @@ import {
   selectThreads,
 } from './delete-queries'
 import { deleteWords } from './delete-words-queries'
-import { selectPolicyLines } from './queries'
+import { cancelRuns, endReading } from './end-access'
+import { deleteSessionsOfOwned, selectPolicyLines } from './queries'
 import { renameInPolicies } from './rename-in-policies'
 
 export const deletionInput = z.object({
@@ -51,17 +52,19 @@ export async function deleteAccount(
     threads: goes ? selectThreads(account.id) : null,
   })
   // Before its profile goes, so that what runs for it is still found.
-  await endAccess(context, actor, account.id)
-  const profile = deleteProfile(account.id, now)
-  await batch(db, {
-    entry: insertAdminEntry(
-      toEntry(context, actor, account, { action: 'account.delete', after: { words } }),
-    ),
-    refused: refuseItemsFor(account.id),
-    lines: renameInPolicies(policies, account.name, null),
-    ...(goes ? mapKeys(deleteWords(account, now)) : {}),
-    ...profile,
-  })
+  await cancelRuns(context, actor, account.id)
+  await endReading(context, account.id, () =>
+    batch(db, {
+      entry: insertAdminEntry(
+        toEntry(context, actor, account, { action: 'account.delete', after: { words } }),
+      ),
+      refused: refuseItemsFor(account.id),
+      agents: deleteSessionsOfOwned(account.id),
+      lines: renameInPolicies(policies, account.name, null),
+      ...(goes ? mapKeys(deleteWords(account, now)) : {}),
+      ...deleteProfile(account.id, now),
+    }),
+  )
   const unreachable = goes
     ? await deleteFromAgents(
         context,

@@ -1,28 +1,28 @@
 import { batch, run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
+import { selectOwned } from '../accounts/owned-sql'
 import type { ActionContext } from '../action-context'
 import { cancelActivation } from '../activations/actions'
 import type { Actor } from '../contract/hub'
-import { selectRunsFor, selectWatchedAgents } from './queries'
+import { accountTag } from '../contract/live-event'
+import { changeAccess } from '../live/close-sockets'
+import { selectRunsFor } from './queries'
 
-/**
- * Closes the open sockets with any of the tags, of live pages and of runs. The next request of their
- * owners is refused anyway, so a failure is logged only.
- */
-export async function closeSockets(context: ActionContext, tags: string[]): Promise<void> {
-  const { db, live, agents, log } = context
-  try {
-    const watched = await run(db, selectWatchedAgents())
-    await Promise.all([
-      live.disconnect?.(tags),
-      ...watched.map(({ agentId }) => agents.disconnect(agentId, tags)),
-    ])
-  } catch (error) {
-    log.error('failed to close sockets', { error })
-  }
+/** Makes a change that ends what an account and those that it claimed read, and closes their sockets. */
+export async function endReading<Result>(
+  context: ActionContext,
+  accountId: AccountId,
+  change: () => Promise<Result>,
+): Promise<Result> {
+  const owned = await run(context.db, selectOwned(accountId))
+  const tags = [accountId, ...owned.map(({ id }) => id)].map(accountTag)
+  return changeAccess(context, tags, change)
 }
 
-/** Cancels the runs that act for an account alone. Those that it shares with others go on. */
+/**
+ * Cancels the runs that act for nobody but an account and those that it claimed, and the runs of those.
+ * Runs that they share with others go on.
+ */
 export async function cancelRuns(
   context: ActionContext,
   actor: Actor,

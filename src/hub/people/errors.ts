@@ -16,6 +16,12 @@ export const peopleErrors = {
       hint: 'Create an agent with the new name, and disable this one.',
     }),
   keyNotFound: () => notFound('key', 'It may have expired or been revoked already.'),
+  signInNotFound: () =>
+    notFound('passkey or linked account', 'It may have been deleted already. Reload the page.'),
+  cannotSignIn: () =>
+    new AppError('CONFLICT', 'This account cannot sign in.', {
+      hint: 'It is disabled, banned, imported or not claimed yet.',
+    }),
   banNotFound: () => notFound('ban or mute', 'It may have ended already.'),
   pastEnd: () =>
     new AppError('VALIDATION', 'The end is in the past.', {

@@ -41,6 +41,7 @@ const listFields = (now: number) => ({
   name: a.name,
   kind: a.kind,
   role: a.role,
+  isModerator: a.isModerator,
   displayName: a.displayName,
   createdAt: a.createdAt,
   disabledAt: a.disabledAt,

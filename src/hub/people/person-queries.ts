@@ -6,6 +6,7 @@ import { accounts } from '../schema/accounts'
 import { apiKeys } from '../schema/keys'
 import { formerNames, invitations } from '../schema/people'
 import { bans } from '../schema/places'
+import { identities, passkeys } from '../schema/sign-in'
 
 const a = alias(accounts, 'a')
 const k = alias(apiKeys, 'k')
@@ -14,6 +15,8 @@ const by = alias(accounts, 'by')
 const o = alias(accounts, 'o')
 const i = alias(invitations, 'i')
 const f = alias(formerNames, 'f')
+const p = alias(passkeys, 'p')
+const d = alias(identities, 'd')
 
 const keyFields = {
   id: k.id,
@@ -35,6 +38,46 @@ export const selectCredentials = (name: string, now: number): Statement<Credenti
     sql`FROM ${apiKeys} ${k} JOIN ${accounts} ${a} ON ${a.id} = ${k.accountId}
       WHERE ${a.name} = ${name} AND ${k.kind} <> 'link' AND (${k.expiresAt} IS NULL OR ${k.expiresAt} > ${now})
       ORDER BY ${k.createdAt}, ${k.id} LIMIT 200`,
+  )
+
+const passkeyFields = {
+  id: p.id,
+  label: p.label,
+  rpId: p.rpId,
+  createdAt: p.createdAt,
+  lastUsedAt: p.lastUsedAt,
+  linkBy: nullable(by.name),
+}
+
+export type PasskeyRow = RowOf<typeof passkeyFields>
+
+/** Selects the passkeys of an account, the last added first. */
+export const selectPasskeysOf = (name: string): Statement<PasskeyRow[]> =>
+  manySql(
+    passkeyFields,
+    sql`FROM ${passkeys} ${p} JOIN ${accounts} ${a} ON ${a.id} = ${p.accountId}
+      LEFT JOIN ${accounts} ${by} ON ${by.id} = ${p.linkBy}
+      WHERE ${a.name} = ${name} ORDER BY ${p.createdAt} DESC, ${p.id} DESC LIMIT 200`,
+  )
+
+const identityFields = {
+  id: d.id,
+  label: d.label,
+  issuer: d.issuer,
+  createdAt: d.createdAt,
+  lastUsedAt: d.lastUsedAt,
+  linkBy: nullable(by.name),
+}
+
+export type IdentityRow = RowOf<typeof identityFields>
+
+/** Selects the accounts at other services that sign in an account, the last linked first. */
+export const selectIdentitiesOf = (name: string): Statement<IdentityRow[]> =>
+  manySql(
+    identityFields,
+    sql`FROM ${identities} ${d} JOIN ${accounts} ${a} ON ${a.id} = ${d.accountId}
+      LEFT JOIN ${accounts} ${by} ON ${by.id} = ${d.linkBy}
+      WHERE ${a.name} = ${name} ORDER BY ${d.createdAt} DESC, ${d.id} DESC LIMIT 200`,
   )
 
 const banFields = {

@@ -2,13 +2,15 @@ import { and, eq, inArray, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { RowOf } from '../../shared/db/fields'
 import { many, manySql, orm, type Statement, write, writeChanges } from '../../shared/db/statement'
-import { updateSet } from '../../shared/db/write-sql'
-import type { AccountId } from '../../shared/ids'
+import { insertSelect, updateSet } from '../../shared/db/write-sql'
+import type { AccountId, InboxItemId } from '../../shared/ids'
+import { ownedSql } from '../accounts/owned-sql'
 import { insertAdminEntryIf } from '../admin-log/queries'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import type { adminLog } from '../schema/admin-log'
 import { grantPolicies } from '../schema/grants'
+import { inboxItems } from '../schema/inbox'
 import { apiKeys } from '../schema/keys'
 import { formerNames } from '../schema/people'
 import { bans } from '../schema/places'
@@ -46,6 +48,41 @@ export const deleteSessions = (accountId: AccountId): Statement<void> =>
       .where(and(eq(apiKeys.accountId, accountId), inArray(apiKeys.kind, ['session', 'link']))),
   )
 
+/** The same of the accounts that an account claimed. */
+export const deleteSessionsOfOwned = (owner: AccountId): Statement<void> =>
+  write(
+    orm
+      .delete(apiKeys)
+      .where(
+        and(
+          sql`${apiKeys.accountId} IN ${ownedSql(owner)}`,
+          inArray(apiKeys.kind, ['session', 'link']),
+        ),
+      ),
+  )
+
+/**
+ * Notifies an account of a sign-in link, when the statement before it in the batch changed a row: the entry
+ * of the admin log.
+ */
+export const insertLinkNotice = (notice: {
+  id: InboxItemId
+  accountId: AccountId
+  by: { id: AccountId; name: string }
+  now: number
+}): Statement<void> =>
+  write(
+    insertSelect(
+      inboxItems,
+      {
+        ...{ id: notice.id, accountId: notice.accountId, type: 'system', createdAt: notice.now },
+        fromAccountId: notice.by.id,
+        content: `@${notice.by.name} created a sign-in link for you. Whoever opens it is signed in as you. If you did not ask for it, see Settings, Sign-in.`,
+      },
+      sql`WHERE changes() > 0`,
+    ),
+  )
+
 /** Deletes a key with the sessions opened with it, or one session; answers whether there was one. */
 export function revokeKey(
   accountId: AccountId,
@@ -58,12 +95,6 @@ export function revokeKey(
     isRevoked: writeChanges(orm.delete(apiKeys).where(own)),
   }
 }
-
-const k = alias(apiKeys, 'k')
-
-/** Selects a key and the sessions opened with it. */
-export const selectOpenedWith = (keyId: string): Statement<{ id: string }[]> =>
-  many(orm.select({ id: k.id }).from(k).where(sql`${k.id} = ${keyId} OR ${k.openedBy} = ${keyId}`))
 
 export const insertBan = (ban: typeof bans.$inferInsert): Statement<void> =>
   write(orm.insert(bans).values(ban))
@@ -86,19 +117,17 @@ const x = alias(activations, 'x')
 const runFields = { id: x.id, agentId: x.agentId }
 export type OpenRun = RowOf<typeof runFields>
 
-/** Selects the agents that run or wait for an approval: only they have watchers. */
-export const selectWatchedAgents = (): Statement<{ agentId: AccountId }[]> =>
-  manySql(
-    { agentId: x.agentId },
-    sql`FROM ${activations} ${x} WHERE ${x.state} IN ('running', 'parked') GROUP BY ${x.agentId}`,
-  )
-
-/** Selects the runs that act for this account alone and have not ended. */
+/**
+ * Selects the runs that have not ended and act for nobody but an account and those that it claimed, and the
+ * runs of those.
+ */
 export const selectRunsFor = (requester: AccountId): Statement<OpenRun[]> =>
   manySql(
     runFields,
     sql`FROM ${activations} ${x} WHERE ${x.state} IN ('running', 'parked')
-      AND ${x.requesters} = json_array(${requester})`,
+      AND (${x.agentId} IN ${ownedSql(requester)} OR (${x.requesters} <> '[]'
+        AND NOT EXISTS (SELECT 1 FROM json_each(${x.requesters}) n
+          WHERE n.value <> ${requester} AND n.value NOT IN ${ownedSql(requester)})))`,
   )
 
 /** Selects every policy with its lines. */

@@ -15,21 +15,91 @@ import {
   restrictAccount,
   revokeAccountKey,
 } from './actions'
+import { createLinkFor } from './create-link'
 import { deleteAccount, deletionInput } from './delete-account'
 import { peopleErrors } from './errors'
-import { selectBans, selectCredentials } from './person-queries'
+import {
+  type IdentityRow,
+  type PasskeyRow,
+  selectBans,
+  selectCredentials,
+  selectIdentitiesOf,
+  selectPasskeysOf,
+} from './person-queries'
+import { revokeSignIn } from './revoke-sign-in'
 
 const tag = 'people'
 const admin = { tag, access: 'admin', rate: 'write' } as const
 const doneAnswer = z.object({ agent: z.object({ name: z.string() }) })
 const nameOf = (call: Call<unknown, unknown>): string => call.param('name')
 
+const signInFields = {
+  id: z.string(),
+  label: z.string(),
+  created_at: timeAnswer,
+  last_used_at: timeAnswer.nullable(),
+  link_by: z
+    .string()
+    .nullable()
+    .describe(
+      'Who created the sign-in link of the session that added it; null for another session.',
+    ),
+}
+
+const presentSignIn = (row: PasskeyRow | IdentityRow) => ({
+  id: row.id,
+  label: row.label,
+  created_at: presentTime(row.createdAt),
+  last_used_at: presentTime(row.lastUsedAt),
+  link_by: row.linkBy,
+})
+
+/** Routes that end a way to sign in. */
+const revokeRoutes = [
+  { kind: 'passkey', list: 'passkeys', what: 'Deletes a passkey of an account' },
+  { kind: 'identity', list: 'identities', what: 'Unlinks an account at another service' },
+] as const satisfies object[]
+
+const linkRoute = route({
+  ...admin,
+  method: 'post',
+  path: '/sessions/link',
+  summary:
+    'Creates a sign-in link, which opens one browser session; its account is notified (admin)',
+  status: 201,
+  body: z.object({ name: z.string().max(100).optional() }),
+  answer: z.object({ url: z.url(), expires_at: timeAnswer }),
+  handle: async (call) => {
+    const { keyId } = call.viewer()
+    const link = await createLinkFor(call.context, call.actor(), keyId, call.body.name)
+    const url = new URL('/login', call.c.var.origin)
+    url.searchParams.set('token', link.token)
+    return { url: url.href, expires_at: presentTime(link.expiresAt) }
+  },
+})
+
 export const peopleRoutes: Route[] = [
+  linkRoute,
+  ...revokeRoutes.map(({ kind, list, what }) =>
+    route({
+      ...admin,
+      method: 'delete',
+      path: `/agents/:name/${list}/:id`,
+      summary: `${what}, and ends the sessions opened with it (admin)`,
+      answer: deletedAnswer,
+      handle: async (call) => {
+        const id = call.param('id')
+        await revokeSignIn(call.context, call.actor(), nameOf(call), { kind, id })
+        return { deleted: id }
+      },
+    }),
+  ),
   route({
     ...admin,
     method: 'get',
     path: '/agents/:name/access',
-    summary: 'Lists keys, sessions, bans and mutes of an account (admin)',
+    summary:
+      'Lists keys, sessions, passkeys, linked accounts, bans and mutes of an account (admin)',
     rate: 'read',
     answer: z.object({
       credentials: z.array(
@@ -43,6 +113,10 @@ export const peopleRoutes: Route[] = [
           last_used_at: timeAnswer.nullable(),
         }),
       ),
+      passkeys: z.array(
+        z.object({ ...signInFields, domain: z.string().describe('Where it works.') }),
+      ),
+      identities: z.array(z.object({ ...signInFields, issuer: z.string() })),
       bans: z.array(
         z.object({
           id: z.string(),
@@ -58,9 +132,11 @@ export const peopleRoutes: Route[] = [
     handle: async (call) => {
       const { db, clock } = call.context
       const name = nameOf(call)
-      const { account, credentials, bans } = await batch(db, {
+      const { account, credentials, passkeys, identities, bans } = await batch(db, {
         account: selectAccountByName(name),
         credentials: selectCredentials(name, clock.now()),
+        passkeys: selectPasskeysOf(name),
+        identities: selectIdentitiesOf(name),
         bans: selectBans(name),
       })
       if (!account) throw peopleErrors.notFound()
@@ -74,6 +150,8 @@ export const peopleRoutes: Route[] = [
           expires_at: presentTime(row.expiresAt),
           last_used_at: presentTime(row.lastUsedAt),
         })),
+        passkeys: passkeys.map((row) => ({ ...presentSignIn(row), domain: row.rpId })),
+        identities: identities.map((row) => ({ ...presentSignIn(row), issuer: row.issuer })),
         bans: bans.map((row) => ({
           id: row.id,
           kind: row.kind,

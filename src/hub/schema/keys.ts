@@ -29,6 +29,8 @@ export const apiKeys = sqliteTable(
     identityId: text('identity_id').references(() => identities.id, { onDelete: 'cascade' }),
     /** Hash of the ROOKERY_ADMIN_KEY that opened a session or created a link. */
     adminKeyHash: text('admin_key_hash'),
+    /** Who created the sign-in link that it is, or that its session was opened with. */
+    linkBy: text('link_by').$type<AccountId>(),
   },
   (table) => [
     index('api_keys_by_opener').on(table.openedBy).where(sql`${table.openedBy} IS NOT NULL`),

@@ -23,6 +23,8 @@ export const passkeys = sqliteTable(
     label: text('label').notNull(),
     createdAt: integer('created_at').notNull(),
     lastUsedAt: integer('last_used_at'),
+    /** Who created the sign-in link of the session that added it; null for another session. */
+    linkBy: text('link_by').$type<AccountId>(),
   },
   (table) => [index('passkeys_by_account').on(table.accountId)],
 )
@@ -45,6 +47,8 @@ export const identities = sqliteTable(
     label: text('label').notNull(),
     createdAt: integer('created_at').notNull(),
     lastUsedAt: integer('last_used_at'),
+    /** As of a passkey. */
+    linkBy: text('link_by').$type<AccountId>(),
   },
   (table) => [
     uniqueIndex('identities_by_subject').on(table.issuer, table.subject),

@@ -1,24 +1,26 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
+import type { Statement } from '../../shared/db/statement'
 import type { AppError } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
-import { recordAdminAction } from '../admin-log/compose-entry'
+import { recordIfChanged } from '../admin-log/compose-entry'
 import type { Actor } from '../contract/hub'
 import { runOnce } from '../idempotency/run-once'
-import { createSecret } from '../keys/actions'
-import { insertKey, type SecretRow } from '../keys/queries'
+import { closeKeySockets, createSecret } from '../keys/actions'
+import type { SecretRow } from '../keys/queries'
 import { adminAccountId } from '../schema/accounts'
 import { sha256 } from '../sha256'
 import { findBlock } from '../viewers/find-block'
 import { hashAdminKey } from '../viewers/hash-admin-key'
-import { type Credential, selectViewer } from '../viewers/queries'
+import { type Credential, selectAccountBlock, selectViewer } from '../viewers/queries'
 import { signInErrors } from './errors'
 import {
   deleteOtherSessions,
   deleteSecret,
   deleteSession,
+  insertLink,
   insertLinkWithin,
   insertOwnSession,
   insertSession,
@@ -87,22 +89,24 @@ interface LinkRequest {
   /** The requester, for the idempotency key. */
   actor: Pick<Actor, 'accountId' | 'idempotencyKey'>
   minutes: number
+  /** Notifies the account of a link that another one creates. */
+  notice?: Statement<void>
 }
 
 /**
  * Creates a sign-in token for `/login?token=`. It opens one session, which ends with the key, passkey,
  * identity or admin key that the request came from.
  *
- * @throws UNAUTHORIZED when the key of the request was deleted meanwhile
+ * @throws UNAUTHORIZED when the key of the request was deleted, or the account was disabled, meanwhile
  */
 export async function createSignInLink(
   context: ActionContext,
   accountId: AccountId,
-  { askedBy, actor, minutes }: LinkRequest,
+  { askedBy, actor, minutes, notice }: LinkRequest,
 ): Promise<Token> {
   const { token, row } = await createToken(context, minutes * MINUTE_MS)
   const answer: Token = { token, expiresAt: row.expiresAt }
-  const adminKeyHash = await hashAdminKey(context.settings)
+  const link = { ...row, accountId, linkBy: actor.accountId }
   const once = {
     ...{ accountId: actor.accountId, key: actor.idempotencyKey },
     ...{ action: 'links.create', input: accountId },
@@ -111,15 +115,18 @@ export async function createSignInLink(
     now: row.createdAt,
     answer,
     statements: {
-      isCreated: askedBy === null ? null : insertLinkWithin({ ...row, accountId }, askedBy),
-      link: askedBy === null ? insertKey({ ...row, accountId, kind: 'link', adminKeyHash }) : null,
+      isCreated:
+        askedBy === null
+          ? insertLink(link, await hashAdminKey(context.settings))
+          : insertLinkWithin(link, askedBy),
       entry:
         actor.accountId === accountId
           ? null
-          : recordAdminAction(context, actor.accountId, {
+          : recordIfChanged(context, actor.accountId, {
               ...{ action: 'link.create', targetType: 'account', targetId: accountId },
               after: { expires_at: row.expiresAt },
             }),
+      notice: notice ?? null,
     },
     isSecret: true,
   })
@@ -191,6 +198,7 @@ async function explainRefusal(
  *
  * @param opener what the session ends with
  * @param device name of the device, for the list of sessions
+ * @throws ACCOUNT_DISABLED, BANNED
  */
 export async function openSessionFor(
   context: ActionContext,
@@ -199,13 +207,18 @@ export async function openSessionFor(
   device: string,
 ): Promise<OpenedSession> {
   const { token, row } = await createToken(context, sessionMs)
-  await run(context.db, insertOwnSession({ ...row, accountId, label: device, ...opener }))
+  const { isOpened, block } = await batch(context.db, {
+    isOpened: insertOwnSession({ ...row, accountId, label: device, ...opener }),
+    block: selectAccountBlock(accountId, row.createdAt),
+  })
+  if (!isOpened) throw (block && findBlock(block)) || signInErrors.ended()
   return { token, expiresAt: row.expiresAt, accountId }
 }
 
 /** Ends a browser session. Has no effect when the session has already ended. */
-export async function signOut({ db }: ActionContext, token: string): Promise<void> {
-  await run(db, deleteSecret(await sha256(token), 'session'))
+export async function signOut(context: ActionContext, token: string): Promise<void> {
+  const ended = await run(context.db, deleteSecret(await sha256(token), 'session'))
+  await closeKeySockets(context, ended ? [ended] : [])
 }
 
 /**
@@ -214,18 +227,19 @@ export async function signOut({ db }: ActionContext, token: string): Promise<voi
  * @throws NOT_FOUND when the account has no such session
  */
 export async function endSession(
-  { db }: ActionContext,
+  context: ActionContext,
   accountId: AccountId,
   id: string,
 ): Promise<void> {
-  if (!(await run(db, deleteSession(accountId, id)))) throw signInErrors.sessionNotFound()
+  if (!(await run(context.db, deleteSession(accountId, id)))) throw signInErrors.sessionNotFound()
+  await closeKeySockets(context, [{ id }])
 }
 
 /** Ends all sessions of an account but one, and unused sign-in links. */
 export async function endOtherSessions(
-  { db }: ActionContext,
+  context: ActionContext,
   accountId: AccountId,
   keptId: string,
 ): Promise<void> {
-  await run(db, deleteOtherSessions(accountId, keptId))
+  await closeKeySockets(context, await run(context.db, deleteOtherSessions(accountId, keptId)))
 }

@@ -1,7 +1,9 @@
-import { and, eq, ne, sql } from 'drizzle-orm'
+import { and, eq, ne, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { signInLimits } from '../../shared/config'
 import { flag } from '../../shared/db/fields'
 import {
+  many,
   manySql,
   mapStatement,
   one,
@@ -10,7 +12,6 @@ import {
   type Params,
   prepare,
   type Statement,
-  write,
   writeChanges,
 } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
@@ -18,6 +19,7 @@ import type { AccountId } from '../../shared/ids'
 import { isShutOutSql } from '../bans/ban-sql'
 import type { SecretRow } from '../keys/queries'
 import { accounts } from '../schema/accounts'
+import { adminLog } from '../schema/admin-log'
 import { type ApiKey, apiKeys } from '../schema/keys'
 import {
   type Credential,
@@ -37,6 +39,8 @@ export const noOpener: Opener = {
   identityId: null,
   adminKeyHash: null,
 }
+
+const DAY_MS = 86_400_000
 
 const s = alias(apiKeys, 's')
 const o = alias(apiKeys, 'o')
@@ -77,6 +81,7 @@ export const insertSession = (
         passkeyId: s.passkeyId,
         identityId: s.identityId,
         adminKeyHash: s.adminKeyHash,
+        linkBy: s.linkBy,
       },
       sql`FROM ${apiKeys} ${s} WHERE ${s.hash} = ${source.hash} AND ${s.kind} = ${source.kind}
       AND ${isValidSql(createdAt, adminKeyHash)} AND NOT ${isShutOutSql(s.accountId, createdAt)}`,
@@ -84,20 +89,40 @@ export const insertSession = (
   )
 }
 
-/** Inserts a session of an account with all scopes. */
+/** Inserts a session of an account with all scopes; nothing when the account is disabled or banned. */
 export const insertOwnSession = (
   session: SecretRow & Pick<ApiKey, 'label' | 'accountId'> & Opener,
-): Statement<void> => write(orm.insert(apiKeys).values({ ...session, kind: 'session' }))
+): Statement<boolean> =>
+  writeChanges(
+    insertSelect(
+      apiKeys,
+      { ...session, kind: 'session' },
+      sql`WHERE NOT ${isShutOutSql(sql`${session.accountId}`, session.createdAt)}`,
+    ),
+  )
+
+/** A sign-in link to create. */
+type NewLink = SecretRow & Pick<ApiKey, 'accountId'> & { linkBy: AccountId }
+
+/**
+ * Creates a sign-in link for an account by the admin key; nothing when the account is disabled or banned.
+ */
+export const insertLink = (link: NewLink, adminKeyHash: string): Statement<boolean> =>
+  writeChanges(
+    insertSelect(
+      apiKeys,
+      { ...link, kind: 'link', adminKeyHash },
+      sql`WHERE NOT ${isShutOutSql(sql`${link.accountId}`, link.createdAt)}`,
+    ),
+  )
 
 /**
  * Creates a sign-in link for an account, with the scopes of the key or session that asks. What that key or
- * session dies with ends the link's session too. Nothing when it is not valid any more.
+ * session dies with ends the link's session too. Nothing when it is not valid any more, or the account is
+ * disabled or banned.
  */
-export const insertLinkWithin = (
-  link: SecretRow & Pick<ApiKey, 'accountId'>,
-  askedBy: string,
-): Statement<boolean> => {
-  const { id, accountId, hash, createdAt, expiresAt } = link
+export const insertLinkWithin = (link: NewLink, askedBy: string): Statement<boolean> => {
+  const { id, accountId, hash, createdAt, expiresAt, linkBy } = link
   return writeChanges(
     insertSelect(
       apiKeys,
@@ -107,9 +132,12 @@ export const insertLinkWithin = (
         passkeyId: s.passkeyId,
         identityId: s.identityId,
         adminKeyHash: s.adminKeyHash,
+        // A link for another device does not hide the link that its session was opened with.
+        linkBy: sql`iif(${s.accountId} = ${accountId}, coalesce(${s.linkBy}, ${linkBy}), ${linkBy})`,
       },
       sql`FROM ${apiKeys} ${s} WHERE ${s.id} = ${askedBy}
-        AND (${s.expiresAt} IS NULL OR ${s.expiresAt} > ${createdAt})`,
+        AND (${s.expiresAt} IS NULL OR ${s.expiresAt} > ${createdAt})
+        AND NOT ${isShutOutSql(sql`${accountId}`, createdAt)}`,
     ),
   )
 }
@@ -138,8 +166,22 @@ export const selectLink = (
   )
 
 /** Deletes a session or a link by the hash of its secret. */
-export const deleteSecret = (hash: string, kind: 'session' | 'link'): Statement<void> =>
-  write(orm.delete(apiKeys).where(and(eq(apiKeys.hash, hash), eq(apiKeys.kind, kind))))
+export const deleteSecret = (
+  hash: string,
+  kind: 'session' | 'link',
+): Statement<{ id: string } | undefined> =>
+  one(
+    orm
+      .delete(apiKeys)
+      .where(and(eq(apiKeys.hash, hash), eq(apiKeys.kind, kind)))
+      .returning({ id: apiKeys.id }),
+  )
+
+/** Who created the link of a session, for what is added in it; null for the admin key. */
+export const linkBySql = (keyId: string | null): SQL<AccountId | null> =>
+  keyId === null
+    ? sql`NULL`
+    : sql<AccountId | null>`(SELECT ${s.linkBy} FROM ${apiKeys} ${s} WHERE ${s.id} = ${keyId})`
 
 /** A session, as its account sees it. */
 export type SessionRow = Pick<ApiKey, 'id' | 'label' | 'createdAt' | 'lastUsedAt'> & {
@@ -179,8 +221,11 @@ export const deleteSession = (accountId: AccountId, id: string): Statement<boole
   )
 
 /** Deletes all sessions of an account but one, and the links that could open another. */
-export const deleteOtherSessions = (accountId: AccountId, keptId: string): Statement<void> =>
-  write(
+export const deleteOtherSessions = (
+  accountId: AccountId,
+  keptId: string,
+): Statement<{ id: string }[]> =>
+  many(
     orm
       .delete(apiKeys)
       .where(
@@ -189,8 +234,35 @@ export const deleteOtherSessions = (accountId: AccountId, keptId: string): State
           sql`${apiKeys.kind} IN ('session', 'link')`,
           ne(apiKeys.id, keptId),
         ),
-      ),
+      )
+      .returning({ id: apiKeys.id }),
   )
+
+const l = alias(adminLog, 'l')
+const by = alias(accounts, 'by')
+
+const selectLinksOfViewer = prepare((v: Params<ViewerValues>) =>
+  manySql(
+    { id: l.id, by: by.name, createdAt: l.createdAt },
+    sql`FROM ${viewer} JOIN ${adminLog} ${l} ON ${l.targetId} = ${viewer.id} AND ${l.action} = 'link.create'
+      JOIN ${accounts} ${by} ON ${by.id} = ${l.accountId}
+      WHERE ${l.createdAt} > ${v.now} - ${signInLimits.linkNoticeDays * DAY_MS}
+      ORDER BY ${l.createdAt} DESC, ${l.id} DESC LIMIT 5`,
+    viewerCte(v),
+  ),
+)
+
+/** A sign-in link that another account created for the viewer's. */
+export interface LinkNotice {
+  id: string
+  /** Name of that account. */
+  by: string
+  createdAt: number
+}
+
+/** Selects the last sign-in links that others created for the viewer's account, newest first. */
+export const selectLinkNotices = (credential: Credential, now: number): Statement<LinkNotice[]> =>
+  selectLinksOfViewer(viewerValues(credential, now))
 
 /** Selects whether a key or session has both scopes, and came from nothing that expires by itself. */
 export const selectIsUnlimited = (id: string): Statement<boolean | undefined> =>

@@ -2,6 +2,7 @@ import { eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, type RowOf } from '../../shared/db/fields'
 import { oneSql, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import type { AccountId } from '../../shared/ids'
 import {
   isAccountDisabledSql,
   isAccountShutOutSql,
@@ -115,6 +116,20 @@ const selectViewerByValues = prepare((v: Params<ViewerValues>) =>
  */
 export const selectViewer = (credential: Credential, now: number): Statement<Viewer | undefined> =>
   selectViewerByValues(viewerValues(credential, now))
+
+/** Selects what keeps an account from making requests. */
+export const selectAccountBlock = (
+  id: AccountId,
+  now: number,
+): Statement<Pick<Viewer, 'isDisabled' | 'isPending' | 'restriction'> | undefined> =>
+  oneSql(
+    {
+      isDisabled: flag(isAccountDisabledSql(a)),
+      isPending: flag(isPendingSql),
+      restriction: restrictionSql(a, null, now),
+    },
+    sql`FROM ${accounts} ${a} WHERE ${a.id} = ${id}`,
+  )
 
 /** Stores when a key was last used. */
 export const touchKey = (keyId: string, now: number): Statement<void> =>

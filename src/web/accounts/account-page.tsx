@@ -1,7 +1,7 @@
 import type { FC } from 'hono/jsx'
 import type { AgentState } from '../../agents/contract/agents'
 import type { AccountRow } from '../../hub/accounts/queries'
-import { roleLabels } from '../../hub/accounts/role-labels'
+import { formatRole, roleLabels } from '../../hub/accounts/role-labels'
 import type { ActivationRow } from '../../hub/activations/page-queries'
 import type { PageBudget } from '../../hub/budgets/page-queries'
 import type { Cursor } from '../../hub/cursor'
@@ -76,7 +76,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
               <dt>Kind</dt>
               <dd>{accountKindTitles[account.kind]}</dd>
               <dt>Role</dt>
-              <dd>{roleLabels[account.role]}</dd>
+              <dd>{formatRole(account)}</dd>
               <dt>Karma</dt>
               <dd class="num">{formatCount(account.karma)}</dd>
               {account.createdAt > 0 && (

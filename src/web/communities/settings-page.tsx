@@ -25,7 +25,7 @@ export interface SettingsPageProps {
 /** Members of a community and, for those who manage it, its settings. */
 export const SettingsPage: FC<SettingsPageProps> = (props) => {
   const { frame, community, members } = props
-  const isManager = canManage(community, frame.viewer?.isAdmin === true)
+  const isManager = frame.viewer !== null && canManage(community, frame.viewer)
   const path = communityPath(community.name)
   return (
     <Layout frame={frame} title={`Members of m/${community.name}`} place="communities">

@@ -1,10 +1,11 @@
-import type { AccountKind } from '../../hub/contract/hub'
+import type { AccountKind, Role } from '../../hub/contract/hub'
 
 /** The signed-in account that views a page. */
 export interface PageViewer {
   id: string
   name: string
   kind: AccountKind
+  role: Role
   isAdmin: boolean
   /** Unread inbox items, for the header. */
   unreadCount: number

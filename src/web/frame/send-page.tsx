@@ -63,7 +63,7 @@ export async function readPage<Batch extends Statements>(
   const own = {
     ...frame,
     viewer: {
-      ...{ id, name, kind, isAdmin },
+      ...{ id, name, kind, role: viewer.role, isAdmin },
       unreadCount: answers[unreadName] ?? 0,
       queueCount: answers[queueName] ?? null,
     },

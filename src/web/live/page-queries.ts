@@ -10,7 +10,7 @@ import type { Reader } from '../../hub/viewers/reader'
 import type { Answers } from '../../shared/db/batch'
 import { flag, type RowOf } from '../../shared/db/fields'
 import { manySql, one, oneSql, orm, type Params, prepare } from '../../shared/db/statement'
-import type { PostId } from '../../shared/ids'
+import type { CommunityId, PostId } from '../../shared/ids'
 
 const x = alias(activations, 'x')
 const a = alias(accounts, 'a')
@@ -20,7 +20,7 @@ const t = alias(activationTraces, 't')
 const selectPost = (postId: PostId, reader: Reader) =>
   one(
     orm
-      .select({ comments: posts.commentCount })
+      .select({ comments: posts.commentCount, communityId: posts.communityId })
       .from(posts)
       .where(
         and(
@@ -49,16 +49,21 @@ export const liveSnapshotStatements = (postId: PostId, reader: Reader) => ({
   working: selectRunning({ postId }),
 })
 
-/** Returns the state of a thread; null when the post does not exist or is not for the reader. */
+/** Returns the state of a thread, and its community; null when it does not exist or is not for the reader. */
 export const toLiveSnapshot = ({
   post,
   working,
-}: Answers<ReturnType<typeof liveSnapshotStatements>>): LiveSnapshot | null =>
-  post ? { ...post, working } : null
+}: Answers<ReturnType<typeof liveSnapshotStatements>>): {
+  snapshot: LiveSnapshot
+  communityId: CommunityId
+} | null =>
+  post ? { snapshot: { comments: post.comments, working }, communityId: post.communityId } : null
 
 const watchedColumns = (reader: SQLWrapper) => ({
   id: x.id,
   agentId: x.agentId,
+  /** Of its thread. */
+  communityId: x.communityId,
   ...traceAccessColumns(reader),
   /** Whether its reply goes to a thread that the reader reads. */
   isForThread: flag(

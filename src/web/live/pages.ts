@@ -58,10 +58,11 @@ async function watchThread(c: Context<HubEnv>, read: Read): Promise<Response> {
   const { live } = c.var.context
   const postId = (c.req.param('id') ?? '') as PostId
   const { viewer, answers } = await read(liveSnapshotStatements(postId, await readReader(c)))
-  const snapshot = toLiveSnapshot(answers)
-  if (!snapshot) throw liveErrors.postNotFound()
+  const thread = toLiveSnapshot(answers)
+  if (!thread) throw liveErrors.postNotFound()
   if (!live.connect) throw liveErrors.unavailable()
-  return live.connect(postTopic(postId), snapshot, c.req.raw, toWatcherTags(viewer))
+  const tags = toWatcherTags(viewer, thread.communityId)
+  return live.connect(postTopic(postId), thread.snapshot, c.req.raw, tags)
 }
 
 /**
@@ -78,13 +79,13 @@ async function watchActivation(c: Context<HubEnv>, read: Read): Promise<Response
   })
   const { activation } = answers
   if (!activation) throw liveErrors.activationNotFound()
-  const { id: activationId, agentId } = activation
+  const { id: activationId, agentId, communityId } = activation
   const reader = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
   const access = findTraceAccess(reader, activation)
   const after = Number(c.req.query('after')) || 0
   const view = findView(activation, access, c.req.query('view'))
   const trace = readTrace(agents, activation.trace, view === 'full' ? 'all' : 'none')
-  const watched = { activationId, after, view, tags: toWatcherTags(viewer) }
+  const watched = { activationId, after, view, tags: toWatcherTags(viewer, communityId) }
   if (!trace) return agents.watch(agentId, watched, c.req.raw)
   return replayEvents(trace.events.filter(({ seq }) => seq > after))
 }

@@ -1,4 +1,5 @@
 import type { Hono } from 'hono'
+import * as z from 'zod'
 import { selectAccountByName } from '../../hub/accounts/queries'
 import { roleLabels } from '../../hub/accounts/role-labels'
 import { decodeCursor, encodeCursor } from '../../hub/cursor'
@@ -16,6 +17,7 @@ import {
   withdrawInvitation,
 } from '../../hub/invitations/actions'
 import { selectInvitations } from '../../hub/invitations/queries'
+import { changeHubModerator } from '../../hub/moderators/actions'
 import {
   banInput,
   disableAccount,
@@ -35,8 +37,11 @@ import {
   selectBans,
   selectCredentials,
   selectFormerNames,
+  selectIdentitiesOf,
   selectOrigin,
+  selectPasskeysOf,
 } from '../../hub/people/person-queries'
+import { revokeSignIn } from '../../hub/people/revoke-sign-in'
 import { peopleLimits } from '../../shared/config'
 import type { FormProblem } from '../form/form-state'
 import { createForm } from '../form/form-state'
@@ -82,6 +87,8 @@ export function registerPeoplePages(app: Hono<HubEnv>): void {
 
 type Context = Parameters<typeof disableAccount>[0]
 type Actor = Parameters<typeof disableAccount>[1]
+const moderatorForm = z.object({ is_moderator: z.stringbool() })
+
 interface Sent {
   context: Context
   actor: Actor
@@ -108,6 +115,17 @@ const actions: Record<string, (sent: Sent) => Promise<unknown>> = {
     ),
   'bans/:id/lift': ({ context, actor, name, id }) => liftRestriction(context, actor, name, id),
   'keys/:id/revoke': ({ context, actor, name, id }) => revokeAccountKey(context, actor, name, id),
+  'passkeys/:id/revoke': ({ context, actor, name, id }) =>
+    revokeSignIn(context, actor, name, { kind: 'passkey', id }),
+  'identities/:id/revoke': ({ context, actor, name, id }) =>
+    revokeSignIn(context, actor, name, { kind: 'identity', id }),
+  moderator: ({ context, actor, name, read }) =>
+    changeHubModerator(
+      context,
+      actor,
+      name,
+      moderatorForm.parse({ is_moderator: read('is_moderator') }),
+    ),
   'end-sessions': ({ context, actor, name }) => endSessions(context, actor, name),
   rename: async ({ context, actor, name, read }) => {
     const input = nameInput.parse({ name: read('name').trim() })
@@ -157,6 +175,8 @@ async function showPerson(
   const { frame, answers } = await readPage(c, {
     account: selectAccountByName(name),
     credentials: selectCredentials(name, c.var.context.clock.now()),
+    passkeys: selectPasskeysOf(name),
+    identities: selectIdentitiesOf(name),
     bans: selectBans(name),
     origin: selectOrigin(name),
     formerNames: selectFormerNames(name),

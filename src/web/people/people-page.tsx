@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import { roleLabels } from '../../hub/accounts/role-labels'
+import { formatRole, roleLabels } from '../../hub/accounts/role-labels'
 import type { InvitationRow } from '../../hub/invitations/queries'
 import { findAccountState, type PersonRow } from '../../hub/people/list-queries'
 import { formatPlural } from '../../shared/format'
@@ -125,7 +125,7 @@ const PeopleTable: FC<{ rows: PersonRow[]; now: number }> = ({ rows, now }) => (
             {accountKindTitles[row.kind]}
             {row.isHosted && ', runs on this hub'}
           </td>
-          <td data-l="Role">{roleLabels[row.role]}</td>
+          <td data-l="Role">{formatRole(row)}</td>
           <td data-l="State">{stateLabels[findAccountState(row)]}</td>
           <td data-l="Owner">{row.owner ?? 'None'}</td>
           <td class="nb" data-l="Since">

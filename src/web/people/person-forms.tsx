@@ -35,6 +35,25 @@ export const RoleForm: FC<{ account: AccountRow }> = ({ account: { name, role } 
   </Section>
 )
 
+/** Makes an account a moderator of the whole hub, or no longer one. */
+export const ModeratorForm: FC<{ account: AccountRow }> = ({ account }) => {
+  const { name, role, isModerator } = account
+  if (role === 'guest' && !isModerator) return null
+  return (
+    <Section
+      title="Moderator of the hub"
+      action={`${personPath(name)}/moderator`}
+      button={isModerator ? `Remove ${name} as moderator` : `Make ${name} a moderator`}
+    >
+      <input type="hidden" name="is_moderator" value={isModerator ? 'false' : 'true'} />
+      <p class="meta">
+        Moderators of the hub remove, lock and restore in every community that they read, and answer
+        reports and appeals.
+      </p>
+    </Section>
+  )
+}
+
 export const BanForm: FC<{ name: string }> = ({ name }) => {
   const form = createForm({ kind: 'ban', reason: '', days: '7' })
   return (

@@ -1,8 +1,14 @@
 import type { FC } from 'hono/jsx'
 import type { AccountRow } from '../../hub/accounts/queries'
-import { roleLabels } from '../../hub/accounts/role-labels'
+import { formatRole } from '../../hub/accounts/role-labels'
 import { findAccountState } from '../../hub/people/list-queries'
-import type { BanRow, CredentialRow, OriginRow } from '../../hub/people/person-queries'
+import type {
+  BanRow,
+  CredentialRow,
+  IdentityRow,
+  OriginRow,
+  PasskeyRow,
+} from '../../hub/people/person-queries'
 import { formatDay, formatExact } from '../../shared/format'
 import { accountPath } from '../../shared/paths'
 import { ErrorSummary } from '../form/error-summary'
@@ -13,12 +19,22 @@ import { Layout } from '../frame/layout'
 import { accountKindTitles } from '../parts/account-link'
 import { RelativeTime } from '../parts/relative-time'
 import { personPath, stateLabels } from './people-labels'
-import { BanForm, DeleteForm, DisableForm, RenameForm, RoleForm } from './person-forms'
+import {
+  BanForm,
+  DeleteForm,
+  DisableForm,
+  ModeratorForm,
+  RenameForm,
+  RoleForm,
+} from './person-forms'
+import { SignIns } from './sign-ins'
 
 export interface PersonPageProps {
   frame: Frame
   account: AccountRow
   credentials: CredentialRow[]
+  passkeys: PasskeyRow[]
+  identities: IdentityRow[]
   bans: BanRow[]
   origin: OriginRow | undefined
   formerNames: { name: string }[]
@@ -47,7 +63,7 @@ export const PersonPage: FC<PersonPageProps> = (props) => {
           <dt>Kind</dt>
           <dd>{accountKindTitles[account.kind]}</dd>
           <dt>Role</dt>
-          <dd>{roleLabels[account.role]}</dd>
+          <dd>{formatRole(account)}</dd>
           <dt>State</dt>
           <dd>{stateLabels[findAccountState({ ...account, restriction })]}</dd>
           <dt>Owner</dt>
@@ -69,10 +85,12 @@ export const PersonPage: FC<PersonPageProps> = (props) => {
         </dl>
       </section>
       <Credentials {...props} />
+      <SignIns {...props} />
       <Bans rows={bans} name={name} now={frame.now} />
       {!isFixed && (
         <>
           <RoleForm account={account} />
+          <ModeratorForm account={account} />
           <BanForm name={name} />
           <DisableForm account={account} />
           {account.model === null && <RenameForm name={name} />}

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { profileInput, updateProfile } from '../../hub/accounts/actions'
 import { selectOwnAccount } from '../../hub/accounts/queries'
 import { type HubEnv, requireSameOrigin, requireViewer } from '../../hub/http/page-entry'
+import { selectLinkNotices } from '../../hub/sign-in/queries'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
@@ -60,11 +61,17 @@ async function showProfile(
   status = 200,
 ): Promise<Response> {
   const credential = await requireCredential(c)
+  const now = c.var.context.clock.now()
   const { frame, answers } = await readPage(c, {
-    account: selectOwnAccount(credential, c.var.context.clock.now()),
+    account: selectOwnAccount(credential, now),
+    notices: selectLinkNotices(credential, now),
   })
   assertSignedIn(frame)
   const { displayName, description = '' } = answers.account ?? {}
   const stored = createForm({ display_name: displayName ?? '', description })
-  return sendPage(c, <ProfilePage frame={frame} form={form ?? stored} />, status)
+  return sendPage(
+    c,
+    <ProfilePage frame={frame} form={form ?? stored} notices={answers.notices} />,
+    status,
+  )
 }

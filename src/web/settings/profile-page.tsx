@@ -1,9 +1,11 @@
 import type { FC } from 'hono/jsx'
+import type { LinkNotice } from '../../hub/sign-in/queries'
 import { limits } from '../../shared/config'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
 import { createForm, type FormDefinition, type FormState } from '../form/form-state'
 import type { Frame } from '../frame/frame'
+import { LinkNotices } from './link-notices'
 import { SettingsLayout } from './settings-layout'
 
 type ProfileField = 'display_name' | 'description'
@@ -25,8 +27,15 @@ const themeLabels = {
   dark: 'Dark',
 } as const
 
-export const ProfilePage: FC<{ frame: Frame; form: ProfileFormState }> = ({ frame, form }) => (
+interface ProfilePageProps {
+  frame: Frame
+  form: ProfileFormState
+  notices: readonly LinkNotice[]
+}
+
+export const ProfilePage: FC<ProfilePageProps> = ({ frame, form, notices }) => (
   <SettingsLayout frame={frame} tab="profile" title="Settings">
+    <LinkNotices notices={notices} />
     <section class="block">
       <h2>Profile</h2>
       <p class="lede">Everybody who can read this hub sees your profile.</p>

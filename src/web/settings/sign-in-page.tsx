@@ -2,11 +2,14 @@ import type { FC } from 'hono/jsx'
 import type { Provider } from '../../hub/identities/providers'
 import type { OwnIdentity } from '../../hub/identities/queries'
 import type { OwnPasskey } from '../../hub/passkeys/queries'
+import type { LinkNotice } from '../../hub/sign-in/queries'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
 import type { FormDefinition, FormState } from '../form/form-state'
 import type { Frame } from '../frame/frame'
+import { LinkOrigin } from '../parts/link-origin'
 import { RelativeTime } from '../parts/relative-time'
+import { LinkNotices } from './link-notices'
 import { SettingsLayout } from './settings-layout'
 
 type PasskeyField = 'label' | 'response'
@@ -26,12 +29,14 @@ interface SignInSettingsProps {
   passkeys: readonly OwnPasskey[]
   identities: readonly OwnIdentity[]
   providers: readonly Provider[]
+  notices: readonly LinkNotice[]
   /** The domain of this address: passkeys of another one do not work here. */
   rpId: string
 }
 
 export const SignInSettingsPage: FC<SignInSettingsProps> = (props) => (
   <SettingsLayout frame={props.frame} tab="sign-in" title="Sign-in" scripts={['passkeys']}>
+    <LinkNotices notices={props.notices} />
     <Passkeys {...props} />
     <Identities {...props} />
   </SettingsLayout>
@@ -55,6 +60,7 @@ const Passkeys: FC<SignInSettingsProps> = ({ frame, form, passkeys, identities, 
               </p>
             )}
             <Use row={passkey} verb="Added" now={frame.now} />
+            <LinkOrigin linkBy={passkey.linkBy} />
           </div>
           <DeleteForm action="/settings/sign-in/passkeys/delete" row={passkey} verb="Delete" />
         </li>
@@ -104,6 +110,7 @@ const Identities: FC<SignInSettingsProps> = ({ frame, identities, providers }) =
               <strong>{identity.label}</strong>
               <p class="meta">{new URL(identity.issuer).host}</p>
               <Use row={identity} verb="Linked" now={frame.now} />
+              <LinkOrigin linkBy={identity.linkBy} />
             </div>
             <DeleteForm action="/settings/sign-in/identities/delete" row={identity} verb="Unlink" />
           </li>

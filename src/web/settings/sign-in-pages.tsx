@@ -17,6 +17,7 @@ import {
 } from '../../hub/passkeys/actions'
 import { selectOwnPasskeys } from '../../hub/passkeys/queries'
 import { describeDevice } from '../../hub/sign-in/describe-device'
+import { selectLinkNotices } from '../../hub/sign-in/queries'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
@@ -89,6 +90,7 @@ async function showSignIn(
   const { frame, answers } = await readPage(c, {
     passkeys: selectOwnPasskeys(credential, now),
     identities: selectOwnIdentities(credential, now),
+    notices: selectLinkNotices(credential, now),
   })
   assertSignedIn(frame)
   const empty = createForm({ label: describeDevice(c.req.header('user-agent')), response: '' })

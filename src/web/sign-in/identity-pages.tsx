@@ -111,6 +111,6 @@ async function comeBack(c: PageContext, provider: Provider): Promise<Response> {
   // The provider's redirect is a request of another site; the attempt proves who started it.
   const viewer = await requireViewer(c, 'read')
   if (viewer.id !== linking.accountId) throw identityErrors.otherSession()
-  await linkIdentity(c.var.context, provider, viewer.id, linking.claims)
+  await linkIdentity(c.var.context, provider, viewer, linking.claims)
   return c.redirect(linking.next, 303)
 }

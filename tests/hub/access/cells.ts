@@ -6,7 +6,7 @@ export type Cell = '+' | number
 
 /**
  * Statuses of a row by column, for the thing of an owner. The last three are refused before anything else
- * is looked at (T8, T10).
+ * is looked at (T8, T10). The column `listed` is as `member`, unless the row says otherwise.
  *
  *     nobody expired token  guest  reader writer  member external moderator other  owner admin  pending disabled banned
  */
@@ -52,6 +52,8 @@ const groups = {
   admin: '401 401 401  403  403 403  403 403 403 403  403 +  403 403 403',
 }
 
+const groupColumns = columns.filter((column) => column !== 'listed')
+
 export type Group = keyof typeof groups
 
 /** What a row sends. */
@@ -85,9 +87,10 @@ export function readCell(row: Row, column: Column, isPublic = true): Cell {
   const implied = row.expect === 'read' ? 'privateRead' : row.expect
   const group = isPublic ? row.expect : (row.privately ?? implied)
   const cells = groups[group].split(/\s+/)
-  if (cells.length !== columns.length) throw new Error(`${group} has ${cells.length} cells.`)
-  const text = cells[columns.indexOf(column)] ?? ''
-  return row.except?.[column] ?? (text === '+' ? text : Number(text))
+  if (cells.length !== groupColumns.length) throw new Error(`${group} has ${cells.length} cells.`)
+  const like = column === 'listed' ? 'member' : column
+  const text = cells[groupColumns.indexOf(like)] ?? ''
+  return row.except?.[column] ?? row.except?.[like] ?? (text === '+' ? text : Number(text))
 }
 
 /** Returns the method and the path of a row's name. */

@@ -49,8 +49,8 @@ export async function createModeration({ admin, call, join, newPost, newPerson, 
   }
   /** Ends that those moderate who created a community for a row. */
   const leaveCommunities = async () => {
-    const sql = `DELETE FROM community_members WHERE account_id IN
-      (SELECT id FROM accounts WHERE name IN ('mem', 'exte', 'otto'))`
+    const sql = `DELETE FROM community_members WHERE role = 'moderator' AND account_id IN
+      (SELECT id FROM accounts WHERE name IN ('mem', 'exte', 'otto', 'lis'))`
     await env.DB.prepare(sql).run()
   }
   return { leaveCommunities, acting, newRemoval, newAppeal, newReport, newPinned, newCommunityBan }

@@ -8,11 +8,14 @@ type Call = (
 ) => Promise<any>
 
 /**
- * Creates communities that not everybody reads: `cellar` is private to olga, piet and scout, `atrium` is for
+ * Creates communities that not everybody reads: `cellar` is private to olga, piet, scout and a listed member, `atrium` is for
  * members of the hub. Each text in them holds the canary of its community.
  */
-export async function createPlaces(call: Call, { olga, piet, scout }: Record<string, Member>) {
-  if (!olga || !piet || !scout) throw new Error('Nobody to create communities for.')
+export async function createPlaces(
+  call: Call,
+  { olga, piet, scout, listed }: Record<string, Member>,
+) {
+  if (!olga || !piet || !scout || !listed) throw new Error('Nobody to create communities for.')
   const create = async (name: 'cellar' | 'atrium', visibility: 'private' | 'members') => {
     const canary = canaries[name]
     // an admin sees name and description of a private community
@@ -27,6 +30,7 @@ export async function createPlaces(call: Call, { olga, piet, scout }: Record<str
       call(`/submolts/${name}/members/${account}`, { key: olga.key, method: 'PUT', body: {} })
     await add(piet.name)
     await add(scout.name)
+    await add(listed.name)
     const postId = await post(olga)
     const remark = { key: olga.key, body: { content: `A remark ${canary} @mem @piet` } }
     const commentId = (await call(`/posts/${postId}/comments`, remark)).comment.id as string

@@ -102,6 +102,7 @@ export async function createWorld() {
     external: await join('exte', 'agent'),
     moderator: await join('moda'),
     other: await join('otto'),
+    listed: await join('lis'),
   }
   for (const { id, name } of [scout, wren]) {
     await hub.host(id)
@@ -214,7 +215,8 @@ export async function createWorld() {
   const sessionId = await newSession()
   const communityName = 'orchard'
   await call('/submolts', { key: olga.key, body: { name: communityName } })
-  const places = await createPlaces(call, { olga, piet, scout })
+  await call(`/submolts/${communityName}/members/lis`, { key: olga.key, method: 'PUT', body: {} })
+  const places = await createPlaces(call, { olga, piet, scout, listed: others.listed })
   const { budgets } = await call('/budgets', { key: adminKey })
   const week = { scope: 'agent', name: 'wren', period: 'week', limit_microusd: 5 }
   const weekBudget = (await admin('/budgets', week)).budget

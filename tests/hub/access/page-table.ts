@@ -57,18 +57,34 @@ export const pageTable: Table = {
   'GET /m/:name (private)': {
     expect: 'hiddenRead',
     privately: 'secretRead',
-    except: { admin: '+' },
+    except: { admin: '+', listed: '+' },
     send: () => ({ path: '/m/cellar' }),
   },
   'GET /m/:name/settings (private)': {
     expect: 'hiddenRead',
     privately: 'secretRead',
-    except: { admin: 403 },
+    except: { admin: 403, listed: '+' },
     send: () => ({ path: '/m/cellar/settings' }),
+  },
+  'POST /m/:name/settings (private)': {
+    expect: 'secretWrite',
+    except: { admin: 403, listed: 403 },
+    send: () =>
+      form('/m/cellar/settings', {
+        display_name: 'cellar',
+        description: 'cellar',
+        visibility: 'private',
+      }),
+  },
+  'POST /m/:name/members (private)': {
+    expect: 'secretWrite',
+    except: { admin: 403, listed: 403 },
+    send: () => form('/m/cellar/members', { account: 'piet', role: 'member' }),
   },
   'GET /p/:id (private)': {
     expect: 'hiddenRead',
     privately: 'secretRead',
+    except: { listed: '+' },
     send: (world) => ({ path: `/p/${world.cellar.postId}` }),
   },
   'GET /p/:id (members)': {
@@ -79,6 +95,7 @@ export const pageTable: Table = {
   'GET /live/posts/:id (private)': {
     expect: 'hiddenRead',
     privately: 'secretRead',
+    except: { listed: '+' },
     send: (world) => ({ path: `/live/posts/${world.cellar.postId}`, headers: upgrade }),
   },
   'GET /p/:id': { expect: 'read', send: (world) => ({ path: `/p/${world.postId}` }) },

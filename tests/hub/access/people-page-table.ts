@@ -62,6 +62,26 @@ export const peoplePageTable: Table = {
       return form(`/admin/people/${person.name}/keys/${await world.newKey(person)}/revoke`)
     },
   },
+  'POST /admin/people/:name/passkeys/:id/revoke': {
+    expect: 'admin',
+    send: async (world) => {
+      const person = await world.newPerson()
+      const id = await world.newPasskey(person)
+      return form(`/admin/people/${person.name}/passkeys/${id}/revoke`)
+    },
+  },
+  'POST /admin/people/:name/identities/:id/revoke': {
+    expect: 'admin',
+    send: async (world) => {
+      const person = await world.newPerson()
+      const id = await world.newIdentity(person)
+      return form(`/admin/people/${person.name}/identities/${id}/revoke`)
+    },
+  },
+  'POST /admin/people/:name/moderator': {
+    expect: 'admin',
+    send: toPerson('moderator', { is_moderator: 'true' }),
+  },
   'POST /admin/people/:name/end-sessions': { expect: 'admin', send: toPerson('end-sessions') },
   'POST /admin/people/:name/rename': {
     expect: 'admin',

@@ -21,6 +21,20 @@ export const peopleTable: Table = {
       return { path: `/agents/${person.name}/keys/${await world.newKey(person)}` }
     },
   },
+  'DELETE /agents/:name/passkeys/:id': {
+    expect: 'admin',
+    send: async (world) => {
+      const person = await world.newPerson()
+      return { path: `/agents/${person.name}/passkeys/${await world.newPasskey(person)}` }
+    },
+  },
+  'DELETE /agents/:name/identities/:id': {
+    expect: 'admin',
+    send: async (world) => {
+      const person = await world.newPerson()
+      return { path: `/agents/${person.name}/identities/${await world.newIdentity(person)}` }
+    },
+  },
   'DELETE /agents/:name/sessions': { expect: 'admin', send: toPerson('/sessions') },
   'POST /agents/:name/disable': { expect: 'admin', send: toPerson('/disable', {}) },
   'POST /agents/:name/enable': { expect: 'admin', send: toPerson('/enable') },

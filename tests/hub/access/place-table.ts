@@ -5,6 +5,7 @@ import { canaries } from './contents'
 const hidden = (path: NonNullable<Row['send']>): Row => ({
   expect: 'hiddenRead',
   privately: 'secretRead',
+  except: { listed: '+' },
   send: path,
 })
 
@@ -46,7 +47,7 @@ export const placeRows: Table = {
   // An admin sees that the community exists, and nothing of what is in it.
   'GET /submolts/:name (private)': {
     ...hidden(() => ({ path: '/submolts/cellar' })),
-    except: { admin: '+' },
+    except: { admin: '+', listed: '+' },
   },
   'GET /submolts/:name/feed (private)': hidden(() => ({ path: '/submolts/cellar/feed' })),
   'GET /submolts/:name/members (private)': hidden(() => ({ path: '/submolts/cellar/members' })),
@@ -61,6 +62,7 @@ export const placeRows: Table = {
   'GET /submolts/:name/feed (members)': forMembers(() => ({ path: '/submolts/atrium/feed' })),
   'POST /posts/:id/comments (private)': {
     expect: 'secretWrite',
+    except: { listed: '+' },
     send: (world) => ({
       path: `/posts/${world.cellar.postId}/comments`,
       body: { content: `A remark ${++people} ${canaries.cellar}` },
@@ -68,6 +70,7 @@ export const placeRows: Table = {
   },
   'POST /posts (private)': {
     expect: 'secretWrite',
+    except: { listed: '+' },
     send: () => ({
       path: '/posts',
       body: { community: 'cellar', title: `A title ${canaries.cellar}` },
@@ -75,12 +78,60 @@ export const placeRows: Table = {
   },
   'POST /posts/:id/upvote (private)': {
     expect: 'secretWrite',
+    except: { listed: '+' },
     send: (world) => ({ path: `/posts/${world.cellar.othersPostId}/upvote`, body: {} }),
   },
   'PUT /submolts/:name/members/:account (private)': {
     expect: 'secretWrite',
     // an admin who is not a member adds nobody but themselves
-    except: { admin: 403 },
+    except: { admin: 403, listed: 403 },
     send: () => ({ path: '/submolts/cellar/members/piet', body: {} }),
+  },
+  'DELETE /submolts/:name/members/:account (private)': {
+    expect: 'secretWrite',
+    except: { admin: 403, listed: 403 },
+    send: async (world) => {
+      const { name } = await world.newPerson()
+      const path = `/submolts/cellar/members/${name}`
+      await world.call(path, { key: world.olga.key, method: 'PUT', body: {} })
+      return { path }
+    },
+  },
+  'PATCH /submolts/:name (private)': {
+    expect: 'secretWrite',
+    except: { admin: 403, listed: 403 },
+    send: () => ({ path: '/submolts/cellar', body: { description: 'cellar' } }),
+  },
+  'POST /posts/:id/report (private)': {
+    expect: 'secretWrite',
+    except: { listed: '+', writer: 400, owner: 400 },
+    send: (world) => ({
+      path: `/posts/${world.cellar.postId}/report`,
+      body: { reason: 'Off topic' },
+    }),
+  },
+  'POST /posts/:id/lock (private)': {
+    expect: 'secretWrite',
+    except: { listed: 403 },
+    send: async (world) => ({
+      path: `/posts/${await world.newPost(world.piet, canaries.cellar, 'cellar')}/lock`,
+      body: { reason: 'Off topic' },
+    }),
+  },
+  'GET /submolts/:name/moderation (private)': hidden(() => ({
+    path: '/submolts/cellar/moderation',
+  })),
+  'GET /submolts/:name/bans (private)': {
+    expect: 'secretRead',
+    except: { listed: 403 },
+    send: () => ({ path: '/submolts/cellar/bans' }),
+  },
+  'POST /submolts/:name/bans (private)': {
+    expect: 'secretWrite',
+    except: { listed: 403 },
+    send: async (world) => ({
+      path: '/submolts/cellar/bans',
+      body: { account: (await world.newPerson()).name, kind: 'mute', reason: 'Shouting' },
+    }),
   },
 }

@@ -18,6 +18,7 @@ export const callers: Caller[] = [
   { column: 'member', owner: 'olga', sees: ['atrium'] },
   { column: 'moderator', owner: 'olga', sees: ['atrium'] },
   { column: 'other', owner: 'olga', sees: ['atrium'] },
+  { column: 'listed', owner: 'olga', sees: ['cellar', 'atrium'] },
   { column: 'external', owner: 'olga', sees: ['atrium'] },
   { column: 'writer', owner: 'olga', sees: ['dm', 'request', 'cellar', 'atrium'] },
   // olga owns the definitions of scout and wren.

@@ -11,6 +11,8 @@ import { adminKey, type TestHub } from '../create-test-hub'
  * - `external`: an agent that is a member and not hosted here
  * - `moderator`: moderates `m/general`, where olga's post is
  * - `other`: a browser session of another member
+ * - `listed`: a member who is in the list of each community of olga's and moderates none; all other columns
+ *   but `owner`, `reader` and `writer` are in none of these lists
  * - `pending`: an agent that registered by claim, and that nobody has claimed yet; it reads only its own
  *   state, at two routes
  * - `disabled`, `banned`: keys of a disabled account, and of one that is banned from the hub
@@ -19,6 +21,7 @@ export const columns = [
   ...(['nobody', 'expired', 'token', 'guest', 'reader', 'writer'] as const),
   ...(['member', 'external', 'moderator', 'other', 'owner', 'admin'] as const),
   ...(['pending', 'disabled', 'banned'] as const),
+  'listed' as const,
 ]
 
 export type Column = (typeof columns)[number]
@@ -78,6 +81,7 @@ interface Others {
   external: Member
   moderator: Member
   other: Member
+  listed: Member
   pending: Member
   disabled: Member
   banned: Member
@@ -102,6 +106,7 @@ export async function createRequesters(
     external: others.external.key,
     moderator: others.moderator.key,
     other: others.other.key,
+    listed: others.listed.key,
     admin: adminKey,
     pending: others.pending.key,
     disabled: others.disabled.key,

@@ -54,7 +54,7 @@ function neighbourOf(of: string): string {
 
 test('T10: sockets of an account, or of one of its keys, are closed at once on every topic', async () => {
   const open = async (of: string, id: string, keyId: string) => {
-    const response = await live.connect(of, nothing, upgrade(), toWatcherTags({ id, keyId }))
+    const response = await live.connect(of, nothing, upgrade(), toWatcherTags({ id, keyId }, null))
     const socket = response.webSocket
     let code = 0
     socket?.addEventListener('close', (event) => {

@@ -49,6 +49,24 @@ test('T8: an invitation makes one person an account with its role, and signs the
   expect((await hub.fetch(path)).status).toBe(404)
 })
 
+test('T8 T12: who joins is in the admin log, with the inviter and the role', async () => {
+  const { id, path } = await invite({ role: 'guest' })
+  expect((await join(path, 'olga')).status).toBe(409)
+  expect((await join(path, 'nora')).status).toBe(303)
+  expect((await join(path, 'nobody')).status).toBe(404)
+  const { results } = await env.DB.prepare(
+    `SELECT l.account_id = a.id AS isOwn, l.target_id = a.id AS isTarget, l.after FROM admin_log l
+      LEFT JOIN accounts a ON a.name = 'nora'
+      WHERE l.action = 'account.join' AND l.after ->> 'invitation' = ?`,
+  )
+    .bind(id)
+    .all<{ isOwn: number; isTarget: number; after: string }>()
+  expect(results).toMatchObject([{ isOwn: 1, isTarget: 1 }])
+  const after = JSON.parse(results[0]?.after ?? '{}')
+  const inviter = await env.DB.prepare(`SELECT id FROM accounts WHERE name = 'admin'`).first('id')
+  expect(after).toEqual({ role: 'guest', invited_by: inviter, invitation: id })
+})
+
 test('T8: of people who use one link at the same time, one joins', async () => {
   const { path } = await invite()
   const names = ['ann', 'ben', 'cat', 'dan', 'eve']

@@ -1,8 +1,11 @@
 import { env } from 'cloudflare:workers'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { signIn } from '../../web/open-pages'
+import { createOffice } from '../activations/create-office'
 import { adminKey, createTestHub } from '../create-test-hub'
 
 const hub = createTestHub({ ROOKERY_MEMBERS_INVITE: 'true' })
+const office = createOffice()
 const admin = (path: string, body: unknown, method = 'POST') =>
   hub.call(path, { key: adminKey, method, body })
 const spam = { kind: 'ban', reason: 'Spam' }
@@ -60,4 +63,55 @@ test('T10: passkeys and identities go with their account', async () => {
     'SELECT id FROM passkeys UNION ALL SELECT id FROM identities',
   ).all()
   expect(results).toEqual([])
+})
+
+describe.each([
+  ['disabling', '/disable', {}],
+  ['banning', '/bans', spam],
+] as const)('%s an owner', (verb, path, body) => {
+  test('T10: refuses what waits for their agents and cancels what runs for them', async () => {
+    const name = `owner-${verb}`
+    const { owner, agent } = await createOwner(name)
+    const scout = await office.createAgent(`scout-${verb}`)
+    const other = await office.createAgent(`wren-${verb}`)
+    const stranger = await office.hub.join(`stranger-${verb}`, 'human')
+    await office.clear()
+    await office.post(agent.key, `@${scout.name} first`)
+    const { activationId } = await office.start(scout.id)
+    await office.post(stranger.key, `@${other.name} first`)
+    const theirs = await office.start(other.id)
+    await office.post(agent.key, `@${scout.name} second`)
+    expect((await admin(`/agents/${name}${path}`, body)).status).toBeLessThan(300)
+    const isCancelled = async (id: string) =>
+      (await office.first('SELECT cancel_requested_at AS at FROM activations WHERE id = ?', id))
+        ?.at !== null
+    expect(await isCancelled(activationId)).toBe(true)
+    expect(await isCancelled(theirs.activationId)).toBe(false)
+    const waiting = (await office.inbox(scout.id)).filter((item) => item.claimed_by === null)
+    expect(waiting).toMatchObject([{ is_task: 0, refusal: 'requester_stopped', read_at: null }])
+    expect(owner.id).not.toBe(agent.id)
+  })
+})
+
+test('T10: disabling an owner cancels what their own agent runs, also for others, and ends its sessions', async () => {
+  const { agent } = await createOwner('olive')
+  await office.hub.host(agent.id)
+  await office.clear()
+  const { key } = await office.hub.join('customer', 'human')
+  await office.post(key, `@${agent.name} hello`)
+  const { activationId } = await office.start(agent.id)
+  await signIn(hub, agent.key)
+  const sessions = () =>
+    office.first(
+      `SELECT count(*) AS n FROM api_keys WHERE account_id = ? AND kind = 'session'`,
+      agent.id,
+    )
+  expect(await sessions()).toEqual({ n: 1 })
+  expect((await admin('/agents/olive/disable', {})).status).toBe(200)
+  const row = await office.first(
+    'SELECT cancel_requested_at AS at FROM activations WHERE id = ?',
+    activationId,
+  )
+  expect(row?.at).not.toBeNull()
+  expect(await sessions()).toEqual({ n: 0 })
 })

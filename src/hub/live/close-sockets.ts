@@ -1,0 +1,41 @@
+import { run } from '../../shared/db/batch'
+import type { ActionContext } from '../action-context'
+import { selectWatchedAgents } from './queries'
+
+/**
+ * Closes the open sockets with any of the tags, of live pages and of runs; for a moment none with them can
+ * be opened. The next request of their owners is checked anyway, so a failure is logged only.
+ */
+export async function closeSockets(
+  { db, live, agents, log }: ActionContext,
+  tags: string[],
+): Promise<void> {
+  if (tags.length === 0) return
+  try {
+    const watched = await run(db, selectWatchedAgents())
+    await Promise.all([
+      live.disconnect?.(tags),
+      ...watched.map(({ agentId }) => agents.disconnect(agentId, tags)),
+    ])
+  } catch (error) {
+    log.error('failed to close sockets', { error })
+  }
+}
+
+/**
+ * Makes a change after which some watchers may read less. Their sockets are closed before it, so that none
+ * receives an event of after it, and after it, so that none stays open that was allowed before. Those who
+ * still read connect again.
+ *
+ * @param tags of the watchers; none: nobody reads less
+ */
+export async function changeAccess<Result>(
+  context: ActionContext,
+  tags: string[],
+  change: () => Promise<Result>,
+): Promise<Result> {
+  await closeSockets(context, tags)
+  const result = await change()
+  await closeSockets(context, tags)
+  return result
+}
