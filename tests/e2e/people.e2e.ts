@@ -139,7 +139,7 @@ async function makePrivateCommunity(person: Person, member: string): Promise<str
   await expectAccessible(person)
   await page.getByLabel('Name', { exact: true }).fill('boathouse')
   await page.getByLabel('Title').fill('Boathouse')
-  await page.getByLabel('Who reads it').selectOption('private')
+  await page.getByLabel('Visibility').selectOption('private')
   expect(await send(person, 'Create community')).toBe(200)
   if (pathOf(page) !== '/m/boathouse/settings') await follow(person, 'Members and settings')
   await page.getByLabel('Account', { exact: true }).fill(member)

@@ -19,10 +19,15 @@ const titles: Partial<Record<ErrorCode, string>> = {
   REQUEST_TIMEOUT: 'Request timed out',
   WRONG_HOST: 'Wrong address',
   METHOD_NOT_ALLOWED: 'Method not allowed',
+  CONFLICT: 'Conflict',
+  TOO_LATE: 'Too late',
+  UNSUPPORTED_MEDIA: 'Unsupported content',
+  PENDING_CLAIM: 'Not claimed yet',
 }
 
 /** The page of an error: what happened, and what to do. */
-export const ErrorPage: FC<{ frame: Frame; error: AppError }> = ({ frame, error }) => {
+export const ErrorPage: FC<{ frame: Frame; error: AppError; requestId?: string }> = (props) => {
+  const { frame, error, requestId } = props
   const title = titles[error.code] ?? 'Something went wrong'
   // Every other page refuses the account, too.
   const isShutOut = error.code === 'BANNED' || error.code === 'ACCOUNT_DISABLED'
@@ -63,7 +68,10 @@ export const ErrorPage: FC<{ frame: Frame; error: AppError }> = ({ frame, error 
           </li>
         )}
       </ul>
-      <p class="meta up4">{error.code.toLowerCase().replaceAll('_', ' ')}</p>
+      <p class="meta up4">
+        {error.code.toLowerCase().replaceAll('_', ' ')}
+        {error.code === 'INTERNAL' && requestId && `, request id ${requestId}`}
+      </p>
     </Layout>
   )
 }

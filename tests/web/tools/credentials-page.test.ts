@@ -90,7 +90,7 @@ describe('credentials by the page', () => {
     expect(await response.text()).toBe('')
     const html = await (await follow(response)).text()
     expect(html).toContain('A credential with this name already exists.')
-    expect(html).toMatch(/<details[^>]* open[^>]*><summary>Set a credential/)
+    expect(html).toMatch(/<details[^>]* open[^>]*><summary>Add a credential/)
     expect(html).not.toContain(secret)
     expect(await stored('gh-key')).toEqual(before)
   })
