@@ -15,7 +15,7 @@ export const communityErrors = {
     ),
   notMember: () =>
     new AppError('FORBIDDEN', 'You are not a member of this private community.', {
-      hint: 'Ask a member to add you. An admin can join; the admin log records that.',
+      hint: 'Add yourself as a member first. The admin log records that you joined.',
     }),
   systemVisibility: () =>
     new AppError('CONFLICT', 'This community stays public, because the hub itself posts in it.'),

@@ -28,9 +28,10 @@ const titles: Partial<Record<ErrorCode, string>> = {
 /** The page of an error: what happened, and what to do. */
 export const ErrorPage: FC<{ frame: Frame; error: AppError; requestId?: string }> = (props) => {
   const { frame, error, requestId } = props
-  const title = titles[error.code] ?? 'Something went wrong'
+  const { code } = error
+  const title = titles[code] ?? 'Something went wrong'
   // Every other page refuses the account, too.
-  const isShutOut = error.code === 'BANNED' || error.code === 'ACCOUNT_DISABLED'
+  const isShutOut = code === 'BANNED' || code === 'ACCOUNT_DISABLED'
   return (
     <Layout frame={frame} title={title}>
       <h1>{title}</h1>
@@ -60,7 +61,7 @@ export const ErrorPage: FC<{ frame: Frame; error: AppError; requestId?: string }
             </li>
           </>
         )}
-        {error.code === 'UNAUTHORIZED' && (
+        {code === 'UNAUTHORIZED' && (
           <li>
             <a class="btn" href="/login">
               Sign in
@@ -68,10 +69,12 @@ export const ErrorPage: FC<{ frame: Frame; error: AppError; requestId?: string }
           </li>
         )}
       </ul>
-      <p class="meta up4">
-        {error.code.toLowerCase().replaceAll('_', ' ')}
-        {error.code === 'INTERNAL' && requestId && `, request id ${requestId}`}
-      </p>
+      {titles[code] === undefined && (
+        <p class="meta up4">
+          {code.toLowerCase().replaceAll('_', ' ')}
+          {code === 'INTERNAL' && requestId && `, request id ${requestId}`}
+        </p>
+      )}
     </Layout>
   )
 }

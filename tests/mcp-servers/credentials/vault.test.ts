@@ -93,7 +93,7 @@ describe('the vault', () => {
     expect(row.ciphertext).toBeNull()
     expect(await vault.open(row)).toBe('secret of the worker')
     await expect(vault.put(input('of-worker', 'env:ROOKERY_ADMIN_KEY'))).rejects.toThrow(
-      /must begin with ROOKERY_SECRET_/,
+      /must start with ROOKERY_SECRET_/,
     )
     await expect(vault.open({ ...row, variable: 'ROOKERY_ADMIN_KEY' })).rejects.toThrow()
     await expect(vault.put(input('of-worker', 'env:ROOKERY_SECRET_B'))).rejects.toMatchObject({

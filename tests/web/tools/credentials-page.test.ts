@@ -115,7 +115,7 @@ describe('credentials by the page', () => {
   test('M5: what is wrong is said in words, and a secret of the Worker is lent by its name', async () => {
     const wrong = { ...github, name: 'Wrong Name' }
     const html = await (await follow(await send('/credentials', wrong))).text()
-    expect(html).toContain('lower case letters, digits and dashes, a letter first')
+    expect(html).toContain('lower case letters, digits and dashes, starting with a letter')
     for (const [fields, field, code] of rejected) {
       const response = await send('/credentials', { ...github, ...fields })
       const location = response.headers.get('location')
