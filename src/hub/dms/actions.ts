@@ -13,12 +13,8 @@ import {
 import { armSweep, wakeAgents } from '../inbox/deliver'
 import { assertNoCredentials } from '../posts/credential-patterns'
 import { dmErrors } from './errors'
-import {
-  type ConversationStatus,
-  type PeerRow,
-  selectPeerByConversation,
-  selectPeerByName,
-} from './queries'
+import { type PeerRow, selectPeerByConversation, selectPeerByName } from './peer-queries'
+import type { ConversationStatus } from './queries'
 import { insertConversation, insertMessage, updateBlock, updateStatus } from './write-queries'
 
 export const messageText = z.string().trim().min(1).max(limits.directMessage.contentCharsMax)
