@@ -231,7 +231,7 @@ describe('which credential is used', () => {
       ...{ credential: 'lonely-key', headers: { Authorization: '{credential}' } },
     })
     const missing =
-      /^Error: The service lonely has no credential lonely-key on this hub\. An admin sets it/
+      /^Error: The service lonely has no credential lonely-key on this hub\. An admin can add a credential/
     expect(await use(robin.key, 'lonely')).toMatch(missing)
     const value = 'a-value-of-mine'
     await asAdmin('PUT', '/credentials/lonely-key', { value, service: 'shared' })
