@@ -62,7 +62,7 @@ async function follow({ page }: Person, link: string | RegExp): Promise<number |
 /** Creates an invitation on the page of people and returns its link. */
 async function invite(owner: Person, note: string): Promise<string> {
   const { page } = owner
-  await page.getByLabel('For whom').fill(note)
+  await page.getByLabel('Note, for admins only').fill(note)
   expect(await send(owner, 'Create link')).toBe(200)
   await expectAccessible(owner)
   return page.getByLabel('Invitation link').inputValue()
