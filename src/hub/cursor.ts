@@ -22,8 +22,27 @@ export function decodeCursor(text: string | undefined): Cursor | null {
   } catch (cause) {
     throw new AppError('VALIDATION', 'The cursor is not valid.', {
       hint: 'Pass next_cursor of the previous page unchanged, or omit the cursor.',
-      details: [{ path: 'query.cursor', message: 'Must be the next_cursor of a previous page.' }],
+      details: [{ path: 'query.cursor', message: 'Must be the next_cursor of a previous page' }],
       cause,
     })
   }
+}
+
+/** Parses the cursor of a list that is ordered by time and id; null on the first page. */
+export function decodeKeyset(text: string | undefined): [number, string] | null {
+  const cursor = decodeCursor(text)
+  return Array.isArray(cursor) ? cursor : null
+}
+
+/**
+ * Returns one page of rows that were read with one more than `limit`, and the cursor of the next page,
+ * null on the last one.
+ */
+export function splitPage<Row extends { at: number; id: string }>(
+  rows: Row[],
+  limit: number,
+): { page: Row[]; next: string | null } {
+  const page = rows.slice(0, limit)
+  const last = page.at(-1)
+  return { page, next: rows.length > page.length && last ? encodeCursor([last.at, last.id]) : null }
 }

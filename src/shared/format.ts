@@ -32,6 +32,10 @@ export function formatMoney(microusd: number, place: MoneyPlace): string {
 export const formatCost = (microusd: number, isPriced: boolean, place: MoneyPlace): string =>
   isPriced ? formatMoney(microusd, place) : 'unpriced'
 
+/** Starts a text with a capital letter. */
+export const capitalize = (text: string): string =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+
 export const formatCount = (count: number): string => count.toLocaleString('en-US')
 
 const periodLabels = { day: 'today', week: 'this week', month: 'this month' } as const

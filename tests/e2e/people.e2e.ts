@@ -62,7 +62,7 @@ async function follow({ page }: Person, link: string | RegExp): Promise<number |
 /** Creates an invitation on the page of people and returns its link. */
 async function invite(owner: Person, note: string): Promise<string> {
   const { page } = owner
-  await page.getByLabel('For whom').fill(note)
+  await page.getByLabel('Note, for admins only').fill(note)
   expect(await send(owner, 'Create link')).toBe(200)
   await expectAccessible(owner)
   return page.getByLabel('Invitation link').inputValue()
@@ -139,7 +139,7 @@ async function makePrivateCommunity(person: Person, member: string): Promise<str
   await expectAccessible(person)
   await page.getByLabel('Name', { exact: true }).fill('boathouse')
   await page.getByLabel('Title').fill('Boathouse')
-  await page.getByLabel('Who reads it').selectOption('private')
+  await page.getByLabel('Visibility').selectOption('private')
   expect(await send(person, 'Create community')).toBe(200)
   if (pathOf(page) !== '/m/boathouse/settings') await follow(person, 'Members and settings')
   await page.getByLabel('Account', { exact: true }).fill(member)

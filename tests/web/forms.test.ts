@@ -112,7 +112,7 @@ test('H2: signed in with a key that may only read, a viewer reads everything and
     const response = await reader.send(path, fields)
     const html = await response.text()
     expect([path, response.status]).toEqual([path, 403])
-    expect(html).toContain('You are signed in with a key that has no write scope.')
+    expect(html).toContain('You are signed in with a key that lacks the scope')
     expect(html).toContain(`${text}</textarea>`)
   }
   for (const path of [`/p/${postId}/vote`, '/inbox/read']) {
@@ -130,7 +130,7 @@ test('H2: signed in with a key that may only write, a viewer is asked to use ano
   const response = await writer.get('/')
   const html = await response.text()
   expect(response.status).toBe(403)
-  expect(html).toContain('You are signed in with a key that has no read scope.')
+  expect(html).toContain('You are signed in with a key that lacks the scope')
   expect(html).toContain('href="/login')
   expect((await writer.get('/login')).status).toBe(200)
 })

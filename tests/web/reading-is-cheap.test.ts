@@ -123,7 +123,7 @@ test('T15: a reply to a comment of another page says so, and leads there', async
   const { html } = await readThread()
   const [, article = ''] = html.split('Late reply.')[0]?.split(/<article(?=[^<]*data-parent)/) ?? []
   expect(article).toContain(`data-parent="c-${parent}"`)
-  expect(article).toContain(`?comment=${parent}#c-${parent}">in reply to an earlier comment`)
+  expect(article).toContain(`?comment=${parent}#c-${parent}">in reply to an earlier reply`)
 })
 
 const columns = (table: string, id: string) =>
@@ -195,6 +195,6 @@ test('T15: the HTML of a deleted comment is not sent', async () => {
   await hub.call(`/comments/${id}`, { method: 'DELETE', key: mira.key })
   const { html } = await readThread(`?comment=${id}`)
   const article = html.slice(html.indexOf(`id="c-${id}"`)).split('<article')[0] ?? ''
-  expect(article).toContain('This comment was deleted.')
+  expect(article).toContain('This reply was deleted.')
   expect(article).not.toContain('249 ')
 })

@@ -43,7 +43,7 @@ test('T16: a key made in the settings is shown once, in no address, and within i
 
   const beyond = await browser.send('/settings/keys', { ...fields, expires_on: '2036-01-01' })
   expect(beyond.status).toBe(403)
-  expect(await beyond.text()).toContain('so it cannot create one that lasts longer')
+  expect(await beyond.text()).toContain('so it cannot create a key that lasts longer')
   for (const [expires, status] of [
     ['2025-01-01', 400],
     ['soon', 400],

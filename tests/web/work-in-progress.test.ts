@@ -172,7 +172,7 @@ test('L42: the events of a running activation come from its agent, masked, and a
 
 test('pages: the page of an idle agent shows what wakes it, how often it explores and its schedule', async () => {
   const before = await stranger.read(`/a/${scout.name}`)
-  expect(before).toContain('<dt>Explorations</dt><dd>Off in its definition.</dd>')
+  expect(before).toContain('<dt>Explorations</dt><dd>Off in the definition.</dd>')
   await env.DB.batch([
     env.DB.prepare(
       'INSERT INTO explorers (account_id, interval_ms, updated_at) VALUES (?, 7200000, 0)',
@@ -186,5 +186,5 @@ test('pages: the page of an idle agent shows what wakes it, how often it explore
   expect(html).toContain('2026-01-02 09:00:00 UTC')
   // An agent whose definition turned explorations off keeps its row, with weight 0.
   await env.DB.prepare('UPDATE explorers SET weight = 0, interval_ms = 0').run()
-  expect(await stranger.read(`/a/${scout.name}`)).toContain('<dd>Off in its definition.</dd>')
+  expect(await stranger.read(`/a/${scout.name}`)).toContain('<dd>Off in the definition.</dd>')
 })

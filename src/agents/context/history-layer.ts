@@ -1,6 +1,6 @@
 import { countTotalChars } from '../loop/estimate'
 import type { Message } from '../loop/message'
-import type { PromptMemory } from '../memory/memory-store'
+import type { PromptMemory } from '../memory/memory-types'
 import { fence } from '../text/fence'
 
 /**

@@ -1,5 +1,5 @@
 import { memoryLimits } from '../../shared/config'
-import type { PromptMemory } from '../memory/memory-store'
+import type { PromptMemory } from '../memory/memory-types'
 import { fence } from '../text/fence'
 
 /**

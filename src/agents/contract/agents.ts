@@ -6,10 +6,12 @@ import type { AccountId, ActivationId } from '../../shared/ids'
 import type { DefinitionCheck, DefinitionFiles } from './definitions'
 import type { SessionApi } from './sessions'
 import type { TextDeletion } from './text-deletion'
+import type { Waterfall } from './waterfall'
 
 export type * from './definitions'
 export type * from './sessions'
 export type * from './text-deletion'
+export type * from './waterfall'
 
 export interface AgentState {
   state: 'asleep' | 'working' | 'waiting'
@@ -77,145 +79,6 @@ export interface AgentApi {
 }
 
 export type * from './scheduler'
-
-// ---------------------------------------------------------------- trace (activation page)
-
-/** How long one hook ran and how it ended. */
-export interface HookTime {
-  hook: string
-  point: string
-  ms: number
-  outcome: 'ok' | 'denied' | 'failed' | 'timed_out'
-}
-
-export interface TraceTool {
-  callId: string
-  name: string
-  grant: string | null
-  arguments: string
-  /** Excerpt of the result. */
-  result: string
-  isError: boolean
-  startedAt: number
-  durationMs: number
-  resultBytes: number
-  hooks: HookTime[]
-}
-
-/** Size of one model call's prompt. */
-export interface PromptSize {
-  messages: number
-  chars: number
-  /** Estimated before the call, tools included. */
-  tokens: number
-  /** Share of the previous step's prompt that this prompt begins with, compared byte by byte. */
-  prefixShare: number | null
-}
-
-export interface TraceStep {
-  /** From 1. */
-  step: number
-  startedAt: number
-  modelMs: number
-  retries: number
-  /** Null when unknown, because the call was made before a crash. */
-  input: PromptSize | null
-  inputTokens: number
-  cachedTokens: number
-  outputTokens: number
-  /** Part of `outputTokens`. */
-  reasoningTokens: number
-  costMicrousd: number
-  isPriced: boolean
-  isEstimated: boolean
-  finishReason: string
-  text: string
-  reasoning: string
-  hooks: HookTime[]
-  tools: TraceTool[]
-}
-
-/** A compaction: a summary that replaced history. */
-export interface TraceCompaction {
-  at: number
-  durationMs: number
-  /** Number of messages that the summary replaced. */
-  replaced: number
-  tokensBefore: number
-  tokens: number
-  costMicrousd: number
-  /** Why the summary is an extract; null when the model wrote the summary. */
-  problem: string | null
-}
-
-/** A wait for approvals of tool calls. */
-export interface TracePark {
-  at: number
-  /** Null while the activation waits. */
-  resumedAt: number | null
-  tools: string[]
-  decisions: { callId: string; decision: string; by: string | null; note: string }[]
-}
-
-/** Duration by kind; the parts add up to `totalMs`. */
-export interface TraceTime {
-  loadingMs: number
-  /** Model calls that answered: the sum of `modelMs` of the steps. */
-  modelMs: number
-  /** Model calls without an answer: failed, lost or stopped. */
-  lostMs: number
-  toolsMs: number
-  hooksMs: number
-  compactionMs: number
-  /** Waiting for approvals. */
-  parkedMs: number
-  /** Waiting for a retry, for capacity or for budget. */
-  waitingMs: number
-  otherMs: number
-  totalMs: number
-}
-
-/** Charge of all model calls, including summaries and calls that failed, were lost or interrupted. */
-export interface TraceSpend {
-  inputTokens: number
-  cachedTokens: number
-  outputTokens: number
-  costMicrousd: number
-  isPriced: boolean
-}
-
-export interface TraceNote {
-  at: number
-  text: string
-  /** The provider's message. It can quote content, so only viewers of the full trace see it. */
-  quote?: string
-}
-
-/** What a run did and why, what it cost, and where the time went. */
-export interface Waterfall {
-  activationId: ActivationId
-  agent: string
-  model: string
-  /** The task that started the activation. */
-  task: string
-  /** For whom the run acts; empty: the hub itself. */
-  requesters: { name: string; role: string }[]
-  session: string | null
-  definitionVersion: number
-  startedAt: number
-  finishedAt: number | null
-  outcome: string | null
-  error: { code: string; message: string } | null
-  /** Excerpts of the first prompt. */
-  prompt: { role: string; excerpt: string; chars: number }[]
-  steps: TraceStep[]
-  spent: TraceSpend
-  /** Waits, retries and refusals. */
-  notes: TraceNote[]
-  compactions: TraceCompaction[]
-  parks: TracePark[]
-  time: TraceTime
-}
 
 /** A run as its pages and the API show it. */
 export interface Trace extends Waterfall {

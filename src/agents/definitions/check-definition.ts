@@ -129,7 +129,7 @@ function warnUnknownServers(
     const { name, url, command } = typeof server === 'string' ? { name: server } : server
     if ((url ?? command) !== undefined || serverNames.includes(name)) return []
     const path = source.locate(['capabilities', 'mcp_servers', index])
-    const message = `ignored: this hub has no server ${name}; it has ${serverNames.join(', ')}`
+    const message = `Ignored: this hub has no server ${name}; it has ${serverNames.join(', ')}`
     return [{ path, message }]
   })
 }
@@ -143,7 +143,7 @@ const warnUnavailableAlternatives = (
   (brain.alternatives ?? []).flatMap((name, index) => {
     if (models.some(({ id }) => id === name)) return []
     const path = source.locate(['brain', 'alternatives', index])
-    return [{ path, message: `ignored: ${name} is not configured on this hub` }]
+    return [{ path, message: `Ignored: ${name} is not configured on this hub` }]
   })
 
 /** Finds hooks that are both enabled and disabled. */
@@ -152,7 +152,7 @@ const findHookConflicts = ({ hooks }: Definition, source: YamlSource): ErrorDeta
     if (!hooks.disable.includes(name)) return []
     const path = source.locate(['hooks', 'enable', index])
     return [
-      { path, message: `the hook ${name} is both enabled and disabled. Remove it from one list` },
+      { path, message: `The hook ${name} is both enabled and disabled. Remove it from one list` },
     ]
   })
 
@@ -167,7 +167,7 @@ const warnUnknownHooks = (
       if (hookNames.includes(name)) return []
       const path = source.locate(['hooks', field, index])
       const known = hookNames.length > 0 ? `it has ${hookNames.join(', ')}` : 'it has none'
-      return [{ path, message: `ignored: this hub has no hook ${name}; ${known}` }]
+      return [{ path, message: `Ignored: this hub has no hook ${name}; ${known}` }]
     }),
   )
 
@@ -196,7 +196,7 @@ function warnMissingSkillGrants(
   return skills.flatMap(({ name, requiresGrants }) => {
     const missing = requiresGrants.filter((grant) => !isGranted(policy, grant))
     if (missing.length === 0) return []
-    const message = `the skill ${name} is left out: it requires ${missing.join(', ')}. Request it here`
+    const message = `The skill ${name} is left out: it requires ${missing.join(', ')}. Request it here`
     return [{ path, message }]
   })
 }
@@ -207,6 +207,6 @@ function warnSubstitution(brain: ModelChoice, model: Model, source: YamlSource):
   if (!model.isOffline || requested === '' || requested.startsWith('offline')) return []
   const path = source.locate(['brain', brain.provider === undefined ? 'model' : 'provider'])
   return [
-    { path, message: `no key for ${requested}: the offline model answers until a key is set` },
+    { path, message: `No key for ${requested}: the offline model answers until a key is set` },
   ]
 }

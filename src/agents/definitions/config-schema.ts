@@ -37,7 +37,7 @@ const brain = z.strictObject({
     .array(
       z
         .string()
-        .regex(/^[^\s/]+\/\S+$/, 'must be provider/model')
+        .regex(/^[^\s/]+\/\S+$/, 'Must be provider/model')
         .max(200),
     )
     .max(10)
@@ -73,7 +73,7 @@ const mcpServer = z.union(
       command: z.unknown().optional(),
     }),
   ],
-  'must be the name of a server, or { name, url } for a remote MCP server',
+  'Must be the name of a server, or { name, url } for a remote MCP server',
 )
 
 const tools = z.strictObject({
@@ -145,7 +145,7 @@ const behavior = z.strictObject({
 
 export const configSchema = z.strictObject({
   name: z
-    .string({ error: (issue) => (issue.input === undefined ? 'required: the @name' : undefined) })
+    .string({ error: (issue) => (issue.input === undefined ? 'Required: the @name' : undefined) })
     .regex(
       /^[a-z0-9](?:[a-z0-9]|-(?!-)){1,31}$/,
       '2 to 32 characters of a-z, 0-9 and -, without a leading - and without --',
@@ -153,7 +153,7 @@ export const configSchema = z.strictObject({
     .describe('The @name'),
   display_name: z.string().max(60).optional(),
   description: z.string().max(limits.account.descriptionCharsMax).optional(),
-  version: z.union([z.string().max(60), z.number()], 'must be a text or a number').optional(),
+  version: z.union([z.string().max(60), z.number()], 'Must be a text or a number').optional(),
   type: z.enum(executorTypes).optional(),
   profile: z.enum(Object.keys(profileIterations) as (keyof typeof profileIterations)[]).optional(),
   brain: brain.optional(),

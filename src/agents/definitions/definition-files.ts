@@ -33,7 +33,7 @@ export function checkFiles(files: DefinitionFiles): {
   }
   for (const required of [configFile, promptFile]) {
     if (!files[required]?.trim()) {
-      problems.push({ path: `${required}:1:`, message: 'the file is missing or empty' })
+      problems.push({ path: `${required}:1:`, message: 'The file is missing or empty' })
     }
   }
   for (const path of paths) {
@@ -42,9 +42,9 @@ export function checkFiles(files: DefinitionFiles): {
     if (isTooLong)
       problems.push({
         path: at,
-        message: `too large: the maximum is ${FILE_CHARS_MAX} characters, and ${PATH_CHARS_MAX} in a path`,
+        message: `Too large: the maximum is ${FILE_CHARS_MAX} characters, and ${PATH_CHARS_MAX} in a path`,
       })
-    if (!isUsed(path)) warnings.push({ path: at, message: 'ignored: unknown file' })
+    if (!isUsed(path)) warnings.push({ path: at, message: 'Ignored: unknown file' })
   }
   return { problems, warnings }
 }

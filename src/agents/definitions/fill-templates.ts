@@ -46,7 +46,7 @@ export function fillTemplates(
     const known = Object.keys(templates).join(', ')
     problems.push({
       path: `${file}:${line}:${whole}`,
-      message: `unknown template. Use one of ${known}`,
+      message: `Unknown template. Use one of ${known}`,
     })
     return whole
   })

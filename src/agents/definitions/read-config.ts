@@ -16,7 +16,7 @@ export function readConfig(text: string): ConfigResult {
   if (!isRecord(source.value)) {
     return {
       ok: false,
-      problems: [{ path: source.locate([]), message: 'expected fields, such as name: scout' }],
+      problems: [{ path: source.locate([]), message: 'Expected fields, such as name: scout' }],
     }
   }
   const unknown: PropertyKey[][] = []

@@ -64,7 +64,7 @@ function warnSkillMismatches(
   const missing = listed.flatMap((name, index) => {
     if (known.has(name)) return []
     const path = source.locate(['capabilities', 'skills', index])
-    return [{ path, message: `ignored: skills/${name}/SKILL.md does not exist` }]
+    return [{ path, message: `Ignored: skills/${name}/SKILL.md does not exist` }]
   })
   const used = new Set(listedSkills(config, skills))
   const unlisted = [...skills].flatMap(([folder, skill]) => {

@@ -28,7 +28,7 @@ export function readSkill(
   const lines = text.replaceAll('\r\n', '\n')
   const parts = /^\uFEFF?---[ \t]*\n([\s\S]*?)\n---[ \t]*(?:\n|$)([\s\S]*)$/.exec(lines)
   if (!parts) {
-    const message = 'front matter is missing. Add name and description between two lines of ---'
+    const message = 'Front matter is missing. Add name and description between two lines of ---'
     return { ok: false, problems: [{ path: `${file}:1:front matter`, message }] }
   }
   const [, head = '', body = ''] = parts

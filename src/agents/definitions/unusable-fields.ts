@@ -20,9 +20,9 @@ const LOCAL_MACHINE =
 export function explainUnknownField(path: PropertyKey[]): string {
   const field = String(path.at(-1))
   if (LOCAL_MACHINE.test(field)) {
-    return 'ignored: agents on this hub have no shell and no disk. Use grants for the tools of a server instead'
+    return 'Ignored: agents on this hub have no shell and no disk. Use grants for the tools of a server instead'
   }
-  return 'ignored: unknown field'
+  return 'Ignored: unknown field'
 }
 
 /** Finds valid fields that have no effect on this platform, with what to do instead. */
@@ -48,7 +48,7 @@ function findUnsupported({ observability }: Config): Finding[] {
     .filter(([isUsed]) => isUsed)
     .map(([, path]) => ({
       path,
-      message: 'no effect: this version does not support the field yet',
+      message: 'No effect: this version does not support the field yet',
     }))
 }
 
@@ -57,7 +57,7 @@ function findUnusableType({ type }: Config): Finding[] {
   return [
     {
       path: ['type'],
-      message: `no runner for ${type} is connected, so mentions of the agent fail. Remove the field to run the agent on this hub`,
+      message: `No runner for ${type} is connected, so mentions of the agent fail. Remove the field to run the agent on this hub`,
     },
   ]
 }
@@ -68,12 +68,12 @@ function findUnusableServers({ capabilities }: Config): Finding[] {
     if (typeof server === 'string') return []
     if (server.command !== undefined) {
       const message =
-        'ignored: a Worker cannot start a command. Run the server over Streamable HTTP and use { name, url }'
+        'Ignored: a Worker cannot start a command. Run the server over Streamable HTTP and use { name, url }'
       return [{ path: [...path, 'command'], message }]
     }
     if (server.url === undefined) return []
     const message =
-      'ignored: only an admin can add a server. Ask an admin to add it at /tools/remote, and request the grants of its tools here'
+      'Ignored: only an admin can add a server. Ask an admin to add it at /tools/remote, and request the grants of its tools here'
     return [{ path, message }]
   })
 }
@@ -82,9 +82,9 @@ function findUnusableGrants({ capabilities }: Config): Finding[] {
   return (capabilities?.grants ?? []).flatMap((grant, index) => {
     const path = ['capabilities', 'grants', index]
     if (!isGrant(grant))
-      return [{ path, message: 'ignored: not a grant. Use a form such as hub:read' }]
+      return [{ path, message: 'Ignored: not a grant. Use a form such as hub:read' }]
     if (!/^(shell|bash|file-?system|fs)(:|$)/i.test(grant)) return []
-    return [{ path, message: 'no effect: agents on this hub have no shell and no disk' }]
+    return [{ path, message: 'No effect: agents on this hub have no shell and no disk' }]
   })
 }
 
@@ -94,7 +94,7 @@ function findUnusableKey({ brain }: Config): Finding[] {
   return [
     {
       path: ['brain', 'api_key_env'],
-      message: 'ignored: the name of the variable must end in _API_KEY. Rename it',
+      message: 'Ignored: the name of the variable must end in _API_KEY. Rename it',
     },
   ]
 }
@@ -102,7 +102,7 @@ function findUnusableKey({ brain }: Config): Finding[] {
 function findCapped({ behavior }: Config): Finding[] {
   const capped = (field: 'max_iterations' | 'max_duration_seconds', most: number) =>
     (behavior?.[field] ?? 0) > most
-      ? [{ path: ['behavior', field], message: `capped at ${most}, this hub's maximum` }]
+      ? [{ path: ['behavior', field], message: `Capped at ${most}, this hub's maximum` }]
       : []
   return [
     ...capped('max_iterations', activationLimits.iterationsCeiling),

@@ -61,7 +61,7 @@ export function readYaml(
     return {
       ok: false,
       problems: [
-        { path: `${file}:${startLine}:yaml`, message: 'nested too deep, or too many aliases' },
+        { path: `${file}:${startLine}:yaml`, message: 'Nested too deep, or too many aliases' },
       ],
     }
   }
@@ -73,8 +73,8 @@ function findExcess(tokens: Iterable<CST.Token>): { offset: number; message: str
   const open = Array.from(tokens, (token) => ({ token, depth: 0 }))
   for (let next = open.pop(); next; next = open.pop()) {
     const { offset } = next.token
-    if (next.depth > NESTING_MAX) return { offset, message: `nested more than ${NESTING_MAX} deep` }
-    if (++nodes > NODES_MAX) return { offset, message: `more than ${NODES_MAX} keys and values` }
+    if (next.depth > NESTING_MAX) return { offset, message: `Nested more than ${NESTING_MAX} deep` }
+    if (++nodes > NODES_MAX) return { offset, message: `More than ${NODES_MAX} keys and values` }
     const depth = next.depth + 1
     for (const token of listChildren(next.token)) open.push({ token, depth })
   }

@@ -1,4 +1,4 @@
-import type { ApprovalRequest } from '../../hub/contract/hub'
+import type { ApprovalRequest, AuditEntry } from '../../hub/contract/hub'
 import type { HookContext } from '../hooks/hook'
 import type { AgentHooks, GuardDecision } from '../hooks/hook-runner'
 import type { HookResult } from '../hooks/run-hooks'
@@ -117,7 +117,7 @@ interface CallResult {
   resultBytes: number
   isUntrusted?: true
   isPrivate?: true
-  audit: Record<string, unknown> | null
+  audit: AuditEntry | null
 }
 
 async function runCall(
@@ -138,5 +138,5 @@ async function runCall(
   )
   const { audit, text } = result
   const resultBytes = audit.resultBytes ?? text.length
-  return { ...result, resultBytes, audit: { ...audit } }
+  return { ...result, resultBytes }
 }

@@ -1,4 +1,4 @@
-import type { AuditEntry, CommitRequest } from '../../hub/contract/hub'
+import type { CommitRequest } from '../../hub/contract/hub'
 import { limits } from '../../shared/config'
 import type { Effect } from '../loop/effect'
 import type { LoopEvent } from '../loop/event'
@@ -61,9 +61,7 @@ function composeCommit(
     ...findRefusedCall(ending, events),
     ...composeActivationRecord(context, log),
     counters: countEvents(log.events, exportFailures),
-    audit: events.flatMap((event) =>
-      'audit' in event && event.audit ? [event.audit as unknown as AuditEntry] : [],
-    ),
+    audit: events.flatMap((event) => ('audit' in event && event.audit ? [event.audit] : [])),
   }
 }
 

@@ -3,7 +3,7 @@ import { learnRatio, type TokenRatio } from '../models/token-ratio'
 import type { EffectContext } from './effect-context'
 import { type CallPlan, estimateWideTokens } from './price-call'
 
-/** Models that one agent remembers; the one learned first is forgotten first. */
+/** Models that one agent remembers; the oldest one is evicted first. */
 const modelsMax = 20
 
 /** Returns what a model has counted for this agent's prompts, as a part of a call's plan. */

@@ -1,6 +1,7 @@
 import type {
   ApprovalDecision,
   ApprovalRequest,
+  AuditEntry,
   BudgetShortage,
   Privacy,
   Requester,
@@ -182,7 +183,7 @@ export type LoopEvent = { at: number } & (
       durationMs: number
       resultBytes: number
       /** The audit entry of the gateway; null when the gateway was not called. */
-      audit: Record<string, unknown> | null
+      audit: AuditEntry | null
       hooks?: HookTime[]
       /** The text is from outside of the hub, or a part of it is untrusted text of the hub. */
       isUntrusted?: true
@@ -199,7 +200,7 @@ export type LoopEvent = { at: number } & (
       name: string
       startedAt: number
       approval: ApprovalRequest
-      audit: Record<string, unknown> | null
+      audit: AuditEntry | null
       hooks?: HookTime[]
     }
   /**

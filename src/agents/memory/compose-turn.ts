@@ -21,7 +21,7 @@ import { foldConversation, toMessages } from '../loop/transcript'
 import { describeProgress } from '../run/describe-progress'
 import { toRunLog } from '../run/run-log'
 import { countTools } from '../run/tool-counts'
-import type { StoredActivation } from './memory-store'
+import type { StoredActivation } from './memory-types'
 import { truncateMessages } from './truncate-messages'
 
 export interface FinishedActivation {

@@ -125,8 +125,8 @@ class RunLogBuilder {
       text,
       isError,
       resultBytes,
-      grant: readText(audit?.grant),
-      decision: readText(audit?.decision),
+      grant: audit?.grant ?? null,
+      decision: audit?.decision ?? null,
       hooks: event.hooks ?? [],
       ...(plan && { plan }),
     }
@@ -227,8 +227,6 @@ function convertOther(event: LoopEventOf<Other>): RunEvent {
       return { at, type }
   }
 }
-
-const readText = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
 /** Returns the time at which the outcome was decided; later events are about the commit. */
 function findEnd(journal: LoopEvent[]): number {

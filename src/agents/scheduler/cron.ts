@@ -61,17 +61,17 @@ export function findCronProblem(
   } catch {
     return {
       field: 'timezone',
-      message: `unknown time zone ${timezone}; use an IANA name, e.g. Europe/Berlin`,
+      message: `Unknown time zone ${timezone}. Use an IANA name, such as Europe/Berlin`,
     }
   }
   try {
     if (computeNextDue(cron, timezone, 0) !== null) return null
-    return { field: 'cron', message: 'never due; check the day and the month' }
+    return { field: 'cron', message: 'Never due. Check the day and the month' }
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : ''
     return {
       field: 'cron',
-      message: `must be a cron expression of five fields, e.g. "0 9 * * 1-5": ${reason}`,
+      message: `Must be a cron expression of five fields, such as "0 9 * * 1-5": ${reason}`,
     }
   }
 }

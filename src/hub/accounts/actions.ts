@@ -32,7 +32,7 @@ export const accountName = z
   // The same names that find-mentions recognizes; it treats two hyphens as a dash.
   .regex(
     /^[a-z0-9](?:[a-z0-9_]|-(?!-)){1,31}$/,
-    'Must be 2 to 32 characters of a-z, 0-9, "_" and "-", begin with a letter or digit, and not contain "--".',
+    'Must be 2 to 32 characters of a-z, 0-9, "_" and "-", begin with a letter or digit, and not contain "--"',
   )
 
 export const registerInput = z.object({
@@ -54,7 +54,7 @@ export const profileInput = z.object({
     .record(z.string().max(100), z.unknown())
     .refine(
       (value) => JSON.stringify(value).length <= 8_000,
-      'Must be at most 8,000 characters as JSON.',
+      'Must be at most 8,000 characters as JSON',
     )
     .optional(),
 })

@@ -28,17 +28,17 @@ export const accountErrors = {
   nameReserved: () =>
     new AppError('CONFLICT', 'This name is reserved or looks like a reserved one.', {
       hint: 'Choose another name.',
-      details: [{ path: 'body.name', message: 'This name is reserved.' }],
+      details: [{ path: 'body.name', message: 'Reserved' }],
     }),
   nameConfusable: (other: string) =>
     new AppError('CONFLICT', `This name looks like ${other}, who is an admin or a moderator.`, {
       hint: 'Choose another name.',
-      details: [{ path: 'body.name', message: `This name looks like ${other}.` }],
+      details: [{ path: 'body.name', message: `Looks like ${other}` }],
     }),
   nameTaken: (cause?: unknown) =>
     new AppError('CONFLICT', 'This name is taken.', {
       hint: 'Choose another name.',
-      details: [{ path: 'body.name', message: 'This name is taken.' }],
+      details: [{ path: 'body.name', message: 'Already taken' }],
       cause,
     }),
 }

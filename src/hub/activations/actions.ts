@@ -51,7 +51,7 @@ async function cancelOrThrow(
     ((await markCancelled(context, actor, activation)) ||
       (await cancelRunning(context, activation)))
   if (!isCancelled) {
-    throw activationRequestErrors.alreadyEnded(activation.id)
+    throw activationRequestErrors.alreadyEnded()
   }
 }
 

@@ -107,7 +107,7 @@ const createOwnReads = (
   readCommunity: async (actor, name) => {
     const found = selectCommunity(name.replace(/^m\//i, ''), actorReader(actor))
     const community = await run(open().db, found)
-    if (!community) throw notFound('community', 'GET /api/v1/submolts lists the communities.')
+    if (!community) throw notFound('community', 'Check the name of the community.')
     return { name: community.name }
   },
 

@@ -1,6 +1,6 @@
 import { AppError, notFound } from '../../shared/errors'
 
-const hint = 'See the current state: GET /api/v1/approvals.'
+const hint = 'Reload the list of approvals.'
 
 const conflict = (message: string): AppError => new AppError('CONFLICT', message, { hint })
 
@@ -13,9 +13,11 @@ export const approvalErrors = {
       hint: 'Choose Approve once, Approve this tool for the run, or Deny.',
     }),
   onceOnly: () =>
-    conflict('An external call can only be approved once: its caller repeats exactly this call.'),
-  expired: () => conflict('The time to decide this approval has passed.'),
-  cancelled: () => conflict('This approval is no longer needed: the activation was cancelled.'),
+    conflict(
+      'An external call can be approved only once, because its caller repeats exactly this call.',
+    ),
+  expired: () => conflict('This approval has expired.'),
+  cancelled: () => conflict('This approval is no longer needed, because the run was cancelled.'),
   alreadyApproved: (by: string | null) =>
     conflict(`This call was already approved by ${by ?? 'another admin'}.`),
   alreadyDenied: (by: string | null) =>

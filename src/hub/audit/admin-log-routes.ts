@@ -1,11 +1,10 @@
 import * as z from 'zod'
-import { audit } from '../../shared/config'
-import { decodeCursor, encodeCursor } from '../cursor'
+import { decodeKeyset, splitPage } from '../cursor'
 import { pageFields, presentTime, timeAnswer } from '../http/answers'
 import { requireAdmin } from '../http/authenticate'
 import { type Route, route } from '../http/route'
 import { type AdminLogRow, selectAdminLog } from './admin-log-queries'
-import { adminLogFilter } from './filter'
+import { adminLogFilter, logPage } from './filter'
 
 const settings = z.record(z.string(), z.unknown()).nullable()
 
@@ -44,34 +43,23 @@ export const adminLogRoutes: Route[] = [
     method: 'get',
     path: '/admin/log',
     summary:
-      'What admins and moderators did, newest first: who, what, and the settings before and after (admin)',
+      'Lists what admins and moderators did, newest first: who, what, and the settings before and after (admin)',
     tag: 'audit',
     // The rows are read together with the viewer, in one round trip.
     access: 'own',
     rate: 'read',
-    query: adminLogFilter.extend({
-      limit: z.coerce.number().int().min(1).max(audit.pageMax).default(audit.pageDefault),
-      cursor: z.string().max(500).optional(),
-    }),
+    query: adminLogFilter.extend(logPage),
     answer: z.object({ entries: z.array(entryAnswer), ...pageFields }),
     handle: async ({ context: { clock }, credential, query, read }) => {
-      const { limit, cursor: given, ...filter } = query
-      const cursor = decodeCursor(given)
-      const before = Array.isArray(cursor) ? cursor : null
+      const { limit, cursor, ...filter } = query
+      const before = decodeKeyset(cursor)
       const list = { ...filter, before, limit: limit + 1 }
       const { viewer, answers } = await read({
         rows: selectAdminLog({ credential, now: clock.now() }, list),
       })
       if (viewer) requireAdmin(viewer)
-      const { rows } = answers
-      const page = rows.slice(0, limit)
-      const last = page.at(-1)
-      const hasMore = rows.length > page.length
-      return {
-        entries: page.map(presentEntry),
-        has_more: hasMore,
-        next_cursor: hasMore && last ? encodeCursor([last.at, last.id]) : null,
-      }
+      const { page, next } = splitPage(answers.rows, limit)
+      return { entries: page.map(presentEntry), has_more: next !== null, next_cursor: next }
     },
   }),
 ]

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { audit } from '../../shared/config'
 
 const decisions = [
   'allowed',
@@ -27,6 +28,18 @@ const time = z
     return z.NEVER
   })
 
+/** Query parameters of one page of a log in the API. */
+export const logPage = {
+  limit: z.coerce.number().int().min(1).max(audit.pageMax).default(audit.pageDefault),
+  cursor: z.string().max(500).optional(),
+}
+
+/** The times of a log's entries; `until` is exclusive. */
+const timeRange = {
+  since: time.optional().describe('from this day or time on, UTC'),
+  until: time.optional().describe('before this day or time, UTC'),
+}
+
 /** Filters of the audit list, in the API and in the form of the page. */
 export const auditFilter = z.object({
   account: z.string().trim().max(100).optional().describe('name of an account'),
@@ -39,8 +52,7 @@ export const auditFilter = z.object({
     .describe('name of a tool such as hub_search, or github_* for those of a server'),
   decision: z.enum(decisions).optional(),
   outcome: z.enum(outcomes).optional(),
-  since: time.optional().describe('from this day or time on, UTC'),
-  until: time.optional().describe('before this day or time, UTC'),
+  ...timeRange,
 })
 
 /** Filters of the admin log, in the API and in the form of the page. */
@@ -54,6 +66,5 @@ export const adminLogFilter = z.object({
     .optional()
     .describe('such as policy.set, or budget.* for all of budgets'),
   target: z.string().trim().max(200).optional().describe('id of the target, or name of an account'),
-  since: time.optional().describe('from this day or time on, UTC'),
-  until: time.optional().describe('before this day or time, UTC'),
+  ...timeRange,
 })

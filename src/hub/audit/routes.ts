@@ -1,13 +1,12 @@
 import * as z from 'zod'
-import { audit } from '../../shared/config'
 import { notFound } from '../../shared/errors'
 import { briefPersonAnswer } from '../accounts/present'
-import { decodeCursor, encodeCursor } from '../cursor'
+import { decodeKeyset, splitPage } from '../cursor'
 import { countAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
 import { activations } from '../schema/activations'
 import { readCallContents } from './call-contents'
-import { auditFilter } from './filter'
+import { auditFilter, logPage } from './filter'
 import { type AuditRow, selectAudit, selectAuditEntry } from './list-queries'
 
 const tag = 'audit'
@@ -70,38 +69,27 @@ export const auditRoutes: Route[] = [
     method: 'get',
     path: '/audit',
     summary:
-      'Tool calls, newest first, with account, tool, grant, decision and outcome; admins see all, others their own and those of their agents',
+      'Lists tool calls, newest first, with account, tool, grant, decision and outcome; admins see all, others their own and those of their agents',
     tag,
     access: 'own',
     rate: 'read',
-    query: auditFilter.extend({
-      limit: z.coerce.number().int().min(1).max(audit.pageMax).default(audit.pageDefault),
-      cursor: z.string().max(500).optional(),
-    }),
+    query: auditFilter.extend(logPage),
     answer: z.object({ entries: z.array(entryAnswer), ...pageFields }),
     handle: async ({ context: { clock }, credential, query, read }) => {
-      const { limit, cursor: given, ...filter } = query
-      const cursor = decodeCursor(given)
+      const { limit, cursor, ...filter } = query
       const caller = { credential, now: clock.now() }
-      const before = Array.isArray(cursor) ? cursor : null
+      const before = decodeKeyset(cursor)
       const { answers } = await read({
         rows: selectAudit(caller, { ...filter, before, limit: limit + 1 }),
       })
-      const { rows } = answers
-      const page = rows.slice(0, limit)
-      const last = page.at(-1)
-      const hasMore = rows.length > page.length
-      return {
-        entries: page.map(presentEntry),
-        has_more: hasMore,
-        next_cursor: hasMore && last ? encodeCursor([last.at, last.id]) : null,
-      }
+      const { page, next } = splitPage(answers.rows, limit)
+      return { entries: page.map(presentEntry), has_more: next !== null, next_cursor: next }
     },
   }),
   route({
     method: 'get',
     path: '/audit/:id',
-    summary: 'One tool call with its arguments and its result, if they are still stored',
+    summary: 'Returns one tool call with its arguments and its result, if they are still stored',
     tag,
     access: 'own',
     rate: 'read',

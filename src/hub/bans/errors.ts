@@ -2,8 +2,8 @@ import { AppError } from '../../shared/errors'
 import { formatExact } from '../../shared/format'
 import type { Restriction } from './ban-sql'
 
-const formatEnd = (endsAt: number | null): string =>
-  endsAt === null ? 'until an admin lifts it' : `until ${formatExact(endsAt)}`
+const formatEnd = (endsAt: number | null, kind: 'ban' | 'mute'): string =>
+  endsAt === null ? `until an admin lifts the ${kind}` : `until ${formatExact(endsAt)}`
 
 /** Errors of accounts that an admin or a moderator has restricted, as their users read them. */
 export const banErrors = {
@@ -13,13 +13,13 @@ export const banErrors = {
     }),
   /** @param place such as `this hub` or `m/general` */
   banned: ({ reason, endsAt }: Restriction, place = 'this hub') =>
-    new AppError('BANNED', `This account is banned from ${place} ${formatEnd(endsAt)}.`, {
+    new AppError('BANNED', `This account is banned from ${place} ${formatEnd(endsAt, 'ban')}.`, {
       hint: `Reason: ${reason}`,
     }),
   muted: ({ reason, endsAt }: Restriction, place = 'this hub') =>
     new AppError(
       'MUTED',
-      `This account cannot write ${place === 'this hub' ? 'on' : 'in'} ${place} ${formatEnd(endsAt)}.`,
-      { hint: `It can read and vote. Reason: ${reason}` },
+      `This account is muted ${place === 'this hub' ? 'on' : 'in'} ${place} ${formatEnd(endsAt, 'mute')}.`,
+      { hint: `A muted account can read and vote. Reason: ${reason}` },
     ),
 }

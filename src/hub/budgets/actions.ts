@@ -140,7 +140,7 @@ async function throwDuplicateBudget(db: Db, budget: NewBudget, cause: unknown): 
 function listWarnings({ scope }: PageBudget): ErrorDetail[] {
   if (scope !== 'model' && scope !== 'executor') return []
   const model = scope === 'model' ? 'this model' : 'a model of this provider'
-  return [{ path: 'body.name', message: `No agent uses ${model} now. Check the name.` }]
+  return [{ path: 'body.name', message: `No agent uses ${model} now. Check the name` }]
 }
 
 /** Returns the id of a named agent or community; the name of a provider or model is its id. */

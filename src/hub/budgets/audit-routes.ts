@@ -35,7 +35,7 @@ export const budgetAuditRoutes: Route[] = [
   route({
     method: 'get',
     path: '/system/budget-audit',
-    summary: 'Windows whose budget counters differ from recorded usage (admin)',
+    summary: 'Lists the windows whose budget counters differ from recorded usage (admin)',
     tag: 'budgets',
     access: 'admin',
     rate: 'read',

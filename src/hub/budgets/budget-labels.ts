@@ -1,3 +1,4 @@
+import { capitalize } from '../../shared/format'
 import type { PageBudget } from './page-queries'
 
 type Scope = PageBudget['scope']
@@ -32,8 +33,6 @@ export const periodLabels: Record<Period, string> = {
   month: 'monthly',
 }
 
-const capitalize = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
-
 /** Periods as the form offers them, in its order. */
 export const periodOptions: Record<Period, string> = {
   day: capitalize(periodLabels.day),
@@ -51,15 +50,15 @@ export const weekdayLabels = [
   'Sunday',
 ]
 
-/** The exploration that a budget of each scope pauses, within a sentence. */
+/** What a budget of each scope pauses at its throttle threshold, within a sentence. */
 export const explorationLabels: Record<Scope, string> = {
   hub: 'exploration by all agents',
   agent: 'exploration by this agent',
   executor: 'exploration with models of this provider',
   model: 'exploration with this model',
   community: 'exploration in this community',
-  requester: 'no exploration',
-  guests: 'no exploration',
+  requester: 'nothing',
+  guests: 'nothing',
 }
 
 /** The usage that a budget of each scope stops at its limit, at the start of a sentence. */

@@ -31,7 +31,7 @@ export const budgetErrors = {
     }),
   duplicate: (period: string, id: string | undefined, cause: unknown) =>
     new AppError('CONFLICT', `A ${period} budget for this scope already exists.`, {
-      hint: `Update the existing budget: PATCH /api/v1/budgets/${id}`,
+      hint: `Edit that budget${id === undefined ? '' : ` (${id})`}, or choose another period.`,
       cause,
     }),
   setByDefinition: (agent: string | null) =>
@@ -40,7 +40,7 @@ export const budgetErrors = {
     }),
   lastOfHub: () =>
     new AppError('CONFLICT', "You can't delete the hub's last budget.", {
-      hint: 'Remove its limits instead: set limit_microusd and limit_tokens to null.',
+      hint: 'Remove the limits of this budget instead.',
     }),
   overGuestsShare: (share: Omit<GuestsShare, 'period'>, wanted: GuestsShare, cause: unknown) =>
     new AppError('VALIDATION', 'All guests together get at most a tenth of the hub’s budget.', {
@@ -59,6 +59,6 @@ export const budgetErrors = {
   signIn: () => new AppError('UNAUTHORIZED', 'Sign in to edit budgets.'),
   adminOnly: () =>
     new AppError('FORBIDDEN', 'Only admins can edit budgets.', {
-      hint: 'See all budgets at /budgets.',
+      hint: 'Ask an admin of this hub.',
     }),
 }

@@ -56,7 +56,7 @@ export const warnOfLowering = (
     ? [
         {
           path: 'body',
-          message: `The ${periodLabels[period]} budget of guests was lowered to a tenth of the hub’s.`,
+          message: `The ${periodLabels[period]} budget of guests was lowered to a tenth of the hub’s`,
         },
       ]
     : []

@@ -42,7 +42,7 @@ const usageRoute = route({
   method: 'get',
   path: '/usage',
   summary:
-    'Tokens and cost by agent, model, task, community, executor or day (UTC), between times or whole days; the last 30 days by default',
+    'Returns tokens and cost by agent, model, task, community, executor or day (UTC), between times or whole days; the last 30 days by default',
   tag,
   access: 'read',
   rate: 'read',
@@ -78,7 +78,7 @@ export const budgetRoutes: Route[] = [
     method: 'get',
     path: '/system/budget-health',
     summary:
-      'Used share of each budget, and its forecast: daily run rate and when the limit is reached',
+      'Returns the used share of each budget, and its forecast: daily run rate and when the limit is reached',
     tag,
     access: 'read',
     rate: 'read',
@@ -92,7 +92,7 @@ export const budgetRoutes: Route[] = [
   route({
     method: 'get',
     path: '/budgets',
-    summary: 'All budgets with current spending and reservations',
+    summary: 'Lists budgets with current spending and reservations',
     tag,
     access: 'read',
     rate: 'read',

@@ -29,7 +29,7 @@ import {
 export const commentContent = z
   .string()
   .max(limits.comment.contentCharsMax)
-  .refine((text) => text.trim() !== '', 'must not be empty')
+  .refine((text) => text.trim() !== '', 'Must not be empty')
 
 export const commentInput = z.object({
   content: commentContent,

@@ -38,7 +38,7 @@ const visibility = z
 export const communityInput = z.object({
   name: z
     .string()
-    .regex(/^[a-z0-9_-]{2,32}$/, 'must be 2 to 32 characters, each a-z, 0-9, "_" or "-"'),
+    .regex(/^[a-z0-9_-]{2,32}$/, 'Must be 2 to 32 characters, each a-z, 0-9, "_" or "-"'),
   display_name: displayName.optional(),
   description: description.default(''),
   visibility: visibility.default('public'),

@@ -1,6 +1,6 @@
 import type { Visibility } from '../schema/communities'
 
-/** Who reads a community, as an option of a form. */
+/** Who can read a community, as an option of a form. */
 export const visibilityLabels: Record<Visibility, string> = {
   public: 'Public: everybody who can open this hub',
   members: 'Members: members and admins of this hub',

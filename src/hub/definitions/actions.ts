@@ -30,11 +30,11 @@ function requireValid(check: DefinitionCheck, name: string): DefinitionFacts {
   if (check.ok && check.facts.name !== name) {
     problems.push({
       path: check.facts.namePath,
-      message: `Must be ${name}, but is ${check.facts.name}.`,
+      message: `Must be ${name}, but is ${check.facts.name}`,
     })
   }
   if (check.ok && reservedNames.has(name)) {
-    problems.push({ path: check.facts.namePath, message: `The name ${name} is reserved.` })
+    problems.push({ path: check.facts.namePath, message: `The name ${name} is reserved` })
   }
   if (check.ok && problems.length === 0) return check.facts
   throw definitionErrors.invalid(name, problems)

@@ -39,7 +39,7 @@ const presentDefinition = (row: DefinitionRow): z.input<typeof definitionAnswer>
 const filesInput = z.object({
   files: z
     .record(z.string().min(1).max(200), z.string().max(200_000))
-    .refine((files) => Object.keys(files).length <= 100, 'Must have at most 100 files.'),
+    .refine((files) => Object.keys(files).length <= 100, 'Must have at most 100 files'),
 })
 
 export const definitionRoutes: Route[] = [

@@ -15,12 +15,8 @@ import { assertNoCredentials } from '../posts/credential-patterns'
 import { deferPushes } from '../push/actions'
 import { queuePushes } from '../push/queue-queries'
 import { dmErrors } from './errors'
-import {
-  type ConversationStatus,
-  type PeerRow,
-  selectPeerByConversation,
-  selectPeerByName,
-} from './queries'
+import { type PeerRow, selectPeerByConversation, selectPeerByName } from './peer-queries'
+import type { ConversationStatus } from './queries'
 import { insertConversation, insertMessage, updateBlock, updateStatus } from './write-queries'
 
 export const messageText = z.string().trim().min(1).max(limits.directMessage.contentCharsMax)

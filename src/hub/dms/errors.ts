@@ -4,7 +4,7 @@ import { AppError, notFound } from '../../shared/errors'
 export const dmErrors = {
   unknownAccount: () => notFound('account'),
   unknownConversation: () => notFound('conversation'),
-  unknownConversationPage: () => notFound('conversation', 'Your conversations are listed at /dm.'),
+  unknownConversationPage: () => notFound('conversation', 'The page /dm lists your conversations.'),
   signInRequired: () => new AppError('UNAUTHORIZED', 'Sign in to see your messages.'),
   toYourself: () => new AppError('VALIDATION', "You can't send a message to yourself."),
   closed: (name: string) => new AppError('FORBIDDEN', `${name} does not accept direct messages.`),

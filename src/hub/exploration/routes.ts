@@ -25,7 +25,7 @@ const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 8
 const age = (fallbackMs: number) =>
   z
     .string()
-    .regex(/^\d{1,9}[smhd]?$/, 'Use a number of seconds, or a number followed by s, m, h or d.')
+    .regex(/^\d{1,9}[smhd]?$/, 'Must be a number of seconds, or a number followed by s, m, h or d')
     .optional()
     .transform((text) =>
       text === undefined

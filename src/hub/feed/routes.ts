@@ -26,7 +26,7 @@ async function readProfile(
       cursor: null,
     }),
   })
-  if (!answers.account) throw accountErrors.notFound('GET /api/v1/agents lists all accounts.')
+  if (!answers.account) throw accountErrors.notFound('Check the name of the account.')
   return {
     agent: presentAccount(answers.account),
     recentPosts: answers.recent.map(presentPost),

@@ -12,9 +12,9 @@ export const grantErrors = {
     new AppError('CONFLICT', `${by ?? 'Another admin'} changed this policy while you edited it.`, {
       hint: 'Review the current changes, then save again.',
     }),
-  signIn: () => new AppError('UNAUTHORIZED', 'Sign in to view this page.'),
+  signIn: () => new AppError('UNAUTHORIZED', 'Sign in to see this page.'),
   adminOnly: () =>
-    new AppError('FORBIDDEN', 'Only admins can view the policy.', {
-      hint: 'See the tools that you can use at /tools.',
+    new AppError('FORBIDDEN', 'Only admins can see the policy.', {
+      hint: 'The page /tools lists the tools that you can use.',
     }),
 }

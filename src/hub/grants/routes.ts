@@ -100,7 +100,7 @@ export const grantRoutes: Route[] = [
     method: 'get',
     path: '/agents/:name/grants',
     summary:
-      'Requested, allowed and denied grants of an account, its own policy, and its grants that are requested but not granted (admin)',
+      'Returns the requested, allowed and denied grants of an account, its own policy, and its grants that are requested but not granted (admin)',
     tag,
     access: 'admin',
     rate: 'read',
@@ -137,7 +137,7 @@ export const grantRoutes: Route[] = [
   route({
     method: 'get',
     path: '/tools',
-    summary: 'All tools with their grants and tiers, and whether you can use them',
+    summary: 'Lists tools with their grants and tiers, and whether you can use them',
     tag,
     access: 'own',
     rate: 'read',

@@ -12,16 +12,16 @@ export const httpErrors = {
       hint: `Send "Authorization: Bearer <key>". ${keySource}`,
     }),
   sessionScope: (scope: string) =>
-    new AppError('FORBIDDEN', `You are signed in with a key that has no ${scope} scope.`, {
+    new AppError('FORBIDDEN', `You are signed in with a key that lacks the scope "${scope}".`, {
       hint: `Sign in with a key that has the scope "${scope}".`,
     }),
   keyScope: (scope: string) =>
-    new AppError('FORBIDDEN', `This key has no ${scope} scope.`, {
+    new AppError('FORBIDDEN', `This key lacks the scope "${scope}".`, {
       hint: `Use a key with the scope "${scope}".`,
     }),
   adminOnly: () =>
     new AppError('FORBIDDEN', 'Only admins can do this.', {
-      hint: 'Use the key of an admin account.',
+      hint: 'Sign in as an admin, or use the key of an admin account.',
     }),
   crossSite: () =>
     new AppError('FORBIDDEN', 'The request was rejected because another site sent it.', {
@@ -41,7 +41,7 @@ export const httpErrors = {
     }),
   malformedJson: (cause: unknown) =>
     new AppError('VALIDATION', 'The body is not valid JSON.', {
-      details: [{ path: 'body', message: 'Must be valid JSON.' }],
+      details: [{ path: 'body', message: 'Must be valid JSON' }],
       cause,
     }),
   invalidRequest: (details: ErrorDetail[], hint?: string) =>
@@ -51,7 +51,7 @@ export const httpErrors = {
       details: [
         {
           path: 'header.idempotency-key',
-          message: `Must be 1 to ${limits.idempotencyKeyCharsMax} printable characters.`,
+          message: `Must be 1 to ${limits.idempotencyKeyCharsMax} printable characters`,
         },
       ],
     }),
@@ -66,7 +66,7 @@ export const httpErrors = {
     }),
   tooDeep: (depthMax: number) =>
     new AppError('VALIDATION', 'The body is nested too deeply.', {
-      details: [{ path: 'body', message: `Must have at most ${depthMax} levels.` }],
+      details: [{ path: 'body', message: `Must have at most ${depthMax} levels` }],
     }),
   tooLarge: (bytesMax: number) =>
     new AppError('TOO_LARGE', 'The request is too large.', {
@@ -88,7 +88,7 @@ export const httpErrors = {
   },
   internal: (cause: unknown) =>
     new AppError('INTERNAL', 'An internal error occurred.', {
-      hint: 'Try again. If the error persists, give an admin the X-Request-Id of this response.',
+      hint: 'Try again. If the error persists, give an admin the request id (X-Request-Id).',
       cause,
     }),
 }

@@ -18,11 +18,11 @@ export const identityErrors = {
   /** @param name of the account at the provider */
   notLinked: (label: string, name: string) =>
     new AppError('UNAUTHORIZED', `No account of this hub is linked to ${name} at ${label}.`, {
-      hint: 'Sign in another way, then link it in your settings.',
+      hint: 'Sign in another way, then link that account in your settings.',
     }),
   linkedElsewhere: (label: string) =>
     new AppError('CONFLICT', `This account at ${label} is already linked.`, {
-      hint: 'It can sign in one account of this hub. Unlink it there first.',
+      hint: 'Unlink it in the settings of the account of this hub that uses it.',
     }),
   otherSession: () =>
     new AppError('FORBIDDEN', 'You are signed in as another account than the one that started.', {

@@ -2,10 +2,10 @@ import { AppError, notFound } from '../../shared/errors'
 
 /** Errors of invitations, as users read them. */
 export const invitationErrors = {
-  notFound: () => notFound('invitation', 'GET /api/v1/invitations lists them.'),
+  notFound: () => notFound('invitation', 'The invitation may have been used or withdrawn already.'),
   unusable: () =>
     new AppError('NOT_FOUND', 'This invitation was used or withdrawn, or has expired.', {
-      hint: 'Ask the person who sent it for a new one.',
+      hint: 'Ask the person who sent the link for a new invitation.',
     }),
   cannotInvite: (membersCan: boolean) =>
     new AppError(
@@ -16,7 +16,7 @@ export const invitationErrors = {
       },
     ),
   higherRole: () =>
-    new AppError('FORBIDDEN', "An invitation's role is at most your own.", {
-      details: [{ path: 'body.role', message: 'must be at most your own role' }],
+    new AppError('FORBIDDEN', "An invitation can't have a higher role than yours.", {
+      details: [{ path: 'body.role', message: 'Must be at most your own role' }],
     }),
 }

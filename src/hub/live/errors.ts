@@ -3,7 +3,7 @@ import { AppError, notFound } from '../../shared/errors'
 /** Errors of live connections, as users read them. */
 export const liveErrors = {
   postNotFound: () => notFound('post'),
-  activationNotFound: () => notFound('activation'),
+  activationNotFound: () => notFound('run'),
   unavailable: () => new AppError('UNAVAILABLE', 'Live updates are not available on this hub.'),
 }
 

@@ -5,7 +5,7 @@ import type { ConstraintErrors } from '../constraint-errors'
 /** Errors of moderation, as users read them. */
 export const moderationErrors = {
   unknownTarget: (kind: 'post' | 'comment') => notFound(kind),
-  unknownCommunity: () => notFound('community', 'GET /api/v1/submolts lists the communities.'),
+  unknownCommunity: () => notFound('community', 'Check the name of the community.'),
   unknownAccount: () => notFound('account'),
   unknownBan: () => notFound('ban'),
   unknownReport: () => notFound('report'),
@@ -22,10 +22,10 @@ export const moderationErrors = {
     }),
   endInThePast: () =>
     new AppError('VALIDATION', 'The end must be in the future.', {
-      details: [{ path: 'body.ends_at', message: 'must be in the future' }],
+      details: [{ path: 'body.ends_at', message: 'Must be in the future' }],
     }),
   notAppealable: () =>
-    new AppError('CONFLICT', 'There is nothing to appeal in this action.', {
+    new AppError('CONFLICT', 'This action cannot be appealed.', {
       hint: 'You can appeal a removal, a lock, a mute and a ban.',
     }),
 }
@@ -36,28 +36,32 @@ const conflict = (message: string, hint: string) => (cause: unknown) =>
 /** Errors of the constraints that the statements of moderation fail. */
 export const moderationConstraints: ConstraintErrors = {
   moderation_forbidden: moderationErrors.forbidden,
-  moderation_unchanged: conflict('Nothing to change: it is already so.', 'Reload the page.'),
+  moderation_unchanged: conflict('Someone has already done this.', 'Reload the page.'),
   moderation_pins: conflict(
     `A community has at most ${moderationLimits.pinsMax} pinned posts.`,
     'Unpin another post first.',
   ),
   moderation_of_moderator: conflict(
     'A moderator of this community or an admin cannot be muted or banned.',
-    'Take that role away first.',
+    'Remove that role first.',
   ),
   moderation_own_action: (cause) =>
-    new AppError('FORBIDDEN', 'An appeal is decided by another moderator than the one who acted.', {
+    new AppError('FORBIDDEN', "You can't decide an appeal of your own action.", {
       hint: 'Wait for another moderator, or restore what you removed.',
       cause,
     }),
   moderation_reports: (cause) =>
-    new AppError('RATE_LIMITED', 'You have reported too much within an hour.', {
-      hint: `At most ${moderationLimits.reportsPerHourMax} reports an hour. Try again later.`,
-      cause,
-    }),
+    new AppError(
+      'RATE_LIMITED',
+      `You can send ${moderationLimits.reportsPerHourMax} reports an hour.`,
+      {
+        hint: 'Try again later.',
+        cause,
+      },
+    ),
   'content_reports.account_id': conflict(
     'You have already reported this.',
-    'A moderator has not decided yet. Its outcome appears in your inbox.',
+    'The outcome appears in your inbox when a moderator has decided.',
   ),
   'appeals.action_id': conflict(
     'You have already appealed this action.',

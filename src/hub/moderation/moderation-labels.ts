@@ -20,9 +20,6 @@ const appealable: ReadonlySet<Kind> = new Set(['remove', 'lock', 'mute', 'ban'])
 /** Whether an author can appeal an action of this kind. */
 export const isAppealable = (kind: Kind): boolean => appealable.has(kind)
 
-/** Where an author appeals. */
-export const appealHint = 'You can appeal once at /moderation/mine.'
-
 export const appealOutcomeLabels = {
   upheld: 'Appeal rejected: the action stays',
   reversed: 'Appeal accepted: the action was reversed',

@@ -4,7 +4,7 @@ import { AppError } from '../../shared/errors'
 export const moderatorErrors = {
   unsuitable: () =>
     new AppError('CONFLICT', 'Guests and accounts of the hub itself cannot be moderators.', {
-      hint: 'Make the account a member first: PUT /api/v1/agents/:name/role.',
+      hint: 'Make the account a member first.',
     }),
   personOnly: () =>
     new AppError('FORBIDDEN', 'Only a person can make an agent a moderator.', {

@@ -49,7 +49,7 @@ const parseJson = (text: string, context: z.RefinementCtx): unknown => {
   try {
     return JSON.parse(text)
   } catch {
-    context.addIssue({ code: 'custom', message: 'Must be the answer of a passkey.' })
+    context.addIssue({ code: 'custom', message: 'Must be the answer of a passkey' })
     return z.NEVER
   }
 }

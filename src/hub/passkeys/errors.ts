@@ -6,7 +6,7 @@ export const passkeyErrors = {
   notFound: () => notFound('passkey', 'Reload the page.'),
   unknown: () =>
     new AppError('UNAUTHORIZED', 'This hub does not know this passkey.', {
-      hint: 'It may have been deleted. Sign in another way, then add a passkey in the settings.',
+      hint: 'The passkey may have been deleted. Sign in another way, then add a passkey in your settings.',
     }),
   /** @param cause why the library refused the answer */
   refused: (cause: unknown) =>
@@ -20,15 +20,15 @@ export const passkeyErrors = {
       cause,
     }),
   duplicate: () =>
-    new AppError('CONFLICT', 'This passkey was added before.', {
+    new AppError('CONFLICT', 'This passkey was already added.', {
       hint: 'Use it to sign in, or choose another device.',
     }),
   tooMany: () =>
     new AppError(
       'CONFLICT',
-      `An account can have ${signInLimits.passkeysPerAccountMax} passkeys.`,
+      `An account can have at most ${signInLimits.passkeysPerAccountMax} passkeys.`,
       {
-        hint: 'Delete one that you no longer use.',
+        hint: 'Delete a passkey that you no longer use.',
       },
     ),
 }

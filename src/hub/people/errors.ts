@@ -8,28 +8,30 @@ export const peopleErrors = {
       hint: 'Ask another admin.',
     }),
   systemAccount: () =>
-    new AppError('FORBIDDEN', 'Accounts of the hub itself stay as they are.', {
+    new AppError('FORBIDDEN', 'Accounts of the hub itself can’t be changed.', {
       hint: 'To replace the key of the admin account, change ROOKERY_ADMIN_KEY.',
     }),
   hostedName: () =>
-    new AppError('FORBIDDEN', 'An agent of this hub has the name of its definition.', {
-      hint: 'Create an agent with the new name, and disable this one.',
-    }),
-  keyNotFound: () => notFound('key', 'It may have expired or been revoked already.'),
+    new AppError(
+      'FORBIDDEN',
+      'An agent of this hub can’t be renamed, because its definition sets its name.',
+      { hint: 'Create an agent with the new name, and disable this one.' },
+    ),
+  keyNotFound: () => notFound('key', 'The key may have expired or been revoked already.'),
   signInNotFound: () =>
     notFound('passkey or linked account', 'It may have been deleted already. Reload the page.'),
   cannotSignIn: () =>
     new AppError('CONFLICT', 'This account cannot sign in.', {
       hint: 'It is disabled, banned, imported or not claimed yet.',
     }),
-  banNotFound: () => notFound('ban or mute', 'It may have ended already.'),
+  banNotFound: () => notFound('ban or mute', 'The ban or mute may have ended already.'),
   pastEnd: () =>
-    new AppError('VALIDATION', 'The end is in the past.', {
-      details: [{ path: 'body.ends_at', message: 'must be in the future' }],
+    new AppError('VALIDATION', 'The end must be in the future.', {
+      details: [{ path: 'body.ends_at', message: 'Must be in the future' }],
     }),
   wrongConfirmation: () =>
     new AppError('VALIDATION', 'The account was not deleted.', {
       hint: 'Type the name of the account to confirm.',
-      details: [{ path: 'body.confirm', message: 'must be the name of the account' }],
+      details: [{ path: 'body.confirm', message: 'Must be the name of the account' }],
     }),
 }

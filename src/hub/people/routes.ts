@@ -236,7 +236,8 @@ export const peopleRoutes: Route[] = [
     ...admin,
     method: 'delete',
     path: '/agents/:name',
-    summary: 'Deletes an account; its words stay by a deleted account, or go (admin)',
+    summary:
+      'Deletes an account; its posts, comments and messages are kept without its name, or deleted too (admin)',
     query: deletionInput,
     answer: z.object({
       deleted: z.string(),

@@ -43,7 +43,7 @@ export const postBody = postInput
     check.addIssue({
       code: 'custom',
       path: ['community'],
-      message: 'is required: the community to post in',
+      message: 'Required: the community to post in',
     })
     return z.NEVER
   })

@@ -15,6 +15,6 @@ export const sessionErrors = {
     }),
   invalidId: () =>
     new AppError('VALIDATION', 'The session id is not valid.', {
-      details: [{ path: 'path.id', message: 'Must be {channel}_{chat_id}, without spaces.' }],
+      details: [{ path: 'path.id', message: 'Must be {channel}_{chat_id}, without spaces' }],
     }),
 }

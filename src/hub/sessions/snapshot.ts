@@ -48,7 +48,7 @@ export const snapshotInput = z.object({
       context.addIssue({
         code: 'custom',
         path: [unpaired],
-        message: 'Tool calls must be followed by their results: one per call, in the same order.',
+        message: 'Tool calls must be followed by their results: one per call, in the same order',
       })
     }),
 })

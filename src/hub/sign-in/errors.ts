@@ -7,10 +7,11 @@ export const signInErrors = {
       hint: 'Check that you pasted the whole key.',
     }),
   expiredLink: () =>
-    new AppError('UNAUTHORIZED', 'This sign-in link was used before or has expired.', {
+    new AppError('UNAUTHORIZED', 'This sign-in link was already used or has expired.', {
       hint: 'Sign in another way below, or ask an admin for a new link. `npm start` prints one.',
     }),
-  sessionNotFound: () => notFound('session', 'It may have ended. Reload the page.'),
+  sessionNotFound: () =>
+    notFound('session', 'The session may have ended already. Reload the page.'),
   ended: () =>
     new AppError('UNAUTHORIZED', 'The key or session of this request has ended.', {
       hint: 'Sign in again.',

@@ -5,5 +5,5 @@ export const voteErrors = {
   unknownTarget: (kind: 'post' | 'comment') => notFound(kind),
   ownContent: (kind: 'post' | 'comment') =>
     new AppError('VALIDATION', `You can't vote on your own ${kind}.`),
-  invalidValue: () => new AppError('VALIDATION', 'Invalid vote. The value must be 1, 0 or -1.'),
+  invalidValue: () => new AppError('VALIDATION', 'The value of a vote must be 1, 0 or -1.'),
 }

@@ -3,6 +3,9 @@ import { formatExact } from '../../shared/format'
 import type { ConstraintErrors } from '../constraint-errors'
 import type { ActiveBan } from './queries'
 
+/** Where an author appeals. */
+export const appealHint = 'You can appeal once at /moderation/mine.'
+
 const done = { ban: 'banned', mute: 'muted' } as const
 
 /** Errors of writing where an account may not, as users read them. */
@@ -14,7 +17,7 @@ export const banErrors = {
       kind === 'ban' ? 'BANNED' : 'MUTED',
       `You are ${done[kind]} ${place} ${end}. Reason: ${reason}`,
       {
-        hint: 'You can appeal once at /moderation/mine, or with POST /api/v1/appeals.',
+        hint: appealHint,
         cause,
       },
     )
@@ -28,8 +31,8 @@ const notWritten =
 
 /** Errors of the constraints that `guardWriting` fails. */
 export const writingConstraints: ConstraintErrors = {
-  writing_banned: notWritten('You are banned here.', 'Appeal at /moderation/mine.', 'BANNED'),
-  writing_muted: notWritten('You are muted here.', 'Appeal at /moderation/mine.', 'MUTED'),
+  writing_banned: notWritten('You are banned here.', appealHint, 'BANNED'),
+  writing_muted: notWritten('You are muted here.', appealHint, 'MUTED'),
   writing_system: notWritten(
     'Only the hub itself posts in this community.',
     'You can comment on its posts. Post in another community.',

@@ -9,7 +9,7 @@ import { tokenRoutes } from './token-routes'
 
 export const nameInput = z
   .string()
-  .regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be lower case letters, digits and dashes')
+  .regex(/^[a-z][a-z0-9-]{0,39}$/, 'Must be lower case letters, digits and dashes')
 
 export const credentialInput = z.strictObject({
   value: z

@@ -33,7 +33,7 @@ export const mapInput = z.strictObject({
 
 const toolName = z
   .string()
-  .regex(/^[a-z0-9_]{1,64}$/, 'must be lower case letters, digits and underscores')
+  .regex(/^[a-z0-9_]{1,64}$/, 'Must be lower case letters, digits and underscores')
 const common = { access: 'admin', status: 200, tag: 'remote servers' } as const
 
 export const toInput = ({ description, ...service }: z.output<typeof remoteInput>) => ({

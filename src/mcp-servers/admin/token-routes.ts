@@ -4,7 +4,7 @@ import { callerErrors } from '../outside/errors'
 import type { AdminRoute } from './admin-route'
 import { recordAction } from './record-action'
 
-const id = z.string().regex(/^[\w-]{1,100}$/, 'must be the id of an activation')
+const id = z.string().regex(/^[\w-]{1,100}$/, 'Must be the id of an activation')
 
 /** The route that issues activation tokens, for runners that start another program for an agent. */
 export const tokenRoutes: AdminRoute[] = [

@@ -4,12 +4,12 @@ import * as z from 'zod'
 const shape = z.strictObject({
   access_key_id: z
     .string()
-    .regex(/^[A-Za-z0-9_]{8,128}$/, 'must have at least 8 letters and digits'),
+    .regex(/^[A-Za-z0-9_]{8,128}$/, 'Must have at least 8 letters and digits'),
   secret_access_key: z.string().min(8),
   session_token: z.string().min(8).optional(),
   region: z
     .string()
-    .regex(/^[a-z0-9-]{2,32}$/, 'must be a region such as eu-central-1')
+    .regex(/^[a-z0-9-]{2,32}$/, 'Must be a region such as eu-central-1')
     .default('us-east-1'),
 })
 

@@ -4,7 +4,7 @@ import { AppError, type ErrorCode } from '../../shared/errors'
 export const awsErrors = {
   noCredential: () =>
     new AppError('UNAVAILABLE', 'The service aws has no credential on this hub.', {
-      hint: 'An admin sets it: PUT /api/v1/credentials/<name> with server aws and service aws.',
+      hint: 'An admin can add a credential for the server and service aws at /credentials.',
     }),
   refused: (code: ErrorCode, service: string, awsCode: string, status: number, hint: string) =>
     new AppError(code, `AWS ${service} refused the request: ${awsCode} (${status}).`, { hint }),

@@ -5,8 +5,8 @@ import { aws } from '../../shared/config'
 
 export const bucketInput = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'must be the name of a bucket')
-  .refine((name) => !name.includes('..'), 'must be the name of a bucket')
+  .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'Must be the name of a bucket')
+  .refine((name) => !name.includes('..'), 'Must be the name of a bucket')
 
 /** The key of an object. The URL parser would resolve a segment . or .. as a folder. */
 export const keyInput = z
@@ -15,7 +15,7 @@ export const keyInput = z
   .max(aws.keyCharsMax)
   .refine(
     (key) => !key.split('/').some((part) => part === '.' || part === '..'),
-    'must not contain a segment . or ..',
+    'Must not contain a segment . or ..',
   )
   .describe('Of the object, e.g. reports/2026/may.csv')
 

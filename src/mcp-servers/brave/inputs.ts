@@ -6,17 +6,17 @@ export const queryInput = z
   .trim()
   .min(1)
   .max(400)
-  .refine((text) => text.split(/\s+/).length <= 50, 'must have at most 50 words')
+  .refine((text) => text.split(/\s+/).length <= 50, 'Must have at most 50 words')
 
 /** Country and language of a search. */
 export const localeInputs = {
   country: z
     .string()
-    .regex(/^([A-Z]{2}|ALL)$/, 'must be two capital letters, or ALL')
+    .regex(/^([A-Z]{2}|ALL)$/, 'Must be two capital letters, or ALL')
     .optional(),
   language: z
     .string()
-    .regex(/^[a-z]{2,3}(-[a-z]{2,4})?$/, 'must be a language code such as en or pt-br')
+    .regex(/^[a-z]{2,3}(-[a-z]{2,4})?$/, 'Must be a language code such as en or pt-br')
     .optional(),
 }
 

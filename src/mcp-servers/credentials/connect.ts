@@ -71,8 +71,7 @@ export const createConnect =
 function findBuiltIn(server: string, service: string, kind: ServiceKind | undefined): ServiceRow {
   const known = kind?.builtIn(service)
   if (known) return toRow(server, service, known)
-  const path = server === 'http' ? 'http-services/<name>' : `services/${server}/<name>`
-  throw credentialErrors.undeclaredService(path)
+  throw credentialErrors.undeclaredService()
 }
 
 /**

@@ -4,7 +4,7 @@ import type { CredentialFormErrors } from '../contract/credential-forms'
 import { FieldError } from './field-error'
 
 const resealHint =
-  'An admin adds the key it was encrypted with to ROOKERY_VAULT_OLD_KEYS, or sets the credential again.'
+  'An admin adds the key that encrypted the credential to ROOKERY_VAULT_OLD_KEYS, or adds the credential again.'
 
 /** An error of the value of a credential. */
 const value = (code: CredentialFormErrors['value']) => ({ field: 'value', code }) as const
@@ -33,39 +33,37 @@ export const credentialErrors = {
     new AppError(
       'UNAVAILABLE',
       `The credential ${name} was set for ${from}, but its service now uses ${to}.`,
-      { hint: `An admin sets its value again: PUT /api/v1/credentials/${name}.` },
+      { hint: 'An admin can delete the credential and add it again at /credentials.' },
     ),
   /** @param from where the credential was set for */
   destinationChanged: (name: string, from: string, to: string) =>
     new AppError(
       'VALIDATION',
-      `The credential ${name} was set for ${from}. Sending it to ${to} needs its value again.`,
+      `The credential ${name} was set for ${from}. To send it to ${to}, its value has to be entered again.`,
       {
-        hint: 'Delete the credential, change the service, then set the credential again.',
+        hint: 'Delete the credential, change the service, then add the credential again.',
         details: [
           {
             path: 'body.base_url',
-            message: `delete the credential ${name}, change the base URL, then set the credential again`,
+            message: `Delete the credential ${name}, change the base URL, then add the credential again`,
           },
         ],
       },
     ),
-  /** @param path of the API route that declares the service */
-  undeclaredService: (path: string) =>
-    notFound('service', `An admin declares it: PUT /api/v1/${path}.`),
+  undeclaredService: () => notFound('service', 'An admin can add the service at /credentials.'),
   noCredential: (service: string, credential: string | null) => {
     const missing = credential === null ? '' : ` ${credential}`
     return new AppError(
       'UNAVAILABLE',
       `The service ${service} has no credential${missing} on this hub.`,
-      { hint: `An admin sets it: PUT /api/v1/credentials/${credential ?? '<name>'}.` },
+      { hint: 'An admin can add a credential at /credentials.' },
     )
   },
   variablePrefix: (prefix: string) =>
     new FieldError(
       value('VARIABLE_PREFIX'),
       'VALIDATION',
-      `The secret's name must begin with ${prefix}.`,
+      `The secret's name must start with ${prefix}.`,
       { hint: 'Other secrets of the Worker are for the hub itself.' },
     ),
   noVariable: (name: string) =>
@@ -86,7 +84,7 @@ export const credentialErrors = {
       'VALIDATION',
       `A credential has at least ${charsMin} characters.`,
       {
-        hint: 'A shorter one cannot be distinguished from other text, so it cannot be redacted from results.',
+        hint: 'A shorter credential cannot be distinguished from other text, so it cannot be redacted from results.',
       },
     ),
   notAscii: () =>
@@ -114,5 +112,5 @@ export const credentialErrors = {
   notJson: () => new AppError('VALIDATION', 'The body is not valid JSON.'),
   invalidRequest: (details: ErrorDetail[]) =>
     new AppError('VALIDATION', 'The request is not valid.', { details }),
-  internal: () => new AppError('INTERNAL', 'Something went wrong.', { hint: 'Try again.' }),
+  internal: () => new AppError('INTERNAL', 'An internal error occurred.', { hint: 'Try again.' }),
 }

@@ -19,16 +19,18 @@ export function createPartsFinder(forms: string[]): (part: string) => Span[] {
     const start = before.length
     const all = before + toLower(own.join(''))
     before = all.slice(-longest)
-    return [...findForms(all, forms), ...findBegun(all, forms)].flatMap(([from, to]): Span[] => {
-      const first = own[Math.max(from - start, 0)]
-      const last = own[to - start - 1]
-      return first && last ? [[first.index, last.index + 1]] : []
-    })
+    return [...findForms(all, forms), ...findTrailingPrefixes(all, forms)].flatMap(
+      ([from, to]): Span[] => {
+        const first = own[Math.max(from - start, 0)]
+        const last = own[to - start - 1]
+        return first && last ? [[first.index, last.index + 1]] : []
+      },
+    )
   }
 }
 
-/** Returns the end of the text where it equals the beginning of a form. */
-function findBegun(text: string, forms: string[]): Span[] {
+/** Returns, for each form, the end of the text that equals the beginning of the form. */
+function findTrailingPrefixes(text: string, forms: string[]): Span[] {
   return forms.flatMap((form) => {
     for (let at = Math.max(text.length - form.length, 0); at <= text.length - partCharsMin; at++) {
       if (form.startsWith(text.slice(at))) return [[at, text.length]]

@@ -52,12 +52,12 @@ export function createScrubber(...secrets: string[]): Scrubber {
     if (typeof given !== 'object' || given === null) return given
     return Object.fromEntries(Object.entries(given).map(([key, each]) => [text(key), value(each)]))
   }
-  const cut = (given: string) => text(given).slice(0, -longest)
+  const textTruncated = (given: string) => text(given).slice(0, -longest)
   const parts = () => {
     const findParts = createPartsFinder([...plain, ...base64])
     return (part: string) => hide(part, [...find(part, base64), ...findParts(part)])
   }
-  return { text, value, textTruncated: cut, exceptBase64, parts }
+  return { text, value, textTruncated, exceptBase64, parts }
 }
 
 /** Returns the distinct forms that are too long to be ordinary words. */

@@ -8,7 +8,7 @@ export function readArguments(raw: string): Arguments {
   try {
     return { ok: true, value: JSON.parse(raw) }
   } catch {
-    return { ok: false, problems: [{ path: '', message: 'the arguments are not valid JSON' }] }
+    return { ok: false, problems: [{ path: '', message: 'The arguments are not valid JSON' }] }
   }
 }
 

@@ -99,6 +99,6 @@ function toDetail(error: GithubError): ErrorDetail {
   const { resource, field, code, message } = error
   return {
     path: field ?? resource ?? 'github',
-    message: excerpt(message ?? code ?? 'is not valid'),
+    message: excerpt(message ?? code ?? 'Not valid'),
   }
 }

@@ -6,7 +6,7 @@ import { github } from '../../shared/config'
 export const ownerInput = z
   .string()
   .trim()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$/, 'must be the name of a user or an organization')
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$/, 'Must be the name of a user or an organization')
   .describe('User or organization')
 
 const repoInput = z
@@ -14,7 +14,7 @@ const repoInput = z
   .trim()
   .regex(
     /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/,
-    'must be the name of a repository, without its owner',
+    'Must be the name of a repository, without its owner',
   )
   .describe('Repository, without its owner')
 
@@ -35,7 +35,7 @@ export const refInput = z
   .trim()
   .min(1)
   .max(200)
-  .regex(/^[^\s~^:?*[\\]+$/, 'must be the name of a branch or tag, or a commit')
+  .regex(/^[^\s~^:?*[\\]+$/, 'Must be the name of a branch or tag, or a commit')
 
 export const bodyInput = z.string().max(60_000)
 

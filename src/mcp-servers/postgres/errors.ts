@@ -24,7 +24,7 @@ export const postgresErrors = {
     }),
   misconfigured: (service: string, reason: string) =>
     new AppError('UNAVAILABLE', `The database ${service} cannot be used: ${reason}.`, {
-      hint: 'An admin corrects it: PUT /api/v1/services/postgres/<name>.',
+      hint: 'An admin can change the service at /credentials.',
     }),
   credentialRefused: (service: string, code: string) =>
     new AppError(

@@ -7,7 +7,7 @@ const { rowsDefault, rowsMax, sqlCharsMax, paramsMax, paramCharsMax } = postgres
 export const statementInput = z.strictObject({
   database: z
     .string()
-    .regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be the name of a database')
+    .regex(/^[a-z][a-z0-9-]{0,39}$/, 'Must be the name of a database')
     .describe('Name of the database, as an admin declared it'),
   sql: z
     .string()
@@ -15,7 +15,7 @@ export const statementInput = z.strictObject({
     .max(sqlCharsMax)
     .refine(
       (sql) => !sql.includes('\0'),
-      'must not contain a NUL character, where the statement would end',
+      'Must not contain a NUL character, where the statement would end',
     )
     .describe('One statement; pass values from other people in params as $1, $2'),
   params: z

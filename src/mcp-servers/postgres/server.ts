@@ -17,7 +17,7 @@ export const postgresServer: ToolServer = {
     checkCredential: (credential) => {
       const { password = '' } = splitCredential(credential) ?? {}
       if (password.length >= secretCharsMin) return null
-      return `must be user:password, with at least ${secretCharsMin} characters of password`
+      return `A credential for postgres is user:password, with at least ${secretCharsMin} characters of password.`
     },
     checkBaseUrl: (url) => {
       const address = readAddress(url)

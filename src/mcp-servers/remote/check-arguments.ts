@@ -10,7 +10,7 @@ type Fields = Record<string, unknown>
 export function createArgumentCheck(schema: Fields): (args: unknown) => ErrorDetail[] {
   const properties = isFields(schema.properties) ? schema.properties : {}
   return (args) => {
-    if (!isFields(args)) return [{ path: '', message: 'the arguments must be an object' }]
+    if (!isFields(args)) return [{ path: '', message: 'The arguments must be an object' }]
     // Whether keywords beside a $ref apply depends on the version of JSON Schema.
     if ('$ref' in schema) return []
     return [
@@ -35,7 +35,7 @@ const findMissing = (required: unknown, args: Fields): ErrorDetail[] =>
 
 const findUnknown = (schema: Fields): string | null =>
   schema.additionalProperties === false && !('patternProperties' in schema)
-    ? 'is not a known argument'
+    ? 'Not a known argument'
     : null
 
 function findWrong(schema: unknown, value: unknown): string | null {
@@ -43,12 +43,12 @@ function findWrong(schema: unknown, value: unknown): string | null {
   const types: unknown[] = [schema.type].flat()
   const isKnown = types.length > 0 && types.every((type) => tests.has(type))
   if (isKnown && !types.some((type) => tests.get(type)?.(value))) {
-    return `must be of the type ${types.join(' or ')}`
+    return `Must be of the type ${types.join(' or ')}`
   }
   const words: unknown[] = Array.isArray(schema.enum) ? schema.enum : []
   const areWords = words.length > 0 && words.every((word) => typeof word === 'string')
   return areWords && !words.some((word) => word === value)
-    ? `must be one of ${words.join(', ')}`
+    ? `Must be one of ${words.join(', ')}`
     : null
 }
 

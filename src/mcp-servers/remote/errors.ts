@@ -29,14 +29,14 @@ export const remoteErrors = {
       cause,
     }),
   invalidName: () =>
-    invalid('name', 'must be 2 to 20 lower case letters and digits, a letter first'),
-  reservedName: () => invalid('name', 'is the name of a built-in server'),
+    invalid('name', 'Must be 2 to 20 lower case letters and digits, starting with a letter'),
+  reservedName: () => invalid('name', 'Must not be the name of a built-in server'),
   tooMany: (count: number) =>
     new AppError('CONFLICT', `This hub has ${count} remote servers, which is the limit.`),
   grantWithoutTier: () =>
-    invalid('tier', 'grant and tier must both be set, or both be null to hide the tool'),
+    invalid('tier', 'Grant and tier must both be set, or both be null to hide the tool'),
   foreignGrant: (server: string) =>
-    invalid('grant', `must begin with ${server}: and contain no *, e.g. ${server}:read`),
+    invalid('grant', `Must start with ${server}: and contain no *, such as ${server}:read`),
   reviewOutdated: (tool: string) =>
     new AppError('CONFLICT', `The description of ${tool} changed after you read it.`, {
       hint: 'Refresh the server and review the new description.',

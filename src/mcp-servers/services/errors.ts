@@ -1,4 +1,5 @@
 import { AppError, notFound } from '../../shared/errors'
+import { capitalize } from '../../shared/format'
 
 const invalid = (field: string, message: string): AppError =>
   new AppError('VALIDATION', 'The service is not valid.', {
@@ -9,14 +10,14 @@ const invalid = (field: string, message: string): AppError =>
 export const serviceErrors = {
   unknownServer: (servers: string[]) =>
     notFound('server', `Servers with services: ${servers.join(', ')}.`),
-  notUrl: () => invalid('base_url', 'must be a complete URL'),
-  wildcardHost: () => invalid('base_url', 'must name one host'),
-  queryInUrl: () => invalid('base_url', 'must not have a query or a fragment'),
-  baseUrl: (problem: string) => invalid('base_url', problem),
+  notUrl: () => invalid('base_url', 'Must be a complete URL'),
+  wildcardHost: () => invalid('base_url', 'Must name one host'),
+  queryInUrl: () => invalid('base_url', 'Must not have a query or a fragment'),
+  baseUrl: (problem: string) => invalid('base_url', capitalize(problem)),
   privateNotAllowed: () =>
-    invalid('allow_private', 'requires the setting ROOKERY_ALLOW_PRIVATE_SERVICES=true'),
+    invalid('allow_private', 'Requires the setting ROOKERY_ALLOW_PRIVATE_SERVICES=true'),
   notHost: (host: string) => invalid('hosts', `${host} is not a host or host:port`),
-  host: (problem: string) => invalid('hosts', problem),
+  host: (problem: string) => invalid('hosts', capitalize(problem)),
   ownHeader: (name: string) => invalid('headers', `${name} is set by the hub`),
   secretHeader: (name: string, mark: string) =>
     invalid(
@@ -26,6 +27,6 @@ export const serviceErrors = {
   noCredentialHeader: (mark: string) =>
     invalid(
       'headers',
-      `must contain ${mark}, because the service has a credential, e.g. "Authorization": "Bearer ${mark}"`,
+      `Must contain ${mark}, because the service has a credential, such as "Authorization": "Bearer ${mark}"`,
     ),
 }

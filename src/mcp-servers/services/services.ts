@@ -19,11 +19,11 @@ import {
 import type { ServiceKind, ServiceKinds } from './service-kind'
 import { toRow } from './to-row'
 
-const headerName = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'must be letters, digits and dashes')
+const headerName = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'Must be letters, digits and dashes')
 const headerValue = z
   .string()
   .max(1_000)
-  .regex(/^[\x20-\x7e]*$/, 'must be one line of ASCII')
+  .regex(/^[\x20-\x7e]*$/, 'Must be one line of ASCII')
 
 /** Body of `PUT /api/v1/services/:server/:name`. */
 export const serviceInput = z.strictObject({

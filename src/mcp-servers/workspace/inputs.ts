@@ -10,7 +10,7 @@ export const pathInput = z
   .transform((text, context) => {
     const read = readPath(text)
     if (read.ok) return read.path
-    context.addIssue({ code: 'custom', message: `the path ${read.why}` })
+    context.addIssue({ code: 'custom', message: `The path ${read.why}` })
     return z.NEVER
   })
   .describe('Path within your folder, e.g. notes/today.md')

@@ -13,7 +13,7 @@ import type { Frame, PageViewer } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountMark, accountKindTitles } from '../parts/account-link'
 import { ActivationTable } from '../parts/activation-table'
-import { Pager } from '../parts/feed-pager'
+import { FeedPager } from '../parts/feed-pager'
 import { RelativeTime } from '../parts/relative-time'
 import { FeedList } from '../posts/feed-list'
 import type { FeedPageRow } from '../posts/page-queries'
@@ -50,7 +50,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
             <h1>{account.name}</h1>
             <p class="lede">
               {account.displayName && `${account.displayName}. `}
-              {account.description || `${accountKindTitles[account.kind]} without a description.`}
+              {account.description || 'No description.'}
             </p>
           </div>
         </div>
@@ -65,7 +65,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
             <h2>Posts</h2>
             {rows.length === 0 && <p class="meta">{account.name} has no posts yet.</p>}
             <FeedList rows={rows} running={[]} frame={frame} path={accountPath(account.name)} />
-            <Pager path={accountPath(account.name)} sort="new" next={props.next} />
+            <FeedPager path={accountPath(account.name)} sort="new" next={props.next} />
           </section>
         </div>
         <aside class="rail" aria-label={`About ${account.name}`}>
@@ -138,9 +138,11 @@ const RoleForm: FC<{ viewer: PageViewer | null; account: AccountRow }> = ({ view
         options={roleLabels}
         hint="For a guest, agents only read and answer, unless the policy allows more."
       />
-      <button type="submit" class="btn">
-        Change role
-      </button>
+      <div>
+        <button type="submit" class="btn">
+          Change role
+        </button>
+      </div>
     </form>
   )
 }

@@ -45,7 +45,7 @@ export const AgentStatus: FC<AgentStatusProps> = (props) => {
         {formatPause(agent) && <p class="meta up">{formatPause(agent)}</p>}
         {agent.tasksWaiting > 0 && (
           <p class="meta up">
-            {formatPlural(agent.tasksWaiting, 'mention waits', 'mentions wait')}.
+            {formatPlural(agent.tasksWaiting, 'task is waiting', 'tasks are waiting')}.
           </p>
         )}
       </section>
@@ -92,10 +92,10 @@ const IdleAgent: FC<AgentStatusProps> = ({ account, agent, state }) => (
 /** Returns why the agent is paused; null when it is not. */
 function formatPause(agent: AgentCard): string | null {
   if (agent.isPaused) {
-    return 'Paused by an admin. Mentions wait until the agent is resumed.'
+    return 'Paused by an admin. Tasks wait until an admin resumes the agent.'
   }
   if (agent.isHubPaused) {
-    return 'All agents are paused by an admin. Mentions wait until they are resumed.'
+    return 'All agents are paused by an admin. Tasks wait until an admin resumes them.'
   }
   return null
 }
@@ -104,12 +104,12 @@ function formatStatus(agent: AgentCard, reason: string | null): string {
   const paused = formatPause(agent)
   if (paused) return paused
   if (agent.tasksWaiting === 0) return 'Asleep. A sleeping agent costs nothing.'
-  const waiting = formatPlural(agent.tasksWaiting, 'mention waits', 'mentions wait')
-  return reason ? `${waiting}: ${reason}.` : `${waiting}; the agent wakes in a moment.`
+  const waiting = formatPlural(agent.tasksWaiting, 'task is waiting', 'tasks are waiting')
+  return reason ? `${waiting}: ${reason}.` : `${waiting}. The agent wakes in a moment.`
 }
 
 function formatExplorations({ explorationIntervalMs }: AgentCard): string {
-  if (explorationIntervalMs === null) return 'Off in its definition.'
+  if (explorationIntervalMs === null) return 'Off in the definition.'
   return `About every ${formatDuration(explorationIntervalMs)}, when there are new posts. Agents that waited longest go first.`
 }
 

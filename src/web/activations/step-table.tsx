@@ -27,7 +27,7 @@ export const StepTable: FC<StepTableProps> = ({ steps, spent }) => {
       <thead>
         <tr>
           <th scope="col">Step</th>
-          {['Prompt', 'Unchanged', 'Cached', 'Share cached', 'Output'].map((head) => (
+          {['Prompt', 'Reused prefix', 'Cached', 'Share cached', 'Output'].map((head) => (
             <th scope="col" class="r">
               {head}
             </th>
@@ -87,13 +87,13 @@ const TokenCells: FC<TokenCellsProps> = ({ of, kept = null }) => (
     <td class="r" data-l="Prompt">
       {formatCount(of.inputTokens)}
     </td>
-    <td class="r" data-l="Unchanged">
+    <td class="r" data-l="Reused prefix">
       {kept !== null && formatShare(kept)}
     </td>
     <td class="r" data-l="Cached">
       {formatCount(of.cachedTokens)}
     </td>
-    <td class="r" data-l="Share">
+    <td class="r" data-l="Share cached">
       {of.inputTokens > 0 ? formatShare(of.cachedTokens / of.inputTokens) : ''}
     </td>
     <td class="r" data-l="Output">

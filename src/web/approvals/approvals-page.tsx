@@ -49,9 +49,9 @@ const Empty: FC = () => (
       Choose these calls in the{' '}
       <a class="ul" href="/policy">
         policy
-      </a>{' '}
-      (<code>require_approval</code> in the API): a grant such as <code>github:*</code>, a tier such
-      as <code>tier:write</code>, or a tool such as <code>tool:hub_create_post</code>.
+      </a>
+      : a grant such as <code>github:*</code>, a tier such as <code>tier:write</code>, or a tool
+      such as <code>tool:hub_create_post</code>.
     </p>
   </div>
 )
@@ -110,7 +110,7 @@ const Place: FC<{ row: VisibleApproval }> = ({ row }) => {
       )}
       {run && !row.activationId && ' · '}
       {!row.activationId &&
-        `external call; its caller has to repeat it ${run ? 'in this run ' : ''}after approval`}
+        `external call; its caller repeats the call ${run ? 'in this run ' : ''}after approval`}
     </>
   )
 }

@@ -9,6 +9,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
 import { Icon } from '../parts/icons'
+import { Pager } from '../parts/pager'
 import { RelativeTime } from '../parts/relative-time'
 
 export const adminLogFields = ['account', 'action', 'target', 'since', 'until'] as const
@@ -55,13 +56,7 @@ export const AdminLogPage: FC<AdminLogPageProps> = (props) => {
       ) : (
         <LogTable rows={rows} now={frame.now} />
       )}
-      {next !== null && (
-        <p class="pager">
-          <a href={`/admin/log?${query}${query && '&'}cursor=${next}`} rel="next">
-            Older entries
-          </a>
-        </p>
-      )}
+      <Pager href={next && `/admin/log?${query}${query && '&'}cursor=${next}`}>Older entries</Pager>
     </Layout>
   )
 }
@@ -117,7 +112,7 @@ const LogTable: FC<{ rows: AdminLogRow[]; now: number }> = ({ rows, now }) => (
       {rows.map((row) => (
         <tr data-row>
           <td>
-            <code>{row.action}</code>
+            <code class="nb">{row.action}</code>
             {row.reason && <div class="meta">{row.reason}</div>}
           </td>
           <td>

@@ -10,6 +10,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
 import { Icon } from '../parts/icons'
+import { Pager } from '../parts/pager'
 import { RelativeTime } from '../parts/relative-time'
 import { type AuditFilterValues, FilterForm } from './audit-filter-form'
 import { decisionLabels, formatOutcome } from './audit-labels'
@@ -55,13 +56,7 @@ export const AuditPage: FC<AuditPageProps> = (props) => {
       ) : (
         <AuditTable rows={rows} now={frame.now} />
       )}
-      {next !== null && (
-        <p class="pager">
-          <a href={`/audit?${query}${query && '&'}cursor=${next}`} rel="next">
-            Older calls
-          </a>
-        </p>
-      )}
+      <Pager href={next && `/audit?${query}${query && '&'}cursor=${next}`}>Older calls</Pager>
     </Layout>
   )
 }

@@ -10,7 +10,7 @@ import {
 import { computeForecast } from '../../hub/budgets/forecast'
 import { computeBudgetLevel, computeUsedShares, toBudgetLevel } from '../../hub/budgets/levels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
-import { formatCount, formatDay, formatMoney, formatShare } from '../../shared/format'
+import { capitalize, formatCount, formatDay, formatMoney, formatShare } from '../../shared/format'
 import { communityPath } from '../../shared/paths'
 import { AccountLink } from '../parts/account-link'
 import { Meter, Status } from '../parts/meter'
@@ -33,8 +33,6 @@ export function formatBudgetUsage(budget: PageBudget): string {
   if (uses.length > 0) return uses.join(', ')
   return `${formatMoney(budget.spentMicrousd, 'budget')}, no limit`
 }
-
-const capitalize = (text: string): string => text.replace(/^./, (letter) => letter.toUpperCase())
 
 /** Returns what the state of a budget means for agents, as one or two sentences. */
 export function formatBudgetConsequence(budget: PageBudget): string {

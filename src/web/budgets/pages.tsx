@@ -4,6 +4,7 @@ import { selectBudgets } from '../../hub/budgets/page-queries'
 import { usageViewStatements } from '../../hub/budgets/usage-queries'
 import { formatIsoDay, parseUsageView } from '../../hub/budgets/usage-view'
 import { type HubEnv, readReader } from '../../hub/http/page-entry'
+import { sendCsv } from '../frame/send-csv'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { BudgetsPage } from './budgets-page'
 import { composeChart } from './chart-data'
@@ -23,12 +24,7 @@ async function downloadUsage(c: PageContext): Promise<Response> {
   const { answers } = await readPage(c, usageViewStatements(view))
   const chart = composeChart(view, answers.series, answers.days)
   const name = `rookery-usage-by-${view.by}-${formatIsoDay(view.fromDay)}-${formatIsoDay(view.toDay - 1)}.csv`
-  return c.body(formatUsageCsv(view, chart), 200, {
-    'content-type': 'text/csv; charset=utf-8',
-    'content-disposition': `attachment; filename="${name}"`,
-    'cache-control': 'private, no-cache',
-    'x-content-type-options': 'nosniff',
-  })
+  return sendCsv(c, name, formatUsageCsv(view, chart))
 }
 
 async function showBudgets(c: PageContext): Promise<Response> {

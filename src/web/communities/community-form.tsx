@@ -12,7 +12,7 @@ const displayName = {
 const description = {
   message: describeText('The description', limits.community.descriptionCharsMax),
 }
-const visibility = { message: 'Choose who reads the community.' }
+const visibility = { message: 'Choose a visibility.' }
 
 type SettingsField = 'display_name' | 'description' | 'visibility'
 export type SettingsFormState = FormState<SettingsField>
@@ -79,9 +79,9 @@ const SharedFields = <Name extends string>({ form }: { form: FormState<Name | Se
       form={form}
       as="select"
       name="visibility"
-      label="Who reads it"
+      label="Visibility"
       options={visibilityLabels}
-      hint="For everybody else the community and its posts do not exist. Admins see that a private community exists."
+      hint="Others can’t find the community or its posts. Admins see that a private community exists."
     />
   </>
 )
@@ -97,7 +97,7 @@ export const NewCommunityForm: FC<{ form: NewCommunityFormState }> = ({ form }) 
         required
         maxlength={34}
         autocomplete="off"
-        hint="The address is m/ and this name."
+        hint="Shown as m/name."
       />
       <SharedFields form={form} />
       <div class="acts">

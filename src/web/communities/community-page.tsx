@@ -13,7 +13,7 @@ import { createForm } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { CommunityName } from '../parts/community-name'
-import { Pager } from '../parts/feed-pager'
+import { FeedPager } from '../parts/feed-pager'
 import { NameList } from '../parts/name-list'
 import { PostComposer } from '../posts/composer'
 import { FeedList, Tabs } from '../posts/feed-list'
@@ -43,7 +43,7 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
           <p class="lede">{community.description}</p>
           <div class="up4">
             {community.isSystem ? (
-              <p class="meta">Only the hub itself posts here. Everybody can comment.</p>
+              <p class="meta">Only the hub itself posts here. Everybody can reply.</p>
             ) : (
               <PostComposer
                 frame={frame}
@@ -84,7 +84,7 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
             frame={frame}
             path={sort === 'hot' ? path : `${path}?sort=${sort}`}
           />
-          <Pager path={path} sort={sort} next={props.next} />
+          <FeedPager path={path} sort={sort} next={props.next} />
         </div>
         <aside class="rail" aria-labelledby="about">
           <h2 id="about">About</h2>

@@ -33,7 +33,7 @@ export const SettingsPage: FC<SettingsPageProps> = (props) => {
         <CommunityName name={community.name} visibility={community.visibility} />
       </h1>
       <p class="lede">
-        <a href={path}>Posts</a>
+        <a href={path}>Back to the posts</a>
       </p>
       {isManager && (
         <section class="up4" aria-labelledby="settings">
@@ -107,7 +107,7 @@ export const ClosedCommunityPage: FC<{ frame: Frame; community: OwnCommunity }> 
         <button type="submit" class="btn" name="role" value="member">
           Add yourself as a member
         </button>
-        <p class="meta up2">The admin log records it.</p>
+        <p class="meta up2">The admin log records that you joined.</p>
       </form>
     </Layout>
   )

@@ -10,6 +10,7 @@ import { InboxTabs } from '../frame/inbox-tabs'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
 import { NameList } from '../parts/name-list'
+import { Pager } from '../parts/pager'
 import { RelativeTime } from '../parts/relative-time'
 import type { HostedAgent } from '../posts/page-queries'
 import type { FirstMessageState } from './message-forms'
@@ -50,13 +51,9 @@ export const MessagesPage: FC<MessagesPageProps> = (props) => {
         )}
         <Conversations rows={others} now={frame.now} />
       </section>
-      {next !== null && (
-        <p class="pager">
-          <a href={`/dm?cursor=${encodeCursor(next)}`} rel="next">
-            Older conversations
-          </a>
-        </p>
-      )}
+      <Pager href={next === null ? null : `/dm?cursor=${encodeCursor(next)}`}>
+        Older conversations
+      </Pager>
       <NameList names={props.agents} />
     </Layout>
   )

@@ -1,4 +1,5 @@
 import type { ErrorDetail } from '../../shared/errors'
+import { capitalize } from '../../shared/format'
 import { type FieldErrors, type FormDefinition, listFields, type Typed } from './form-state'
 
 /** Errors by field, and the messages of those that belong to no field of the form. */
@@ -44,5 +45,4 @@ export function assignErrors<Name extends string>(
 }
 
 /** Starts a message with a capital letter and ends it with a period. */
-const toSentence = (text: string): string =>
-  `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
+const toSentence = (text: string): string => `${capitalize(text)}${/[.!?]$/.test(text) ? '' : '.'}`

@@ -19,13 +19,19 @@ const titles: Partial<Record<ErrorCode, string>> = {
   REQUEST_TIMEOUT: 'Request timed out',
   WRONG_HOST: 'Wrong address',
   METHOD_NOT_ALLOWED: 'Method not allowed',
+  CONFLICT: 'Conflict',
+  TOO_LATE: 'Too late',
+  UNSUPPORTED_MEDIA: 'Unsupported content',
+  PENDING_CLAIM: 'Not claimed yet',
 }
 
 /** The page of an error: what happened, and what to do. */
-export const ErrorPage: FC<{ frame: Frame; error: AppError }> = ({ frame, error }) => {
-  const title = titles[error.code] ?? 'Something went wrong'
+export const ErrorPage: FC<{ frame: Frame; error: AppError; requestId?: string }> = (props) => {
+  const { frame, error, requestId } = props
+  const { code } = error
+  const title = titles[code] ?? 'Something went wrong'
   // Every other page refuses the account, too.
-  const isShutOut = error.code === 'BANNED' || error.code === 'ACCOUNT_DISABLED'
+  const isShutOut = code === 'BANNED' || code === 'ACCOUNT_DISABLED'
   return (
     <Layout frame={frame} title={title}>
       <h1>{title}</h1>
@@ -55,7 +61,7 @@ export const ErrorPage: FC<{ frame: Frame; error: AppError }> = ({ frame, error 
             </li>
           </>
         )}
-        {error.code === 'UNAUTHORIZED' && (
+        {code === 'UNAUTHORIZED' && (
           <li>
             <a class="btn" href="/login">
               Sign in
@@ -63,7 +69,12 @@ export const ErrorPage: FC<{ frame: Frame; error: AppError }> = ({ frame, error 
           </li>
         )}
       </ul>
-      <p class="meta up4">{error.code.toLowerCase().replaceAll('_', ' ')}</p>
+      {titles[code] === undefined && (
+        <p class="meta up4">
+          {code.toLowerCase().replaceAll('_', ' ')}
+          {code === 'INTERNAL' && requestId && `, request id ${requestId}`}
+        </p>
+      )}
     </Layout>
   )
 }

@@ -16,6 +16,7 @@ import type { AppError } from '../../shared/errors'
 import { createFrame } from './create-frame'
 import { ErrorPage } from './error-page'
 import type { Frame } from './frame'
+import { pageErrors } from './page-errors'
 import { pageHeaders } from './security-headers'
 
 export type PageContext = Context<HubEnv>
@@ -63,7 +64,11 @@ export async function readPage<Batch extends Statements>(
   const own = {
     ...frame,
     viewer: {
-      ...{ id, name, kind, role: viewer.role, isAdmin },
+      id,
+      name,
+      kind,
+      role: viewer.role,
+      isAdmin,
       unreadCount: answers[unreadName] ?? 0,
       queueCount: answers[queueName] ?? null,
     },
@@ -118,12 +123,16 @@ export function sendPageError(c: PageContext, error: unknown): Response | Promis
     const { pathname, search } = new URL(c.req.url)
     return c.redirect(`/login?next=${encodeURIComponent(pathname + search)}`, 303)
   }
-  return sendErrorPage(c, appError)
+  // A form cannot be sent again after signing in, and the hint of the API is about keys.
+  const isEnded = appError.code === 'UNAUTHORIZED'
+  return sendErrorPage(c, isEnded ? pageErrors.sessionEnded() : appError)
 }
 
 async function sendErrorPage(c: PageContext, error: AppError): Promise<Response> {
   const frame = frames.get(c) ?? (await readFrame(c))
-  return sendPage(c, <ErrorPage frame={frame} error={error} />, error.status)
+  const { requestId } = c.var
+  const props = { frame, error, requestId }
+  return sendPage(c, <ErrorPage {...props} />, error.status)
 }
 
 /** Reads the frame of an error page; without a viewer when that read fails too. */

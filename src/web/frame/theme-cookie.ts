@@ -14,7 +14,10 @@ export const readTheme = (c: Context<HubEnv>): Theme =>
 export function setTheme(c: Context<HubEnv>, theme: Theme): void {
   const maxAge = theme === 'system' ? 0 : yearSeconds
   setCookie(c, name, theme, {
-    ...{ httpOnly: true, sameSite: 'Lax', path: '/', maxAge },
+    httpOnly: true,
+    sameSite: 'Lax',
+    path: '/',
+    maxAge,
     secure: c.var.isSecure,
   })
 }

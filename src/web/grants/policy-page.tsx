@@ -28,14 +28,14 @@ export const PolicyPage: FC<PolicyPageProps> = ({ frame, rows, tools }) => {
       <h1>Policy</h1>
       <p class="lede">
         An agent can use a tool when its definition requests the tool’s grant, the policy allows the
-        grant to everyone who asked for the run, and no rule denies it. A line holds for members
-        unless it says for whom, such as <code>hub:read for guests</code>. Changes apply from the
-        next call on.
+        grant for every requester of the run, and no rule denies it. A line applies to members
+        unless it names others, as in <code>hub:read for guests</code>. Changes apply from the next
+        call on.
       </p>
       {defaultRow && <Default row={defaultRow} now={frame.now} />}
       <section class="block">
         <h2>
-          Agents and accounts with their own rules{' '}
+          Agents, and other accounts with their own rules{' '}
           <span class="meta">{formatPlural(accounts.length, 'account', 'accounts')}</span>
         </h2>
         {accounts.length === 0 ? (

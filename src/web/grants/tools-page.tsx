@@ -126,7 +126,7 @@ const Verdict: FC<VerdictProps> = ({ verdict, name, isAdmin }) => {
             Edit policy
           </a>
         )}
-        {list && !isAdmin && <span class="meta">An admin can change this.</span>}
+        {list && !isAdmin && <span class="meta">Ask an admin to allow the tool.</span>}
       </>
     )
   }

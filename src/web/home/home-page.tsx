@@ -10,7 +10,7 @@ import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
 import { CommunityName } from '../parts/community-name'
 import { ElapsedTime } from '../parts/elapsed-time'
-import { Pager } from '../parts/feed-pager'
+import { FeedPager } from '../parts/feed-pager'
 import { NameList } from '../parts/name-list'
 import { PostComposer } from '../posts/composer'
 import { FeedList, Tabs } from '../posts/feed-list'
@@ -55,7 +55,7 @@ export const HomePage: FC<HomePageProps> = (props) => {
             frame={frame}
             path={sort === 'hot' ? '/' : `/?sort=${sort}`}
           />
-          <Pager path="/" sort={sort} next={next} />
+          <FeedPager path="/" sort={sort} next={next} />
         </div>
         <section class="rail" aria-labelledby="communities">
           <h2 id="communities">

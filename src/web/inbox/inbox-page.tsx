@@ -8,6 +8,7 @@ import { InboxTabs } from '../frame/inbox-tabs'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
 import { excerpt } from '../parts/markdown'
+import { Pager } from '../parts/pager'
 import { RelativeTime } from '../parts/relative-time'
 
 export interface InboxPageProps {
@@ -22,8 +23,8 @@ const typeLabels: Record<InboxRow['type'], string> = {
   comment: 'replied to your post',
   dm: 'sent you a message',
   follow: 'followed you',
-  vote: 'New votes in',
-  thread_update: 'commented in a thread you watch',
+  vote: 'New votes on',
+  thread_update: 'replied in a thread you watch',
   approval_request: 'requests your approval',
   approval_decision: 'decided an approval request',
   system: 'sent a notice',
@@ -66,13 +67,7 @@ export const InboxPage: FC<InboxPageProps> = ({ frame, items, next }) => (
         </li>
       ))}
     </ul>
-    {next !== null && (
-      <p class="pager">
-        <a href={`/inbox?cursor=${encodeCursor(next)}`} rel="next">
-          Older
-        </a>
-      </p>
-    )}
+    <Pager href={next === null ? null : `/inbox?cursor=${encodeCursor(next)}`}>Older items</Pager>
   </Layout>
 )
 

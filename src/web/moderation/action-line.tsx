@@ -13,7 +13,7 @@ export const ActionLine: FC<{ row: ActionRow; now: number }> = ({ row, now }) =>
       <span>{actionLabels[row.kind]}</span>
       {row.postId !== null && (
         <a class="ul" href={contentPath(row.postId, row.commentId)}>
-          a {row.commentId === null ? 'post' : 'comment'}
+          a {row.commentId === null ? 'post' : 'reply'}
         </a>
       )}
       {row.postId !== null && <span>by</span>}

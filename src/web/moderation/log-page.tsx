@@ -8,6 +8,7 @@ import { communityPath, moderationLogPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
+import { Pager } from '../parts/pager'
 import { ActionLine } from './action-line'
 
 export interface LogPageProps {
@@ -48,13 +49,13 @@ export const LogPage: FC<LogPageProps> = (props) => {
               </li>
             ))}
           </ul>
-          {next !== null && (
-            <p class="pager">
-              <a href={`${moderationLogPath(community)}?cursor=${encodeCursor(next)}`} rel="next">
-                Older
-              </a>
-            </p>
-          )}
+          <Pager
+            href={
+              next === null ? null : `${moderationLogPath(community)}?cursor=${encodeCursor(next)}`
+            }
+          >
+            Older actions
+          </Pager>
         </div>
         <aside class="rail" aria-labelledby="moderators">
           <h2 id="moderators">Moderators</h2>

@@ -68,7 +68,7 @@ export const MinePage: FC<MinePageProps> = ({ frame, actions, reports, form }) =
           <li data-row>
             <div class="by">
               <a class="ul" href={contentPath(row.postId, row.commentId || null)}>
-                a {row.commentId === '' ? 'post' : 'comment'} in m/{row.communityName}
+                a {row.commentId === '' ? 'post' : 'reply'} in m/{row.communityName}
               </a>
               <RelativeTime at={row.createdAt} now={frame.now} />
             </div>
@@ -94,7 +94,7 @@ const AppealForm: FC<{ row: ActionRow; form: AppealFormState }> = ({ row, form }
       name="text"
       id={`appeal-${row.id}`}
       label="Appeal"
-      hint="Another moderator reads it. You can send one."
+      hint="Another moderator decides. You can appeal once."
       rows={3}
       required
       maxlength={moderationLimits.appealCharsMax}

@@ -83,7 +83,7 @@ export const ModerateForm: FC<ModerateFormProps> = (props) => {
 
 function listButtons(props: ModerateFormProps): [action: string, label: string][] {
   const { commentId, isRemoved, isLocked, isPinned, reportId } = props
-  const noun = commentId === null ? 'post' : 'comment'
+  const noun = commentId === null ? 'post' : 'reply'
   const ofThread: [string, string][] =
     commentId !== null || isRemoved || isLocked === undefined
       ? []

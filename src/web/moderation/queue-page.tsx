@@ -7,6 +7,7 @@ import { communityPath, contentPath, moderationLogPath } from '../../shared/path
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
+import { Pager } from '../parts/pager'
 import { RelativeTime } from '../parts/relative-time'
 import { ModerateForm } from './moderate-form'
 import { ModerationTabs } from './moderation-tabs'
@@ -61,26 +62,20 @@ export const QueuePage: FC<QueuePageProps> = ({ frame, cases, appeals, next }) =
         </ul>
       </section>
     )}
-    {next !== null && (
-      <p class="pager">
-        <a href={`/moderation?cursor=${next}`} rel="next">
-          More reports
-        </a>
-      </p>
-    )}
+    <Pager href={next && `/moderation?cursor=${next}`}>More reports</Pager>
   </Layout>
 )
 
 const Case: FC<{ row: CaseRow; now: number }> = ({ row, now }) => {
   const { postId, commentId, authorName } = row
-  const of = commentId === null ? 'the post' : 'the comment'
+  const of = commentId === null ? 'the post' : 'the reply'
   return (
     <>
       <div class="by">
         <AccountLink name={authorName} kind={row.authorKind} />
         <a href={communityPath(row.communityName)}>m/{row.communityName}</a>
         <a class="ul" href={contentPath(postId, commentId)}>
-          {commentId === null ? row.title : `comment in ${row.title}`}
+          {commentId === null ? row.title : `reply in ${row.title}`}
         </a>
         <strong>{formatPlural(row.reports, 'report', 'reports')}</strong>
         <RelativeTime at={row.since} now={now} />
@@ -92,7 +87,7 @@ const Case: FC<{ row: CaseRow; now: number }> = ({ row, now }) => {
           </li>
         ))}
       </ul>
-      {row.isGone && <p class="meta">It was deleted in the meantime.</p>}
+      {row.isGone && <p class="meta">The author has deleted {of}.</p>}
       {row.text && <div class="code up2">{row.text}</div>}
       <ModerateForm
         postId={postId}
@@ -117,7 +112,7 @@ const Appeal: FC<{ row: AppealRow; now: number }> = ({ row, now }) => {
         <AccountLink name={row.accountName} kind={row.accountKind} />
         <span>
           appeals: {row.moderatorName} {actionLabels[row.kind]}{' '}
-          {row.postId === null ? row.accountName : row.commentId === null ? 'a post' : 'a comment'}
+          {row.postId === null ? row.accountName : row.commentId === null ? 'a post' : 'a reply'}
         </span>
         <a href={moderationLogPath(row.communityName)}>m/{row.communityName}</a>
         {row.postId !== null && (
@@ -135,7 +130,7 @@ const Appeal: FC<{ row: AppealRow; now: number }> = ({ row, now }) => {
       </dl>
       {row.text !== null && <div class="code up2">{row.text}</div>}
       <form class="form up3" method="post" action={`/moderation/appeals/${row.id}`}>
-        <label for={field}>Reason of your decision</label>
+        <label for={field}>Reason for your decision</label>
         <input
           id={field}
           name="reason"

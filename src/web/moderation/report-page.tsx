@@ -27,7 +27,7 @@ export interface ReportPageProps {
 
 export const ReportPage: FC<ReportPageProps> = (props) => {
   const { frame, postId, commentId, authorName, communityName, form } = props
-  const noun = commentId === null ? 'post' : 'comment'
+  const noun = commentId === null ? 'post' : 'reply'
   return (
     <Layout frame={frame} title={`Report a ${noun}`}>
       <h1>Report a {noun}</h1>

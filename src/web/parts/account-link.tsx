@@ -11,11 +11,11 @@ export interface AccountRef {
 const marks = { agent: 'mk a', human: 'mk', system: 'mk s' } as const
 /** Labels for kinds of accounts. */
 export const accountKindLabels = { agent: 'agent', human: 'person', system: 'the hub' } as const
-/** Kinds of accounts at the start of a sentence. */
+/** Kinds of accounts on their own, such as in a table. */
 export const accountKindTitles = {
-  agent: 'An agent',
-  human: 'A person',
-  system: 'The hub itself',
+  agent: 'Agent',
+  human: 'Person',
+  system: 'Hub',
 } as const
 
 /** The mark of an account: its initial in the shape of its kind. */

@@ -1,12 +1,10 @@
 import type { FC } from 'hono/jsx'
 import { type Cursor, encodeCursor } from '../../hub/cursor'
+import { Pager } from './pager'
 
 /** Link to the next page of a list of posts. */
-export const Pager: FC<{ path: string; sort: string; next: Cursor | null }> = (props) =>
-  props.next === null ? null : (
-    <p class="pager">
-      <a href={`${props.path}?sort=${props.sort}&cursor=${encodeCursor(props.next)}`} rel="next">
-        Older posts
-      </a>
-    </p>
-  )
+export const FeedPager: FC<{ path: string; sort: string; next: Cursor | null }> = (props) => {
+  const { path, sort, next } = props
+  const href = next === null ? null : `${path}?sort=${sort}&cursor=${encodeCursor(next)}`
+  return <Pager href={href}>Older posts</Pager>
+}

@@ -27,13 +27,14 @@ export const ClaimPage: FC<{ frame: Frame; claim: Claim; path: string }> = (prop
         <dt>Kind</dt>
         <dd>{accountKindTitles[claim.kind]}</dd>
         <dt>Description</dt>
-        <dd>{claim.description || 'None.'}</dd>
+        <dd>{claim.description || 'None'}</dd>
         <dt>Expires</dt>
         <dd>{formatExact(claim.expiresAt)}</dd>
       </dl>
       <p class="up4">
-        Claim it only if you run it, or trust who does. You become its owner: what it makes agents
-        of this hub spend counts against your budget too, and its page shows that you own it.
+        Claim {claim.name} only if you run it or trust whoever does. You become its owner: what
+        agents of this hub spend for {claim.name} also counts against your budget, and its page
+        shows you as the owner.
       </p>
       <form class="form up4" method="post" action={path}>
         <Field

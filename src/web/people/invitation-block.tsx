@@ -45,7 +45,7 @@ export const InvitationBlock: FC<InvitationBlockProps> = ({ frame, invitations, 
           <p class="meta">Send it to one person. It works once.</p>
         </div>
       )}
-      <form class="filter" method="post" action="/admin/people/invitations">
+      <form class="filter up3" method="post" action="/admin/people/invitations">
         <Field
           form={form}
           as="select"
@@ -63,14 +63,14 @@ export const InvitationBlock: FC<InvitationBlockProps> = ({ frame, invitations, 
           max="90"
           required
         />
-        <Field form={form} name="note" label="For whom (admins see it)" autocomplete="off" />
+        <Field form={form} name="note" label="Note, for admins only" autocomplete="off" />
         <button class="btn go" type="submit">
           Create link
         </button>
       </form>
       {invitations.length > 0 && (
         <details class="up4">
-          <summary>Last invitations</summary>
+          <summary>Latest invitations</summary>
           <InvitationTable rows={invitations} now={frame.now} />
         </details>
       )}
@@ -82,7 +82,7 @@ const InvitationTable: FC<{ rows: InvitationRow[]; now: number }> = ({ rows, now
   <table class="tbl fold">
     <thead>
       <tr>
-        <th scope="col">For</th>
+        <th scope="col">Note</th>
         <th scope="col">Role</th>
         <th scope="col">By</th>
         <th scope="col">Expires</th>
@@ -94,7 +94,7 @@ const InvitationTable: FC<{ rows: InvitationRow[]; now: number }> = ({ rows, now
         const state = findInvitationState(row, now)
         return (
           <tr>
-            <td>{row.note || 'No note'}</td>
+            <td>{row.note || 'None'}</td>
             <td data-l="Role">{roleLabels[row.role]}</td>
             <td data-l="By">{row.createdBy}</td>
             <td data-l="Expires">{formatExact(row.expiresAt)}</td>

@@ -34,7 +34,7 @@ export const JoinPage: FC<JoinPageProps> = ({ frame, invitation, form, path }) =
   <Layout frame={frame} title={`Join ${frame.hubName}`}>
     <h1>Join {frame.hubName}</h1>
     <p class="lede">
-      {invitation.createdBy} invites you as {roleLabels[invitation.role].toLowerCase()}. The link
+      {invitation.createdBy} invites you, with the role “{roleLabels[invitation.role]}”. The link
       works once, until {formatExact(invitation.expiresAt)}.
     </p>
     <div class="up5">

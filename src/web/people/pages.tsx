@@ -151,8 +151,11 @@ async function sendAction(c: PageContext, action: string): Promise<Response> {
   requireAdmin(viewer)
   const name = c.req.param('name') ?? ''
   const sent = {
-    ...{ context: c.var.context, actor: toActor(viewer, null), name },
-    ...{ id: c.req.param('id') ?? '', read: await readForm(c) },
+    context: c.var.context,
+    actor: toActor(viewer, null),
+    name,
+    id: c.req.param('id') ?? '',
+    read: await readForm(c),
   }
   try {
     const path = await actions[action]?.(sent)
@@ -197,8 +200,10 @@ async function showPeople(
   status = 200,
 ): Promise<Response> {
   const values = {
-    ...{ q: c.req.query('q')?.trim() ?? '', role: c.req.query('role') ?? '' },
-    ...{ kind: c.req.query('kind') ?? '', state: c.req.query('state') ?? '' },
+    q: c.req.query('q')?.trim() ?? '',
+    role: c.req.query('role') ?? '',
+    kind: c.req.query('kind') ?? '',
+    state: c.req.query('state') ?? '',
   }
   const cursor = decodeCursor(c.req.query('cursor'))
   const filter = {

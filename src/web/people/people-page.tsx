@@ -9,6 +9,7 @@ import { AdminTabs } from '../frame/admin-tabs'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountMark, accountKindTitles } from '../parts/account-link'
+import { Pager } from '../parts/pager'
 import { RelativeTime } from '../parts/relative-time'
 import { InvitationBlock, type InvitationState } from './invitation-block'
 import { personPath, stateLabels } from './people-labels'
@@ -54,13 +55,7 @@ export const PeoplePage: FC<PeoplePageProps> = (props) => {
         ) : (
           <PeopleTable rows={rows} now={frame.now} />
         )}
-        {next !== null && (
-          <p class="pager">
-            <a href={`/admin/people?${next}`} rel="next">
-              Older accounts
-            </a>
-          </p>
-        )}
+        <Pager href={next && `/admin/people?${next}`}>Older accounts</Pager>
       </section>
     </Layout>
   )
@@ -69,7 +64,7 @@ export const PeoplePage: FC<PeoplePageProps> = (props) => {
 const FilterForm: FC<{ values: PeopleFilterValues }> = ({ values }) => {
   const form = createForm({ ...values })
   return (
-    <form class="filter" action="/admin/people">
+    <form class="filter up3" action="/admin/people">
       <Field form={form} name="q" label="Name" type="search" autocomplete="off" />
       <Field
         form={form}
@@ -129,7 +124,7 @@ const PeopleTable: FC<{ rows: PersonRow[]; now: number }> = ({ rows, now }) => (
           <td data-l="State">{stateLabels[findAccountState(row)]}</td>
           <td data-l="Owner">{row.owner ?? 'None'}</td>
           <td class="nb" data-l="Since">
-            {row.createdAt > 0 ? <RelativeTime at={row.createdAt} now={now} /> : 'The start'}
+            {row.createdAt > 0 ? <RelativeTime at={row.createdAt} now={now} /> : 'Hub setup'}
           </td>
         </tr>
       ))}

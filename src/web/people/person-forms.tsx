@@ -63,7 +63,7 @@ export const BanForm: FC<{ name: string }> = ({ name }) => {
         as="select"
         name="kind"
         label="Kind"
-        options={{ ban: 'Ban: reads and writes nothing', mute: 'Mute: reads and votes only' }}
+        options={{ ban: 'Ban: can’t read or write', mute: 'Mute: can only read and vote' }}
       />
       <Field form={form} name="reason" label="Reason" id="ban-reason" required maxlength={500} />
       <Field
@@ -73,7 +73,7 @@ export const BanForm: FC<{ name: string }> = ({ name }) => {
         type="number"
         min="1"
         max="3650"
-        hint="Empty: until an admin lifts it."
+        hint="Leave empty for no end. An admin can lift it at any time."
       />
     </Section>
   )
@@ -87,13 +87,13 @@ export const DisableForm: FC<{ account: AccountRow }> = ({ account: { name, disa
         name="reason"
         label="Reason"
         id="disable-reason"
-        hint="Ends its sessions, and what agents do for it. Its agents stop, too."
+        hint={`Ends the sessions of ${name} and the runs that agents do for it, and stops its own agents.`}
         maxlength={500}
       />
     </Section>
   ) : (
     <Section title="Enable" action={`${personPath(name)}/enable`} button={`Enable ${name}`}>
-      <p class="meta">Its keys work again; people sign in again.</p>
+      <p class="meta">The keys of {name} work again. A person has to sign in again.</p>
     </Section>
   )
 
@@ -103,7 +103,7 @@ export const RenameForm: FC<{ name: string }> = ({ name }) => (
       form={createForm({ name: '' })}
       name="name"
       label="New name"
-      hint={`The name ${name} is free then. Its links lead here until somebody takes it.`}
+      hint={`Others can then take the name ${name}. Until then, links to it lead to this account.`}
       autocomplete="off"
       autocapitalize="none"
       required
@@ -121,8 +121,8 @@ export const DeleteForm: FC<{ name: string }> = ({ name }) => {
         name="words"
         label="Posts, comments and messages"
         options={{
-          keep: 'Stay, by a deleted account',
-          remove: 'Go, also from traces, sessions, facts and search',
+          keep: 'Keep, shown as by a deleted account',
+          remove: 'Delete, also from traces, sessions, memory and search',
         }}
       />
       <Field

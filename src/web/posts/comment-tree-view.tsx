@@ -60,7 +60,7 @@ const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props
         </a>
         {branch.editedAt !== null && <span>edited</span>}
         {props.isRoot && branch.parentId !== null && (
-          <a href={commentPath(postId, branch.parentId)}>in reply to an earlier comment</a>
+          <a href={commentPath(postId, branch.parentId)}>in reply to an earlier reply</a>
         )}
       </div>
       {branch.deletedAt === null ? (
@@ -140,7 +140,7 @@ const CommentActions: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> =
 const GoneComment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props) => {
   const { id, removalReason } = props.branch
   return removalReason === null ? (
-    <p class="meta">This comment was deleted.</p>
+    <p class="meta">This reply was deleted.</p>
   ) : (
     <RemovedNotice reason={removalReason} removal={props.removals.get(id)} />
   )

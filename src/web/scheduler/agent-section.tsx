@@ -12,6 +12,7 @@ import { formatExact, toIso } from '../../shared/format'
 import { AccountLink } from '../parts/account-link'
 import { Icon } from '../parts/icons'
 import { StatusShape } from '../parts/meter'
+import { Pager } from '../parts/pager'
 
 const linkTo = (page: AgentPageRequest, change: Partial<AgentPageRequest>): string =>
   `/scheduler${writeAgentQuery({ ...page, after: null, ...change })}#agents`
@@ -68,13 +69,7 @@ export const AgentSection: FC<AgentSectionProps> = ({ board, page, now }) => (
       </form>
     </nav>
     {board.agents.length === 0 ? <NoAgents page={page} /> : <AgentTable board={board} now={now} />}
-    {board.next && (
-      <p class="pager">
-        <a href={linkTo(page, { after: board.next })} rel="next">
-          More agents
-        </a>
-      </p>
-    )}
+    <Pager href={board.next && linkTo(page, { after: board.next })}>More agents</Pager>
     {board.agents.length > 0 && (
       <p class="acts up2">
         <a class="btn" href={linkToCsv(page)} download>

@@ -4,8 +4,9 @@ import { type AgentPageRequest, agentStates, boardStatements } from '../../hub/s
 import { readAgentCursor, readBoard } from '../../hub/scheduler/read-board'
 import { pauseAgents } from '../../hub/system/actions'
 import { schedulerPages } from '../../shared/config'
+import { sendCsv } from '../frame/send-csv'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { writeSchedulerCsv } from './scheduler-csv'
+import { formatSchedulerCsv } from './scheduler-csv'
 import { SchedulerPage } from './scheduler-page'
 
 /**
@@ -21,7 +22,7 @@ export function registerSchedulerPages(app: Hono<HubEnv>): void {
       return sendPage(c, <SchedulerPage frame={frame} board={board} page={request} />)
     }),
   )
-  app.get('/scheduler.csv', page(sendCsv))
+  app.get('/scheduler.csv', page(downloadAgents))
   app.post(
     '/scheduler/pause',
     page((c) => setAllPaused(c, true)),
@@ -48,15 +49,10 @@ async function readAgents(c: PageContext, request: AgentPageRequest) {
   return { frame, board: await readBoard(scheduler, answers, request) }
 }
 
-async function sendCsv(c: PageContext): Promise<Response> {
+async function downloadAgents(c: PageContext): Promise<Response> {
   const request = { ...readAgentPage(c), limit: schedulerPages.csvAgentsMax }
   const { frame, board } = await readAgents(c, request)
-  return c.body(writeSchedulerCsv(board, frame.now), 200, {
-    'content-type': 'text/csv; charset=utf-8',
-    'content-disposition': 'attachment; filename="rookery-scheduler.csv"',
-    'cache-control': 'private, no-cache',
-    'x-content-type-options': 'nosniff',
-  })
+  return sendCsv(c, 'rookery-scheduler.csv', formatSchedulerCsv(board, frame.now))
 }
 
 async function setAllPaused(c: PageContext, isPaused: boolean): Promise<Response> {

@@ -16,7 +16,7 @@ const columns = [
 ]
 
 /** Returns the agents as CSV (RFC 4180), with the column names of the API. */
-export const writeSchedulerCsv = ({ agents, view }: Board, now: number): string =>
+export const formatSchedulerCsv = ({ agents, view }: Board, now: number): string =>
   formatCsv([columns, ...agents.map((agent) => toCells(agent, view, now))])
 
 function toCells(agent: Board['agents'][number], view: Board['view'], now: number) {

@@ -5,6 +5,7 @@ import { accountPath, commentPath, communityPath, postPath } from '../../shared/
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
+import { Pager } from '../parts/pager'
 import { RelativeTime } from '../parts/relative-time'
 
 export interface SearchPageProps {
@@ -72,13 +73,9 @@ export const SearchPage: FC<SearchPageProps> = ({ frame, text, type, hits, next 
         <Hit hit={hit} now={frame.now} />
       ))}
     </ol>
-    {next !== null && (
-      <p class="pager">
-        <a href={`${searchPath(text, type)}&cursor=${encodeCursor(next)}`} rel="next">
-          More results
-        </a>
-      </p>
-    )}
+    <Pager href={next === null ? null : `${searchPath(text, type)}&cursor=${encodeCursor(next)}`}>
+      More results
+    </Pager>
   </Layout>
 )
 

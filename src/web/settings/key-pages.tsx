@@ -35,7 +35,7 @@ export function registerKeySettings(app: Hono<HubEnv>): void {
   )
 }
 
-/** The new key stands in the answer itself: an address would be kept by the browser. */
+/** Creates a key and shows it in the response: a redirect would put it into the browser's history. */
 async function addKey(c: PageContext): Promise<Response> {
   const read = readFormWith(keyInput, await readForm(c), keyForm)
   try {

@@ -95,7 +95,10 @@ async function showSignIn(
   assertSignedIn(frame)
   const empty = createForm({ label: describeDevice(c.req.header('user-agent')), response: '' })
   const props = {
-    ...{ frame, ...answers, form: form ?? empty, rpId: toRpId(findBrowserOrigin(c)) },
+    frame,
+    ...answers,
+    form: form ?? empty,
+    rpId: toRpId(findBrowserOrigin(c)),
     providers: listProviders(c.var.context.settings),
   }
   return sendPage(c, <SignInSettingsPage {...props} />, status)

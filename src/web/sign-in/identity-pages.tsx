@@ -23,7 +23,7 @@ import { readForm } from '../frame/read-form'
 import { type PageContext, page, sendPage } from '../frame/send-page'
 import { toLocalPath } from '../frame/to-local-path'
 import { ContinuePage } from './continue-page'
-import { enter, findDevice } from './enter'
+import { findDevice, redirectSignedIn } from './redirect-signed-in'
 import { showRefusal } from './show-login'
 
 /** Proves that the browser that comes back is the one that started. */
@@ -48,7 +48,7 @@ export function registerIdentityPages(app: Hono<HubEnv>): void {
         requireSameOrigin(c)
         const next = toLocalPath((await readForm(c))('next'))
         try {
-          return await start(c, findProvider(c.var.context, id), null, next)
+          return await startWith(c, findProvider(c.var.context, id), null, next)
         } catch (error) {
           return showRefusal(c, error, { next })
         }
@@ -60,12 +60,12 @@ export function registerIdentityPages(app: Hono<HubEnv>): void {
         const viewer = await requireViewer(c, 'write')
         requireSameOrigin(c)
         const linking = { accountId: viewer.id, keyId: viewer.keyId }
-        return start(c, findProvider(c.var.context, id), linking, '/settings/sign-in')
+        return startWith(c, findProvider(c.var.context, id), linking, '/settings/sign-in')
       }, startRule),
     )
     app.get(
       `/login/${id}/callback`,
-      page((c) => comeBack(c, findProvider(c.var.context, id)), callbackRule),
+      page((c) => handleCallback(c, findProvider(c.var.context, id)), callbackRule),
     )
   }
 }
@@ -73,7 +73,7 @@ export function registerIdentityPages(app: Hono<HubEnv>): void {
 const findRedirectUri = (c: PageContext, { id }: Provider): string =>
   `${findBrowserOrigin(c)}/login/${id}/callback`
 
-async function start(
+async function startWith(
   c: PageContext,
   provider: Provider,
   linking: Parameters<typeof startIdentity>[3]['linking'],
@@ -92,7 +92,7 @@ async function start(
   return sendPage(c, <ContinuePage {...props} />)
 }
 
-async function comeBack(c: PageContext, provider: Provider): Promise<Response> {
+async function handleCallback(c: PageContext, provider: Provider): Promise<Response> {
   const token = getCookie(c, attemptCookie)
   deleteCookie(c, attemptCookie, { path: '/login' })
   const redirectUri = findRedirectUri(c, provider)
@@ -102,7 +102,7 @@ async function comeBack(c: PageContext, provider: Provider): Promise<Response> {
     const { claims, accountId, next } = await finishIdentity(c.var.context, provider, answer)
     if (accountId === null) {
       const session = await signInWithIdentity(c.var.context, provider, claims, findDevice(c))
-      return enter(c, session, next)
+      return redirectSignedIn(c, session, next)
     }
     linking = { accountId, claims, next }
   } catch (error) {

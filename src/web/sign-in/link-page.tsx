@@ -17,7 +17,7 @@ interface LinkPageProps {
 export const LinkPage: FC<LinkPageProps> = ({ frame, name, token, next }) => (
   <Layout frame={frame} title="Sign in">
     <h1>Sign in to {frame.hubName}</h1>
-    <p class="lede">This link signs in one browser. Then it no longer works.</p>
+    <p class="lede">The link works once, in one browser.</p>
     <form class="form up4" method="post" action="/login/link">
       <input type="hidden" name="token" value={token} />
       <input type="hidden" name="next" value={next} />

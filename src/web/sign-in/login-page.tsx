@@ -72,7 +72,8 @@ export const LoginPage: FC<LoginPageProps> = ({ frame, form, providers, hasMoved
     </section>
     <p class="meta up5">
       On your own machine, <code>npm start</code> prints a sign-in link for the admin. No account
-      yet? Ask an admin of this hub, or <a href="/docs#accounts">register an account with curl</a>.
+      yet? Ask an admin of this hub for an invitation. To register a program, see the{' '}
+      <a href="/docs#accounts">docs</a>.
     </p>
   </Layout>
 )

@@ -15,11 +15,11 @@ import { readForm } from '../frame/read-form'
 import { type PageContext, page, sendPage } from '../frame/send-page'
 import { setSessionCookie } from '../frame/session-cookie'
 import { toLocalPath } from '../frame/to-local-path'
-import { enter, findDevice } from './enter'
 import { registerIdentityPages } from './identity-pages'
 import { LinkPage } from './link-page'
 import { loginForm } from './login-page'
 import { registerPasskeySignIn } from './passkey-pages'
+import { findDevice, redirectSignedIn } from './redirect-signed-in'
 import { showLogin, showRefusal } from './show-login'
 
 /** Opening the form is reading; sending it, or opening a sign-in link, is an attempt. */
@@ -70,7 +70,7 @@ async function sendKey(c: PageContext): Promise<Response> {
   const next = toLocalPath(form.typed.next)
   if (!read.isValid) return showLogin(c, { ...form, typed: { ...form.typed, next } }, 400)
   try {
-    return enter(c, await signIn(c.var.context, read.value, findDevice(c)), next)
+    return redirectSignedIn(c, await signIn(c.var.context, read.value, findDevice(c)), next)
   } catch (error) {
     return showRefusal(c, error, { next, field: 'key' })
   }
@@ -81,7 +81,11 @@ async function useLink(c: PageContext): Promise<Response> {
   const read = await readForm(c)
   const next = toLocalPath(read('next'))
   try {
-    return enter(c, await signIn(c.var.context, { token: read('token') }, findDevice(c)), next)
+    return redirectSignedIn(
+      c,
+      await signIn(c.var.context, { token: read('token') }, findDevice(c)),
+      next,
+    )
   } catch (error) {
     return showRefusal(c, error, { next })
   }

@@ -10,7 +10,7 @@ import { findSite } from '../frame/own-origin'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page } from '../frame/send-page'
 import { toLocalPath } from '../frame/to-local-path'
-import { enter, findDevice } from './enter'
+import { findDevice, redirectSignedIn } from './redirect-signed-in'
 import { showRefusal } from './show-login'
 
 const attemptRule: EntryRule = { rate: 'signIn', body: 'form' }
@@ -38,7 +38,7 @@ async function sendPasskey(c: PageContext): Promise<Response> {
   try {
     const input = usePasskeyInput.parse({ response: read('response') })
     const session = await signInWithPasskey(c.var.context, findSite(c), input, findDevice(c))
-    return enter(c, session, next)
+    return redirectSignedIn(c, session, next)
   } catch (error) {
     return showRefusal(c, error, { next })
   }

@@ -1,4 +1,4 @@
-import type { FC } from 'hono/jsx'
+import type { Child, FC } from 'hono/jsx'
 import type { RemoteServerInput } from '../../mcp-servers/contract/tool-admin'
 import { Checkbox } from '../form/checkbox'
 import { Field } from '../form/field'
@@ -57,7 +57,7 @@ export const AddServerForm: FC<{ typed: TypedServer | null }> = ({ typed }) => {
             name="name"
             label="Name"
             form={form}
-            hint="Names of its tools start with it, as in name_tool."
+            hint="The names of its tools start with this name, as in name_tool."
           />
           <Text
             name="base_url"
@@ -70,7 +70,12 @@ export const AddServerForm: FC<{ typed: TypedServer | null }> = ({ typed }) => {
             name="credential"
             label="Credential"
             form={form}
-            hint="Name of a credential, set at /credentials for the server remote. Leave empty for none."
+            hint={
+              <>
+                Name of a <a href="/credentials">credential</a> for the server remote. Leave empty
+                for none.
+              </>
+            }
           />
           <Text name="header" label="Credential header" form={form} />
           <Checkbox name="allow_http" label="Allow plain http" form={form} />
@@ -88,7 +93,7 @@ interface TextProps {
   form: FormState<ServerField>
   name: ServerField
   label: string
-  hint?: string
+  hint?: Child
 }
 
 const Text: FC<TextProps> = (props) => <Field {...props} id={`remote-${props.name}`} />

@@ -11,7 +11,7 @@ type ErrorTexts = {
 
 const problem = (message: string, hint: string | null): FormProblem => ({ message, hint })
 
-const nameRule = 'Use at most 40 lower case letters, digits and dashes, a letter first.'
+const nameRule = 'Use at most 40 lower case letters, digits and dashes, starting with a letter.'
 
 const valueTexts: ErrorTexts['value'] = {
   INVALID: problem(
@@ -20,7 +20,7 @@ const valueTexts: ErrorTexts['value'] = {
   ),
   TOO_SHORT: problem(
     'The value is too short.',
-    'A credential has at least 8 characters. A shorter one cannot be distinguished from other text, so it cannot be redacted from results.',
+    'A credential has at least 8 characters. A shorter credential cannot be distinguished from other text, so it cannot be redacted from results.',
   ),
   NOT_ASCII: problem(
     'The value is not valid.',
@@ -31,7 +31,7 @@ const valueTexts: ErrorTexts['value'] = {
     'For aws: JSON with access_key_id, secret_access_key and region. For postgres: user:password, with at least 8 characters of password.',
   ),
   VARIABLE_PREFIX: problem(
-    "The secret's name must begin with ROOKERY_SECRET_.",
+    "The secret's name must start with ROOKERY_SECRET_.",
     'Other secrets of the Worker are for the hub itself.',
   ),
   NO_VARIABLE: problem(
@@ -52,7 +52,7 @@ const errorTexts: ErrorTexts = {
       'A credential with this name already exists.',
       'Rotate it in the list, or choose another name.',
     ),
-    NOT_FOUND: problem('There is no such credential.', 'It may have been deleted.'),
+    NOT_FOUND: problem('There is no such credential.', 'The credential may have been deleted.'),
   },
   server: {
     INVALID: problem('The server is not valid.', 'Choose a server from the list.'),
@@ -65,7 +65,7 @@ const errorTexts: ErrorTexts = {
   },
   community: {
     INVALID: problem('The community is not valid.', 'Enter a name of at most 100 characters.'),
-    NOT_FOUND: problem('There is no such community.', 'All communities are listed at /m.'),
+    NOT_FOUND: problem('There is no such community.', 'The page /m lists all communities.'),
   },
   value: valueTexts,
   new_value: valueTexts,

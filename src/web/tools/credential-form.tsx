@@ -10,7 +10,7 @@ interface AddCredentialProps {
 /** The form for a new credential. It goes to mcp-servers, so that no value passes through a page. */
 export const AddCredential: FC<AddCredentialProps> = ({ servers, isRejected }) => (
   <details class="up4" {...(isRejected ? { open: true } : {})}>
-    <summary>Set a credential</summary>
+    <summary>Add a credential</summary>
     {isRejected && <p class="meta">Nothing was saved. Enter all fields again.</p>}
     <form class="form wide up3" method="post" action="/credentials">
       <fieldset>
@@ -28,7 +28,7 @@ export const AddCredential: FC<AddCredentialProps> = ({ servers, isRejected }) =
         <Text
           name="service"
           label="Service"
-          hint="A service listed below: github, aws, or one that you declared."
+          hint="A service listed below, such as github, aws or one that you added."
           required
         />
         <div>
@@ -52,7 +52,7 @@ export const AddCredential: FC<AddCredentialProps> = ({ servers, isRejected }) =
       </fieldset>
       <div class="acts">
         <button type="submit" class="btn go">
-          Save
+          Add credential
         </button>
       </div>
     </form>

@@ -89,7 +89,7 @@ const CredentialTable: FC<CredentialsPageProps> = ({ now, credentials }) => (
             <BoundTo row={row} />
           </td>
           <td data-l="Stored in">
-            <KeptIn row={row} />
+            <StoredIn row={row} />
           </td>
           <td data-l="Set">
             <span>
@@ -124,14 +124,14 @@ const BoundTo: FC<{ row: CredentialSummary }> = ({ row }) => {
   )
 }
 
-const KeptIn: FC<{ row: CredentialSummary }> = ({ row }) => {
+const StoredIn: FC<{ row: CredentialSummary }> = ({ row }) => {
   if (row.key === null) return <code>{row.source}</code>
   return (
     <span>
       the vault
       {row.key === 'old' && (
         <>
-          , <span class="warn">under an old key</span> until its next use
+          , <span class="warn">encrypted with an old key</span> until its next use
         </>
       )}
     </span>

@@ -16,7 +16,7 @@ interface RemotePageProps {
 export const RemotePage: FC<RemotePageProps> = ({ servers, tools, problem, typed }) => (
   <>
     <h1>Remote MCP servers</h1>
-    <p class="meta">
+    <p class="lede">
       A tool stays hidden until you set its grant and tier. When its server changes the description,
       it is hidden again until you review the change.
     </p>
@@ -50,12 +50,12 @@ const Server: FC<{ server: RemoteServerSummary; tools: RemoteToolSummary[] }> = 
       </form>
       <details class="danger">
         <summary>
-          Remove<span class="vh"> {server.name}</span>
+          Delete<span class="vh"> {server.name}</span>
         </summary>
         <form class="up2" method="post" action="/tools/remote/remove">
           <input type="hidden" name="server" value={server.name} />
           <button type="submit" class="btn">
-            Remove {server.name} and its tools
+            Delete {server.name} and its tools
           </button>
         </form>
       </details>
@@ -71,7 +71,7 @@ const stateLabels: Record<RemoteToolSummary['state'], string> = {
   unmapped: 'Hidden: set its grant and tier',
   unreadable: 'Hidden: the name of an argument contains invisible characters',
   changed: 'Hidden: its server changed the description',
-  gone: 'Hidden: its server removed it',
+  gone: 'Hidden: its server no longer has the tool',
 }
 
 const Tool: FC<{ tool: RemoteToolSummary }> = ({ tool }) => (
@@ -99,7 +99,7 @@ const Change: FC<{ tool: RemoteToolSummary }> = ({ tool }) => (
     <input type="hidden" name="tool" value={tool.name} />
     <input type="hidden" name="hash" value={tool.offered_hash ?? ''} />
     <button type="submit" class="btn up2">
-      {tool.state === 'gone' ? 'Remove' : 'Accept change'}
+      {tool.state === 'gone' ? 'Delete' : 'Accept change'}
       <span class="vh"> {tool.tool}</span>
     </button>
   </form>
@@ -121,7 +121,9 @@ const MapForm: FC<{ tool: RemoteToolSummary }> = ({ tool }) => (
           value={tool.grant ?? ''}
           placeholder={`${tool.server}:read`}
         />
-        <p class="meta">Begins with {tool.server}:. Leave empty to hide the tool.</p>
+        <p class="meta">
+          Starts with {tool.server}: as in {tool.server}:read. Leave empty to hide the tool.
+        </p>
       </div>
       <div>
         <label for={`tier-${tool.tool}`}>Tier of {tool.tool}</label>

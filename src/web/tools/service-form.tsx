@@ -81,7 +81,7 @@ const readHeaders = (text: string): Record<string, string> =>
 
 /** Returns the path of the page with the form filled in for a service. */
 export const changePath = ({ server, name }: { server: string; name: string }): string =>
-  `/credentials?change=${encodeURIComponent(`${server}/${name}`)}#declare`
+  `/credentials?change=${encodeURIComponent(`${server}/${name}`)}#add-service`
 
 interface ServiceFormProps {
   servers: readonly string[]
@@ -94,8 +94,8 @@ export const ServiceForm: FC<ServiceFormProps> = ({ servers, typed, isChange }) 
   const start = typed ?? emptyService
   const form = createForm(start)
   return (
-    <details class="up4" id="declare" {...(typed ? { open: true } : {})}>
-      <summary>{isChange ? `Change ${start.server} / ${start.name}` : 'Declare a service'}</summary>
+    <details class="up4" id="add-service" {...(typed ? { open: true } : {})}>
+      <summary>{isChange ? `Change ${start.server} / ${start.name}` : 'Add a service'}</summary>
       <form class="form wide up3" method="post" action="/credentials/services">
         <fieldset>
           <Place form={form} servers={servers} isChange={isChange} />
@@ -104,7 +104,7 @@ export const ServiceForm: FC<ServiceFormProps> = ({ servers, typed, isChange }) 
             name="credential"
             label="Credential"
             form={form}
-            hint="Name of the credential. Leave empty to use the only one of this service."
+            hint="Name of the credential. Leave empty if the service has only one."
           />
           <Text
             name="headers"
@@ -124,7 +124,7 @@ export const ServiceForm: FC<ServiceFormProps> = ({ servers, typed, isChange }) 
         </fieldset>
         <div class="acts">
           <button type="submit" class="btn">
-            {isChange ? 'Save' : 'Declare service'}
+            {isChange ? 'Save' : 'Add service'}
           </button>
           {isChange && (
             <a class="ul" href="/credentials#services">
@@ -187,7 +187,7 @@ const Text: FC<TextProps> = ({ as = 'input', ...props }) => {
   return as === 'input' ? <Field {...common} /> : <Field as="textarea" {...common} rows={2} />
 }
 
-const formats = { json: 'JSON; a web page is an error', any: 'Any' }
+const formats = { json: 'JSON (a web page is an error)', any: 'Any' }
 
 const Options: FC<PartProps> = ({ form }) => (
   <>

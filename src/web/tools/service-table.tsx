@@ -6,13 +6,13 @@ interface ServiceTableProps {
   services: ServiceSummary[]
 }
 
-/** The external services of tools: declared by an admin, or built into a server. */
+/** The external services of tools: added by an admin, or built into a server. */
 export const ServiceTable: FC<ServiceTableProps> = ({ services }) =>
   services.length === 0 ? (
     <div class="empty">
       <p>
         <strong>No services yet.</strong>
-        Declare one below, then grant it to agents.
+        Add a service below, then allow its grants for agents.
       </p>
     </div>
   ) : (
@@ -41,12 +41,12 @@ const ServiceRow: FC<{ line: ServiceSummary }> = ({ line }) => (
     <th scope="row">
       {line.server} / <b>{line.name}</b>
       <div class="meta">
-        {line.updated_by === null ? 'built in' : `declared by ${line.updated_by}`}
+        {line.updated_by === null ? 'built in' : `added by ${line.updated_by}`}
       </div>
     </th>
     <td class="whole">
       <code>{line.base_url}</code>
-      <Reach line={line} />
+      <ServiceOptions line={line} />
     </td>
     <td class="whole" data-l="Headers">
       <span>
@@ -61,7 +61,7 @@ const ServiceRow: FC<{ line: ServiceSummary }> = ({ line }) => (
       </span>
     </td>
     <td class="whole" data-l="Credential">
-      {line.credential ?? <span class="meta">the only one</span>}
+      {line.credential ?? <span class="meta">the service’s only one</span>}
     </td>
     <td class="whole">
       <a class="ul" href={changePath(line)}>
@@ -86,7 +86,7 @@ const ServiceRow: FC<{ line: ServiceSummary }> = ({ line }) => (
 )
 
 /** The options of a service that extend its access beyond https to one host. */
-const Reach: FC<{ line: ServiceSummary }> = ({ line }) => {
+const ServiceOptions: FC<{ line: ServiceSummary }> = ({ line }) => {
   const further = furtherHosts(line)
   const words = [
     ...(further.length > 0 ? [`also ${further.join(', ')}`] : []),

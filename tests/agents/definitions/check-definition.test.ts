@@ -118,7 +118,7 @@ test('B7: an offline or unpriced model costs nothing and is counted in tokens', 
   expect(offline.warnings).toEqual([
     {
       path: 'config.yaml:3:brain.provider',
-      message: 'no key for anthropic/big: the offline model answers until a key is set',
+      message: 'No key for anthropic/big: the offline model answers until a key is set',
     },
   ])
 })
@@ -154,11 +154,11 @@ test('D2: an unknown tool server warns and lists the servers of this hub', async
   expect(namePath).toBe('config.yaml:2:name')
   expect(warnings.map(({ path, message }) => `${path} ${message}`)).toEqual([
     expect.stringMatching(
-      /^config\.yaml:8:capabilities\.mcp_servers\.3 ignored: .* an admin to add .*\/tools\/remote/,
+      /^config\.yaml:8:capabilities\.mcp_servers\.3 Ignored: .* an admin to add .*\/tools\/remote/,
     ),
-    expect.stringMatching(/^config\.yaml:9:capabilities\.mcp_servers\.4\.command ignored: /),
-    'config.yaml:6:capabilities.mcp_servers.1 ignored: this hub has no server nope; it has hub, weather',
-    'config.yaml:7:capabilities.mcp_servers.2 ignored: this hub has no server shell; it has hub, weather',
+    expect.stringMatching(/^config\.yaml:9:capabilities\.mcp_servers\.4\.command Ignored: /),
+    'config.yaml:6:capabilities.mcp_servers.1 Ignored: this hub has no server nope; it has hub, weather',
+    'config.yaml:7:capabilities.mcp_servers.2 Ignored: this hub has no server shell; it has hub, weather',
   ])
 })
 
@@ -175,7 +175,7 @@ test('D5: a skill whose grants the definition does not request warns at load', a
   expect(await warn('github:write, "aws:s3:read:a"')).toEqual([
     {
       path: 'config.yaml:3:capabilities.grants',
-      message: 'the skill pulls is left out: it requires aws:s3:read:a. Request it here',
+      message: 'The skill pulls is left out: it requires aws:s3:read:a. Request it here',
     },
   ])
   expect(await warn('github:write')).toEqual([])
@@ -249,11 +249,11 @@ test('L32: an unknown hook warns and lists the hooks of this deployment', async 
   expect(warnings).toEqual([
     {
       path: 'config.yaml:3:hooks.enable.0',
-      message: 'ignored: this hub has no hook nope; it has budget-awareness, quiet-hours',
+      message: 'Ignored: this hub has no hook nope; it has budget-awareness, quiet-hours',
     },
     {
       path: 'config.yaml:4:hooks.disable.0',
-      message: 'ignored: this hub has no hook nope2; it has budget-awareness, quiet-hours',
+      message: 'Ignored: this hub has no hook nope2; it has budget-awareness, quiet-hours',
     },
   ])
 })
@@ -267,7 +267,7 @@ test('L32: a hook that is both enabled and disabled is an error that names its l
     problems: [
       {
         path: 'config.yaml:3:hooks.enable.0',
-        message: 'the hook quiet-hours is both enabled and disabled. Remove it from one list',
+        message: 'The hook quiet-hours is both enabled and disabled. Remove it from one list',
       },
     ],
   })

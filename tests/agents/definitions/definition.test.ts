@@ -68,12 +68,12 @@ describe('defaults and ceilings', () => {
     },
   )
 
-  test('L8: limits are capped at the ceilings, with a warning', () => {
+  test('L8: limits are Capped at the ceilings, with a warning', () => {
     const config = 'name: a1\nbehavior:\n  max_iterations: 999\n  max_duration_seconds: 7200'
     expect(definitionOf(config).limits).toMatchObject({ iterations: 200, durationSeconds: 1_800 })
     expect(warningsOf(config)).toEqual([
-      "config.yaml:3:behavior.max_iterations capped at 200, this hub's maximum",
-      "config.yaml:4:behavior.max_duration_seconds capped at 1800, this hub's maximum",
+      "config.yaml:3:behavior.max_iterations Capped at 200, this hub's maximum",
+      "config.yaml:4:behavior.max_duration_seconds Capped at 1800, this hub's maximum",
     ])
   })
 

@@ -19,7 +19,7 @@ describe('broken files', () => {
   })
 
   test.each([
-    ['description: x', /^config\.yaml:1:name required/],
+    ['description: x', /^config\.yaml:1:name Required/],
     ['name: Scout!', /^config\.yaml:1:name 2 to 32 characters/],
     ['name: 7', /^config\.yaml:1:name .*expected string/],
     ['name: a1\ntype: robot', /^config\.yaml:2:type .*native/],
@@ -30,13 +30,13 @@ describe('broken files', () => {
     ['name: a1\ncapabilities:\n  grants: hub:read', /^config\.yaml:3:capabilities\.grants .*array/],
     [
       'name: a1\ncapabilities: { mcp_servers: [{ url: "https://x" }] }',
-      /^config\.yaml:2:capabilities\.mcp_servers\.0 must be the name of a server/,
+      /^config\.yaml:2:capabilities\.mcp_servers\.0 Must be the name of a server/,
     ],
     ['name: a1\nbrain: { api_base: "file:///etc" }', /^config\.yaml:2:brain\.api_base /],
     ['name: a1\nname: a2', /^config\.yaml:2:yaml .*unique/],
     ['name: [a1\nbrain: {', /^config\.yaml:\d:yaml /],
-    ['just a text', /^config\.yaml:1: expected fields/],
-    ['- a\n- list', /^config\.yaml:1: expected fields/],
+    ['just a text', /^config\.yaml:1: Expected fields/],
+    ['- a\n- list', /^config\.yaml:1: Expected fields/],
     ['[]', /^config\.yaml:1: /],
     [
       'a: &a [x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b]\nname: [*c, *c, *c]',
@@ -57,13 +57,13 @@ describe('broken files', () => {
     ['items x 60', `${'- '.repeat(60)}x`],
   ])('D3: too deep nesting is one problem with a location: %s', (_, config) => {
     expect(problemsOf(`name: a1\nx:\n ${config}`)).toEqual([
-      'config.yaml:3:yaml nested more than 50 deep',
+      'config.yaml:3:yaml Nested more than 50 deep',
     ])
   })
 
   test('D3: moderate nesting is accepted', () => {
     expect(warningsOf(`name: a1\nx: ${'['.repeat(40)}${']'.repeat(40)}`)).toEqual([
-      'config.yaml:2:x ignored: unknown field',
+      'config.yaml:2:x Ignored: unknown field',
     ])
   })
 
@@ -72,7 +72,7 @@ describe('broken files', () => {
     ['items', `x: [${'1,'.repeat(60_000)}]`],
   ])('D3: too many %s are one problem, found quickly', (_, config) => {
     expect(problemsOf(`name: a1\n${config}`)).toEqual([
-      expect.stringMatching(/^config\.yaml:\d+:yaml more than 5000 keys and values$/),
+      expect.stringMatching(/^config\.yaml:\d+:yaml More than 5000 keys and values$/),
     ])
   })
 
@@ -93,7 +93,7 @@ describe('broken files', () => {
   test('D3: problems of several files are reported together', () => {
     const problems = problemsOf('nam: x', 'Hi', { 'skills/post/SKILL.md': 'no front matter' })
     expect(problems).toEqual([
-      expect.stringMatching(/^config\.yaml:1:name required/),
+      expect.stringMatching(/^config\.yaml:1:name Required/),
       expect.stringMatching(/^skills\/post\/SKILL\.md:1:front matter /),
     ])
   })
@@ -103,8 +103,8 @@ describe('compatibility', () => {
   test('D2: unknown fields warn with their line and change nothing', () => {
     const config = 'name: a1\nmood: sunny\nbrain:\n  model: claude-x\n  thinking: { budget: 1 }\n'
     expect(warningsOf(config)).toEqual([
-      'config.yaml:2:mood ignored: unknown field',
-      'config.yaml:5:brain.thinking ignored: unknown field',
+      'config.yaml:2:mood Ignored: unknown field',
+      'config.yaml:5:brain.thinking Ignored: unknown field',
     ])
     expect(definitionOf(config).brain).toEqual({ model: 'claude-x' })
   })
@@ -120,7 +120,7 @@ describe('compatibility', () => {
       '      label: noon',
     ].join('\n')
     expect(warningsOf(config)).toEqual([
-      'config.yaml:7:behavior.schedule.1.label ignored: unknown field',
+      'config.yaml:7:behavior.schedule.1.label Ignored: unknown field',
     ])
   })
 
@@ -141,16 +141,16 @@ describe('compatibility', () => {
     ].join('\n')
     expect(warningsOf(config)).toEqual([
       expect.stringMatching(
-        /^config\.yaml:2:type no runner for claude-code is connected.*Remove the field/,
+        /^config\.yaml:2:type No runner for claude-code is connected.*Remove the field/,
       ),
-      expect.stringMatching(/^config\.yaml:3:shell ignored: .*no shell .*Use grants/),
-      expect.stringMatching(/^config\.yaml:5:capabilities\.filesystem ignored: .*no disk/),
-      expect.stringMatching(/^config\.yaml:6:capabilities\.grants\.1 no effect/),
-      expect.stringMatching(/^config\.yaml:6:capabilities\.grants\.2 ignored: not a grant/),
+      expect.stringMatching(/^config\.yaml:3:shell Ignored: .*no shell .*Use grants/),
+      expect.stringMatching(/^config\.yaml:5:capabilities\.filesystem Ignored: .*no disk/),
+      expect.stringMatching(/^config\.yaml:6:capabilities\.grants\.1 No effect/),
+      expect.stringMatching(/^config\.yaml:6:capabilities\.grants\.2 Ignored: not a grant/),
       expect.stringMatching(
-        /^config\.yaml:10:capabilities\.mcp_servers\.1\.command ignored: .*Streamable HTTP/,
+        /^config\.yaml:10:capabilities\.mcp_servers\.1\.command Ignored: .*Streamable HTTP/,
       ),
-      expect.stringMatching(/^config\.yaml:12:brain\.api_key_env ignored: /),
+      expect.stringMatching(/^config\.yaml:12:brain\.api_key_env Ignored: /),
     ])
     expect(definitionOf(config).grants).toEqual(['hub:read', 'shell:exec'])
     expect(definitionOf(config).brain).toEqual({})
@@ -175,7 +175,7 @@ describe('compatibility', () => {
       'interests: { topics: [rust] }',
       'observability: { post_errors: false, post_summaries: true, post_learnings: true }',
     ].join('\n')
-    const unsupported = 'no effect: this version does not support the field yet'
+    const unsupported = 'No effect: this version does not support the field yet'
     expect(warningsOf(config)).toEqual([
       `config.yaml:10:observability.post_errors ${unsupported}`,
       `config.yaml:10:observability.post_summaries ${unsupported}`,
@@ -196,8 +196,8 @@ describe('compatibility', () => {
 
   test('D2: files that a definition does not have warn', () => {
     expect(warningsOf('name: a1', 'Hi', { 'README.md': 'x', 'skills/../SKILL.md': 'x' })).toEqual([
-      'README.md:1: ignored: unknown file',
-      'skills/../SKILL.md:1: ignored: unknown file',
+      'README.md:1: Ignored: unknown file',
+      'skills/../SKILL.md:1: Ignored: unknown file',
     ])
   })
 })
@@ -218,10 +218,10 @@ describe('templates', () => {
   test('D4: an unknown template is an error that names its line', () => {
     expect(problemsOf(config, 'Hi\n\n{{ nam }} {{constructor}} {{}}')).toEqual([
       expect.stringMatching(
-        /^system-prompt\.md:3:\{\{ nam \}\} unknown template. Use one of name, /,
+        /^system-prompt\.md:3:\{\{ nam \}\} Unknown template. Use one of name, /,
       ),
-      expect.stringMatching(/^system-prompt\.md:3:\{\{constructor\}\} unknown/),
-      expect.stringMatching(/^system-prompt\.md:3:\{\{\}\} unknown/),
+      expect.stringMatching(/^system-prompt\.md:3:\{\{constructor\}\} Unknown/),
+      expect.stringMatching(/^system-prompt\.md:3:\{\{\}\} Unknown/),
     ])
   })
 })
@@ -283,7 +283,7 @@ describe('skills', () => {
   test('D5: a listed skill without a file warns', () => {
     const config = 'name: a1\ncapabilities:\n  skills: [hub-post, github-pr]'
     expect(warningsOf(config, 'Hi', { 'skills/hub-post/SKILL.md': skill })).toContain(
-      'config.yaml:3:capabilities.skills.1 ignored: skills/github-pr/SKILL.md does not exist',
+      'config.yaml:3:capabilities.skills.1 Ignored: skills/github-pr/SKILL.md does not exist',
     )
   })
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { LoopEvent } from '../../../src/agents/loop/event'
 import { countEvents } from '../../../src/agents/run/counters'
 import { toRunLog } from '../../../src/agents/run/run-log'
-import { answered, charge, failed, loaded, returned, start, woken } from './events'
+import { answered, auditOf, charge, failed, loaded, returned, start, woken } from './events'
 
 const nothing = {
   modelRequests: 0,
@@ -16,7 +16,7 @@ const nothing = {
   parks: 0,
   exportFailures: 0,
 }
-const denied = { audit: { decision: 'denied' }, isError: true }
+const denied = { audit: auditOf('a', { decision: 'denied' }), isError: true }
 const compacted = (over: object): LoopEvent =>
   ({ type: 'compacted', at: start, charge: charge(), problem: null, ...over }) as LoopEvent
 
@@ -36,7 +36,7 @@ test.each<[string, LoopEvent[], object]>([
   ['a call without a grant', [returned('a', start, denied)], { permissionDenials: 1 }],
   [
     'a call over a rate limit (L31)',
-    [returned('a', start, { ...denied, audit: { decision: 'rate_limited' } })],
+    [returned('a', start, { ...denied, audit: auditOf('a', { decision: 'rate_limited' }) })],
     { permissionDenials: 1 },
   ],
   [
@@ -53,8 +53,8 @@ test.each<[string, LoopEvent[], object]>([
   [
     'arguments that were not valid, and an unknown tool: neither ran nor was denied',
     [
-      returned('a', start, { ...denied, audit: { decision: 'invalid' } }),
-      returned('b', start, { ...denied, audit: { decision: 'unknown_tool' } }),
+      returned('a', start, { ...denied, audit: auditOf('a', { decision: 'invalid' }) }),
+      returned('b', start, { ...denied, audit: auditOf('b', { decision: 'unknown_tool' }) }),
     ],
     { toolRefusals: 2 },
   ],

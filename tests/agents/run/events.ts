@@ -4,6 +4,7 @@ import type { FinishReason } from '../../../src/agents/loop/message'
 import type { Ending } from '../../../src/agents/loop/state'
 import { toRunLog } from '../../../src/agents/run/run-log'
 import { openRun } from '../../../src/agents/run/stored-log'
+import type { AuditEntry } from '../../../src/hub/contract/hub'
 import type { ActivationId, CommentId, PostId } from '../../../src/shared/ids'
 
 /** Events of a journal with everything filled in that a test does not care about. */
@@ -106,6 +107,20 @@ export const failed = (startedAt: number, over: Fields<'model_failed'> = {}): Lo
   ...over,
 })
 
+/** An entry of the gateway about a call. */
+export const auditOf = (callId: string, over: Partial<AuditEntry> = {}): AuditEntry => ({
+  callId,
+  tool: 'hub_search',
+  grant: 'hub:read',
+  argumentsHash: 'hash',
+  decision: 'allowed',
+  outcome: over.decision === undefined ? 'ok' : null,
+  durationMs: null,
+  resultBytes: null,
+  at: start,
+  ...over,
+})
+
 export const returned = (
   callId: string,
   startedAt: number,
@@ -121,7 +136,7 @@ export const returned = (
   startedAt,
   durationMs: 30,
   resultBytes: 14,
-  audit: { callId, tool: 'hub_search', grant: 'hub:read', decision: 'allowed', outcome: 'ok' },
+  audit: auditOf(callId),
   ...over,
 })
 

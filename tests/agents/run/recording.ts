@@ -2,7 +2,7 @@ import type { Charge, LoadedFacts, LoopEvent, LoopEventOf } from '../../../src/a
 import type { ModelAnswer } from '../../../src/agents/loop/message'
 import { type Ending, initialState, type LoopState } from '../../../src/agents/loop/state'
 import { step } from '../../../src/agents/loop/step'
-import { activationId, charge, loaded, start, woken } from './events'
+import { activationId, auditOf, charge, loaded, start, woken } from './events'
 
 /** A run as its journal holds it. */
 export interface RecordedRun {
@@ -135,7 +135,7 @@ export class Recording implements RecordedRun {
       isError: false,
       durationMs: ms,
       resultBytes: text.length,
-      audit: { callId, tool: name, grant: 'hub:read', decision: 'allowed', outcome: 'ok' },
+      audit: auditOf(callId, { tool: name }),
       ...over,
     })
   }

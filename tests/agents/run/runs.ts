@@ -1,4 +1,4 @@
-import { charge } from './events'
+import { auditOf, charge } from './events'
 import { type RecordedRun, Recording } from './recording'
 
 const planCall = (callId: string, plan: object) => ({
@@ -95,9 +95,13 @@ const completed: Record<string, () => RecordedRun> = {
       .begin()
       .answer({ calls: [...Array(18).keys()].map((id) => ({ callId: `c${id % 17}` })) })
       .tool('c1')
-      .tool('c0', { isError: true, text: 'Error: not granted.', audit: { decision: 'denied' } })
+      .tool('c0', {
+        isError: true,
+        text: 'Error: not granted.',
+        audit: auditOf('c0', { decision: 'denied' }),
+      })
       .tool('c3')
-      .tool('c2', { audit: { decision: 'rate_limited' }, isError: true })
+      .tool('c2', { audit: auditOf('c2', { decision: 'rate_limited' }), isError: true })
       .crash(['c4', 'c5'])
       .tool('c6')
       .stop('time_ran_out')

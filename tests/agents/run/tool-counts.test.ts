@@ -2,10 +2,14 @@ import { expect, test } from 'vitest'
 import type { LoopEvent } from '../../../src/agents/loop/event'
 import { toRunLog } from '../../../src/agents/run/run-log'
 import { countTools } from '../../../src/agents/run/tool-counts'
-import { answered, returned, start, woken } from './events'
+import type { AuditEntry } from '../../../src/hub/contract/hub'
+import { answered, auditOf, returned, start, woken } from './events'
 
 const count = (...events: LoopEvent[]) => countTools(toRunLog([woken(), ...events], null).events)
-const wrong = (decision: string) => ({ audit: { decision }, isError: true })
+const wrong = (decision: AuditEntry['decision']) => ({
+  audit: auditOf('', { decision }),
+  isError: true,
+})
 
 test('L44: the totals of a tool include its denied, invalid and refused calls as errors', () => {
   const [total] = count(

@@ -34,7 +34,7 @@ const read = async () => (await admin.read('/approvals')).replaceAll('&quot;', '
 test('M7: an empty page says what could come here and how', async () => {
   const page = await read()
   expect(page).toContain('No approvals are pending.')
-  expect(page).toContain('require_approval')
+  expect(page).toContain('Calls that require approval appear here.')
 })
 
 test('M7: the page shows what would run, escaped and one argument a line, and where it was asked', async () => {

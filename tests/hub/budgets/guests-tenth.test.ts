@@ -74,7 +74,7 @@ test('T3: lowering the hub’s limit lowers that of guests with it, with an admi
   const lowered = await patch(hubId, { limit_microusd: 1_005, limit_tokens: 99 })
   expect(lowered.status).toBe(200)
   expect(lowered.body.warnings).toEqual([
-    { path: 'body', message: 'The monthly budget of guests was lowered to a tenth of the hub’s.' },
+    { path: 'body', message: 'The monthly budget of guests was lowered to a tenth of the hub’s' },
   ])
   expect(await limits(guestsId)).toEqual({ usd: 100, tokens: 9 })
   const after = '{"limit_microusd":100,"limit_tokens":9}'

@@ -89,7 +89,7 @@ it('B2: a daily and a monthly budget of one agent both apply: the tighter one co
   expect((await start(scout.id)).reservation.microusd).toBe(10)
   expect(await create({ scope: 'agent', name: 'scout', period: 'day' })).toMatchObject({
     status: 409,
-    body: { code: 'CONFLICT', hint: expect.stringContaining('PATCH /api/v1/budgets/') },
+    body: { code: 'CONFLICT', hint: expect.stringContaining('Edit that budget (') },
   })
 })
 

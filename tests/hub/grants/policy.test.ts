@@ -200,7 +200,7 @@ test('M4 M12: the tools page shows viewers what they can use, and admins which a
     /id="http_request"[\s\S]*?Not allowed<\/b>: no entry under &quot;allowed&quot;/,
   )
   expect(html).not.toContain('Allowed for')
-  expect(html).toContain('An admin can change this.')
+  expect(html).toContain('Ask an admin to allow the tool.')
   expect(html).not.toContain('/tools/remote')
   const admins = await browser.read('/tools')
   expect(admins).toContain('href="/policy/admin#allowed"')

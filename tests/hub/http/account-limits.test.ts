@@ -20,7 +20,7 @@ describe('keys of an account', () => {
     const headers = { 'idempotency-key': crypto.randomUUID() }
     const refused = await hub.call('/agents/me/keys', { key, body: {}, headers })
     expect([refused.status, refused.body.code]).toEqual([409, 'CONFLICT'])
-    expect(refused.body.hint).toContain('DELETE /api/v1/agents/me/keys/')
+    expect(refused.body.hint).toBe('Delete a key that you no longer use.')
     await hub.call(`/agents/me/keys/${made[0]?.body.key.id}`, { key, method: 'DELETE' })
     // Nothing of the refused request was kept, so the same request succeeds now.
     expect((await hub.call('/agents/me/keys', { key, body: {}, headers })).status).toBe(201)

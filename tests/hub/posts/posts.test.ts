@@ -73,7 +73,7 @@ test('T11: only the author changes and deletes a post, not even an admin; a dele
     const refused = await hub.call(path, { method, key: theAdmin, body })
     expect(refused).toMatchObject({
       status: 403,
-      body: { hint: expect.stringContaining('/remove') },
+      body: { hint: expect.stringContaining('A moderator can remove the post') },
     })
   }
   const deleted = await hub.call(path, { method: 'DELETE', key: ada.key })

@@ -31,7 +31,7 @@ const cloud: ServiceKind = {
 }
 const store: ServiceKind = {
   builtIn: () => null,
-  checkBaseUrl: (url) => (url.protocol === 'store:' ? null : 'must begin with store:'),
+  checkBaseUrl: (url) => (url.protocol === 'store:' ? null : 'Must begin with store:'),
 }
 const kinds = new Map([
   ['forge', forge],
@@ -100,7 +100,7 @@ describe('a service that its server knows', () => {
   test('M2: what it does not know, an admin has to declare', async () => {
     await expect(open('forge', 'other')).rejects.toMatchObject({
       code: 'NOT_FOUND',
-      hint: 'An admin declares it: PUT /api/v1/services/forge/<name>.',
+      hint: 'An admin can add the service at /credentials.',
     })
   })
 })
@@ -138,7 +138,7 @@ describe('declaring services of every server', () => {
 
   test('M13: a base URL that is not of the web is judged by its server, its host by all', async () => {
     for (const [base, words] of [
-      ['https://db.example.com/x', 'must begin with store:'],
+      ['https://db.example.com/x', 'Must begin with store:'],
       ['store://ada:secret@db.example.com/x', 'password'],
       ['store://127.1/x', '127.0.0.1 is not on the public internet'],
       ['store://0x7f000001/x', 'not on the public internet'],

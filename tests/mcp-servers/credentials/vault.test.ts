@@ -93,7 +93,7 @@ describe('the vault', () => {
     expect(row.ciphertext).toBeNull()
     expect(await vault.open(row)).toBe('secret of the worker')
     await expect(vault.put(input('of-worker', 'env:ROOKERY_ADMIN_KEY'))).rejects.toThrow(
-      /must begin with ROOKERY_SECRET_/,
+      /must start with ROOKERY_SECRET_/,
     )
     await expect(vault.open({ ...row, variable: 'ROOKERY_ADMIN_KEY' })).rejects.toThrow()
     await expect(vault.put(input('of-worker', 'env:ROOKERY_SECRET_B'))).rejects.toMatchObject({
@@ -231,7 +231,7 @@ describe('which credential is used', () => {
       ...{ credential: 'lonely-key', headers: { Authorization: '{credential}' } },
     })
     const missing =
-      /^Error: The service lonely has no credential lonely-key on this hub\. An admin sets it/
+      /^Error: The service lonely has no credential lonely-key on this hub\. An admin can add a credential/
     expect(await use(robin.key, 'lonely')).toMatch(missing)
     const value = 'a-value-of-mine'
     await asAdmin('PUT', '/credentials/lonely-key', { value, service: 'shared' })

@@ -103,7 +103,7 @@ test('M2 M7: approval by tier lets a GET through, and asks for a POST', async ()
 
 test('M2: a service that nobody declared says who can', async () => {
   expect((await use({ service: 'nothing', path: '/' })).text).toBe(
-    'Error: There is no such service. An admin declares it: PUT /api/v1/http-services/<name>.',
+    'Error: There is no such service. An admin can add the service at /credentials.',
   )
 })
 
@@ -149,8 +149,8 @@ describe('declaring a service', () => {
   test('M13: only an admin may, and the address is checked', async () => {
     const put = (body: object) => asAdmin('PUT', '/http-services/checked', body)
     for (const [body, words] of [
-      [{ base_url: 'nonsense' }, 'must be a complete URL'],
-      [{ base_url: 'http://api.example.com/' }, 'only https'],
+      [{ base_url: 'nonsense' }, 'Must be a complete URL'],
+      [{ base_url: 'http://api.example.com/' }, 'Only https'],
       [{ base_url: 'https://127.0.0.1/' }, 'not on the public internet'],
       [{ base_url: serviceUrl, allow_http: true }, 'not on the public internet'],
       [{ base_url: 'https://a:b@api.example.com/' }, 'password'],

@@ -116,7 +116,7 @@ test('M1: hub_vote votes once, and not on its own words', async () => {
   expect(await say({ post_id: own, value: 'up' })).toMatch(
     /^Error: You can't vote on your own post/,
   )
-  expect(await say({ value: 'up' })).toMatch(/must have either post_id or comment_id/)
+  expect(await say({ value: 'up' })).toMatch(/Must have either post_id or comment_id/)
   const voted = { action: 'upvoted', author: 'nora', score: 1 }
   for (const callId of ['vote-1', 'vote-1', 'vote-2']) {
     const args = { post_id: body.post.id, value: 'up' }

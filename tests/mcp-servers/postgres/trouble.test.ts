@@ -45,7 +45,7 @@ describe('what goes wrong is an error that a model can read', () => {
 
   test('M14: a NUL character would end the statement, and is refused', async () => {
     expect(await refusal('query', 'SELECT 1 \0 FROM x')).toContain(
-      'sql: must not contain a NUL character',
+      'sql: Must not contain a NUL character',
     )
   })
 

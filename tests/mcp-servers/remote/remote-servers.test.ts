@@ -175,9 +175,9 @@ describe('a server that changes what it says', () => {
 describe('adding one', () => {
   it('M12: only an admin may, and what is wrong is said', async () => {
     for (const [name, more, words] of [
-      ['github', {}, 'is the name of a built-in server'],
-      ['hub', {}, 'is the name of a built-in server'],
-      ['remote', {}, 'is the name of a built-in server'],
+      ['github', {}, 'Must not be the name of a built-in server'],
+      ['hub', {}, 'Must not be the name of a built-in server'],
+      ['remote', {}, 'Must not be the name of a built-in server'],
       ['Big', {}, 'lower case letters'],
       ['a_b', {}, 'lower case letters'],
       ['fine', { base_url: 'http://127.0.0.1/mcp', allow_private: false }, 'public internet'],

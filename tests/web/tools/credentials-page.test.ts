@@ -90,7 +90,7 @@ describe('credentials by the page', () => {
     expect(await response.text()).toBe('')
     const html = await (await follow(response)).text()
     expect(html).toContain('A credential with this name already exists.')
-    expect(html).toMatch(/<details[^>]* open[^>]*><summary>Set a credential/)
+    expect(html).toMatch(/<details[^>]* open[^>]*><summary>Add a credential/)
     expect(html).not.toContain(secret)
     expect(await stored('gh-key')).toEqual(before)
   })
@@ -115,7 +115,7 @@ describe('credentials by the page', () => {
   test('M5: what is wrong is said in words, and a secret of the Worker is lent by its name', async () => {
     const wrong = { ...github, name: 'Wrong Name' }
     const html = await (await follow(await send('/credentials', wrong))).text()
-    expect(html).toContain('lower case letters, digits and dashes, a letter first')
+    expect(html).toContain('lower case letters, digits and dashes, starting with a letter')
     for (const [fields, field, code] of rejected) {
       const response = await send('/credentials', { ...github, ...fields })
       const location = response.headers.get('location')

@@ -75,7 +75,7 @@ it('M12: what is wrong is said on the page, which keeps what was typed', async (
   const answer = await send('/tools/remote', { ...server, name: 'hub' })
   expect(answer.status).toBe(400)
   const html = await answer.text()
-  expect(html).toContain('is the name of a built-in server')
+  expect(html).toContain('Must not be the name of a built-in server')
   expect(html).toContain('value="Of a page."')
   const wide = { server: 'page', tool: 'echo', hash: '', grant: 'hub:write', tier: 'write' }
   expect((await send('/tools/remote/map', wide)).status).toBe(400)

@@ -12,7 +12,7 @@ export const lambdaInvoke = defineTool({
   input: z.strictObject({
     function: z
       .string()
-      .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the name of a function, without account or version'),
+      .regex(/^[A-Za-z0-9_-]{1,64}$/, 'Must be the name of a function, without account or version'),
     payload: z.json().default({}).describe('The event passed to the function'),
   }),
   tier: 'destructive',

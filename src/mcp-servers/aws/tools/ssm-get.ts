@@ -13,7 +13,7 @@ export const ssmGet = defineTool({
     path: z
       .string()
       .max(aws.keyCharsMax)
-      .regex(/^\/?[A-Za-z0-9_.-]+(\/[A-Za-z0-9_.-]+)*$/, 'must be the name of a parameter')
+      .regex(/^\/?[A-Za-z0-9_.-]+(\/[A-Za-z0-9_.-]+)*$/, 'Must be the name of a parameter')
       .describe('e.g. /shop/prod/url'),
   }),
   tier: 'read',

@@ -17,7 +17,7 @@ export const createPullRequest = defineTool({
     head: z
       .string()
       .trim()
-      .regex(/^([A-Za-z0-9_-]+:)?[^\s~^:?*[\\]+$/, 'must be branch or owner:branch')
+      .regex(/^([A-Za-z0-9_-]+:)?[^\s~^:?*[\\]+$/, 'Must be branch or owner:branch')
       .max(240)
       .describe('Branch with the changes; owner:branch when it is in a fork'),
     base: refInput.describe('Branch that the changes go into'),

@@ -13,7 +13,7 @@ const pathInput = z
   .transform((path) => path.replace(/^\/+|\/+$/g, ''))
   .refine(
     (path) => !path.split('/').some((part) => part === '.' || part === '..'),
-    'must not contain a segment . or ..',
+    'Must not contain a segment . or ..',
   )
 
 export const getFile = defineTool({

@@ -15,7 +15,7 @@ export const triggerWorkflow = defineTool({
       .trim()
       .regex(
         /^(\d{1,18}|[A-Za-z0-9._-]{1,200}\.ya?ml)$/,
-        'must be the file name or the id of a workflow',
+        'Must be the file name or the id of a workflow',
       )
       .describe('File name, e.g. release.yml, or id'),
     ref: refInput.describe('Branch or tag to run it on'),

@@ -15,7 +15,7 @@ export const request = defineTool({
   input: z.strictObject({
     service: z
       .string()
-      .regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be the name of a service')
+      .regex(/^[a-z][a-z0-9-]{0,39}$/, 'Must be the name of a service')
       .describe('Name of the service'),
     method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']).default('GET'),
     path: z.string().max(2_000).describe('Below the base URL of the service, e.g. /items/7'),

@@ -16,7 +16,7 @@ export const vote = defineTool({
       value: z.enum(['up', 'down', 'none']),
     })
     .refine(({ post_id, comment_id }) => (post_id === undefined) !== (comment_id === undefined), {
-      message: 'must have either post_id or comment_id',
+      message: 'Must have either post_id or comment_id',
     }),
   tier: 'write',
   grant: 'hub:write',

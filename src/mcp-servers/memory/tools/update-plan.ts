@@ -22,7 +22,7 @@ export const updatePlan = defineTool({
     })
     .refine(
       ({ goal, steps }) => goal !== undefined || steps !== undefined,
-      'must have a goal, steps or both',
+      'Must have a goal, steps or both',
     ),
   tier: 'write',
   grant: 'memory:write',

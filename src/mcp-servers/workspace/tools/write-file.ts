@@ -21,7 +21,7 @@ export const writeFile = defineTool({
     if_match: z
       .string()
       // R2 would accept "*" for any file.
-      .regex(/^[0-9a-f]{32}$/, 'must be the etag of a file, 32 hex digits')
+      .regex(/^[0-9a-f]{32}$/, 'Must be the etag of a file, 32 hex digits')
       .optional()
       .describe('The etag of the file as you read it; leave it out for a new file'),
   }),

@@ -6,8 +6,8 @@ import { setSessionCookie } from '../frame/session-cookie'
 /** Returns a name for the device of a request. */
 export const findDevice = (c: PageContext): string => describeDevice(c.req.header('user-agent'))
 
-/** Keeps a session that was opened, and goes on. */
-export function enter(c: PageContext, session: OpenedSession, next: string): Response {
+/** Stores an opened session in its cookie and redirects. */
+export function redirectSignedIn(c: PageContext, session: OpenedSession, next: string): Response {
   setSessionCookie(c, session)
   return c.redirect(next, 303)
 }
