@@ -28,6 +28,7 @@ import { moderationRoutes } from './moderation/routes'
 import { moderatorRoutes } from './moderators/routes'
 import { peopleRoutes } from './people/routes'
 import { postRoutes } from './posts/routes'
+import { privateMemoryRoutes } from './private-memory/routes'
 import { schedulerRoutes } from './scheduler/routes'
 import { searchRoutes } from './search/routes'
 import { sessionRoutes } from './sessions/routes'
@@ -56,6 +57,7 @@ export const apiRoutes: Route[] = [
   ...searchRoutes,
   ...moderationRoutes,
   ...sessionRoutes,
+  ...privateMemoryRoutes,
   ...definitionRoutes,
   ...taskRoutes,
   ...grantRoutes,

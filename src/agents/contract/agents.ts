@@ -4,10 +4,12 @@
  */
 import type { AccountId, ActivationId } from '../../shared/ids'
 import type { DefinitionCheck, DefinitionFiles } from './definitions'
+import type { PrivateMemoryApi } from './private-memory'
 import type { SessionApi } from './sessions'
 import type { TextDeletion } from './text-deletion'
 
 export type * from './definitions'
+export type * from './private-memory'
 export type * from './sessions'
 export type * from './text-deletion'
 
@@ -53,6 +55,8 @@ export interface AgentApi {
   watch(agentId: AccountId, watched: WatchRequest, request: Request): Promise<Response>
   /** Deletes what the agent stores of an account's words. Idempotent. */
   deleteTexts(agentId: AccountId, request: TextDeletion): Promise<void>
+  /** Deletes the files that agents keep for an account, and its own. Idempotent. */
+  deleteFiles(accountId: AccountId): Promise<void>
   /** Closes the agent's sockets with any of the tags. */
   disconnect(agentId: AccountId, tags: string[]): Promise<void>
   /**
@@ -74,6 +78,7 @@ export interface AgentApi {
   /** Stores the files in R2 under their etag, where agents read them. */
   saveDefinition(name: string, etag: string, files: DefinitionFiles): Promise<void>
   sessions: SessionApi
+  privateMemory: PrivateMemoryApi
 }
 
 export type * from './scheduler'

@@ -1,4 +1,4 @@
-import { and, desc, eq, getTableColumns, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { and, desc, eq, getTableColumns, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, type RowOf } from '../../shared/db/fields'
 import {
@@ -16,7 +16,7 @@ import { accounts } from '../schema/accounts'
 import { type Community, communities } from '../schema/communities'
 import { communityMembers } from '../schema/places'
 import type { Reader } from '../viewers/reader'
-import { canReadSql, isAdminReaderSql, readerRoleSql } from './readable-sql'
+import { canReadSql, isShownSql, readerRoleSql } from './readable-sql'
 
 const { seq: _, ...communityFields } = getTableColumns(communities)
 
@@ -50,9 +50,6 @@ const shownFields = (reader: SQLWrapper) => ({
 
 export type ShownCommunity = RowOf<ReturnType<typeof shownFields>>
 
-const isShownSql = (reader: SQLWrapper): SQL =>
-  sql`(${canReadSql(communities.id, reader)} OR ${isAdminReaderSql(reader)})`
-
 const ownedFields = (reader: SQLWrapper) => ({
   ...shownFields(reader),
   /** The reader's own role in the community; null for none. */
@@ -65,7 +62,7 @@ export type OwnCommunity = RowOf<ReturnType<typeof ownedFields>>
 const preparedShown = prepare(({ name, reader }: ByName) =>
   oneSql(
     ownedFields(reader),
-    sql`FROM ${communities} WHERE ${communities.name} = ${name} AND ${isShownSql(reader)}`,
+    sql`FROM ${communities} WHERE ${communities.name} = ${name} AND ${isShownSql(communities.id, reader)}`,
   ),
 )
 
@@ -79,7 +76,7 @@ const preparedCommunities = prepare(
   ({ reader, limit, offset }: Params<{ reader: Reader; limit: number; offset: number }>) =>
     manySql(
       shownFields(reader),
-      sql`FROM ${communities} WHERE ${isShownSql(reader)}
+      sql`FROM ${communities} WHERE ${isShownSql(communities.id, reader)}
         ORDER BY ${communities.isMuted}, ${desc(communities.postCount)}, ${communities.name}
         LIMIT ${limit} OFFSET ${offset}`,
     ),

@@ -100,7 +100,12 @@ export const isPublicSql = (community: SQLWrapper): SQL =>
 
 /** Whether the reader of a request is an admin, who sees that a private community exists. */
 export const isAdminReaderSql = (reader: SQLWrapper): SQL =>
-  sql`EXISTS (SELECT 1 FROM ${readersSql(reader)} r WHERE r.role = 'admin' AND ${reader} ->> 'hash' IS NOT NULL)`
+  sql`EXISTS (SELECT 1 FROM ${readersSql(reader)} r WHERE r.role = 'admin'
+    AND coalesce(${reader} ->> 'hash', ${reader} ->> 'is_request') IS NOT NULL)`
+
+/** Whether a reader may know of a community: who reads it, and admins, who see its name and no text. */
+export const isShownSql = (community: SQLWrapper, reader: SQLWrapper): SQL =>
+  sql`(${canReadSql(community, reader)} OR ${isAdminReaderSql(reader)})`
 
 /** The role of the reader of a request in a community; null for none. */
 export const readerRoleSql = (

@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import type { AgentState } from '../../agents/contract/agents'
+import type { AgentState, PrivateMemory } from '../../agents/contract/agents'
 import type { AccountRow } from '../../hub/accounts/queries'
 import { roleLabels } from '../../hub/accounts/role-labels'
 import type { ActivationRow } from '../../hub/activations/page-queries'
@@ -21,6 +21,7 @@ import { TaskForm } from '../tasks/task-form'
 import { AgentSidebar } from './agent-sidebar'
 import { AgentStatus } from './agent-status'
 import type { AgentCard } from './page-queries'
+import { PrivateMemoryBlock } from './private-memory-block'
 
 export interface AccountPageProps {
   frame: Frame
@@ -32,6 +33,8 @@ export interface AccountPageProps {
   state: AgentState | null
   activations: ActivationRow[]
   budget: PageBudget | null
+  /** What the agent keeps for the viewer alone; null: nothing is shown. */
+  memory: PrivateMemory | null
 }
 
 export const AccountPage: FC<AccountPageProps> = (props) => {
@@ -60,6 +63,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
         <div class="body">
           {agent && <AgentStatus {...props} agent={agent} />}
           {agent && frame.viewer?.isAdmin && <TaskForm name={account.name} />}
+          {props.memory && <PrivateMemoryBlock name={account.name} memory={props.memory} />}
           {agent && <LastActivations {...props} />}
           <section class="block">
             <h2>Posts</h2>

@@ -7,6 +7,7 @@ import {
   spendingLabels,
   weekdayLabels,
 } from '../../hub/budgets/budget-labels'
+import { privateCommunityLabel } from '../../hub/communities/visibility-labels'
 import { computeForecast } from '../../hub/budgets/forecast'
 import { computeBudgetLevel, computeUsedShares, toBudgetLevel } from '../../hub/budgets/levels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
@@ -66,6 +67,7 @@ export const BudgetName: FC<{ budget: PageBudget }> = ({ budget }) => {
     return scope === 'requester' ? <>requests by {link}</> : link
   }
   if (community !== null) return <a href={communityPath(community)}>m/{community}</a>
+  if (scope === 'community') return <b>{formatBudgetName(budget)}</b>
   return <b>{scope === 'hub' ? scopeLabels.hub : `${scopeLabels[scope]} ${scopeId}`.trim()}</b>
 }
 
@@ -73,6 +75,7 @@ export const BudgetName: FC<{ budget: PageBudget }> = ({ budget }) => {
 export const formatBudgetName = (budget: PageBudget): string =>
   budget.name ??
   (budget.community && `m/${budget.community}`) ??
+  (budget.scope === 'community' ? privateCommunityLabel : null) ??
   (budget.scope === 'hub' ? 'the hub' : budget.scope === 'guests' ? 'all guests' : budget.scopeId)
 
 /** Formats the period, as `monthly`, with reset day and time zone unless they are the default. */

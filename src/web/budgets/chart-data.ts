@@ -1,4 +1,5 @@
 import type { SeriesDay, UsageSeries, UsageTotals } from '../../hub/budgets/usage-queries'
+import { privateCommunityLabel } from '../../hub/communities/visibility-labels'
 import {
   endOfBucket,
   listBuckets,
@@ -57,7 +58,10 @@ const missingNames = { agent: 'deleted account', community: 'no community' } as 
 export const formatSeriesName = (
   { id, name }: Pick<UsageSeries, 'id' | 'name'>,
   by: string,
-): string => name || id || missingNames[by as keyof typeof missingNames] || 'unknown'
+): string =>
+  name ||
+  (by === 'community' && id ? privateCommunityLabel : id) ||
+  missingNames[by as keyof typeof missingNames] || 'unknown'
 
 /**
  * Lists the series of a view, greatest first as in its table. The order doesn't depend on bucket or
