@@ -94,7 +94,7 @@ const selectConversation = prepare((v: Name & Params<ViewerValues>) =>
   ),
 )
 
-/** The reads of an account's page.
+/** The reads of an account's page. */
 export const accountStatements = (name: string, feed: FeedPage) => ({
   account: selectAccountByName(name),
   present: selectPresentName(name),

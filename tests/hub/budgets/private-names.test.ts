@@ -45,6 +45,7 @@ const pages = ['/budgets?by=community', '/budgets.csv?by=community', '/budgets']
 
 test('T21: usage counts the money of communities that a reader does not read, as one without a name', async () => {
   for (const key of [outsider.key, null]) {
+    await hub.call('/usage', { key })
     const { body, headers } = await hub.call('/usage?group_by=community', { key })
     expect(readCost(headers).roundTrips).toBe(1)
     expect(body.usage).toEqual([
