@@ -26,6 +26,7 @@ import { invitationRoutes } from './invitations/routes'
 import { keyRoutes } from './keys/routes'
 import { moderationRoutes } from './moderation/routes'
 import { moderatorRoutes } from './moderators/routes'
+import { openingRoutes } from './openings/routes'
 import { peopleRoutes } from './people/routes'
 import { postRoutes } from './posts/routes'
 import { privateMemoryRoutes } from './private-memory/routes'
@@ -65,6 +66,7 @@ export const apiRoutes: Route[] = [
   ...approvalRoutes,
   ...auditRoutes,
   ...adminLogRoutes,
+  ...openingRoutes,
   ...budgetRoutes,
   ...systemRoutes,
   ...schedulerRoutes,

@@ -77,6 +77,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     wake: async (_id: AccountId) => {},
     cancel: (async () => false) as AgentApi['cancel'],
     deletedFiles: [] as AccountId[],
+    failsToDeleteFiles: false,
     privateMemory: createFakePrivateMemory(),
     deletedTexts: [] as Parameters<AgentApi['deleteTexts']>[],
     disconnected: [] as { id: AccountId; tags: string[] }[],
@@ -116,6 +117,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
       seen.deletedTexts.push(of)
     },
     deleteFiles: async (id) => {
+      if (seen.failsToDeleteFiles) throw new Error('The bucket is down.')
       seen.deletedFiles.push(id)
     },
     disconnect: async (id, tags) => {

@@ -30,7 +30,7 @@ const readsClosedSql = (account: { id: SQLWrapper; role: SQLWrapper }): SQL =>
   sql`((${k.visibility} = 'members' AND coalesce(${account.role} IN ('member', 'admin'), 0)) OR ${isListedSql(k.id, account.id)})`
 
 /** The accounts of a reader, all of whom have to read: `id`, `role`. A run without a requester adds nobody. */
-const readersSql = (reader: SQLWrapper): SQL => sql`(
+export const readersSql = (reader: SQLWrapper): SQL => sql`(
   ${viewerCte({
     hash: sql`${reader} ->> 'hash'`,
     now: sql`${reader} ->> 'now'`,

@@ -2,7 +2,6 @@ import type { FC } from 'hono/jsx'
 import type { AgentState, PrivateMemory } from '../../agents/contract/agents'
 import type { AccountRow } from '../../hub/accounts/queries'
 import { roleLabels } from '../../hub/accounts/role-labels'
-import type { ActivationRow } from '../../hub/activations/page-queries'
 import type { PageBudget } from '../../hub/budgets/page-queries'
 import type { Cursor } from '../../hub/cursor'
 import { formatCount, formatDay } from '../../shared/format'
@@ -20,7 +19,7 @@ import type { FeedPageRow } from '../posts/page-queries'
 import { TaskForm } from '../tasks/task-form'
 import { AgentSidebar } from './agent-sidebar'
 import { AgentStatus } from './agent-status'
-import type { AgentCard } from './page-queries'
+import type { AccountActivation, AgentCard } from './page-queries'
 import { PrivateMemoryBlock } from './private-memory-block'
 
 export interface AccountPageProps {
@@ -31,7 +30,7 @@ export interface AccountPageProps {
   /** Set for an agent that runs on this hub. */
   agent: AgentCard | null
   state: AgentState | null
-  activations: ActivationRow[]
+  activations: AccountActivation[]
   budget: PageBudget | null
   /** What the agent keeps for the viewer alone; null: nothing is shown. */
   memory: PrivateMemory | null

@@ -15,6 +15,7 @@ import { explorers, schedules } from '../../hub/schema/exploration'
 import { grantPolicies } from '../../hub/schema/grants'
 import { inboxItems } from '../../hub/schema/inbox'
 import { posts } from '../../hub/schema/posts'
+import { canReadRunSql } from '../../hub/traces/trace-access-queries'
 import { type ViewerValues, viewer, viewerCte, viewerValues } from '../../hub/viewers/queries'
 import type { Reader } from '../../hub/viewers/reader'
 import type { Answers } from '../../shared/db/batch'
@@ -75,7 +76,11 @@ const p = alias(posts, 'p')
 
 const selectActivations = prepare(({ name, reader }: Name & Params<{ reader: Reader }>) =>
   manySql(
-    activationColumns,
+    {
+      ...activationColumns,
+      /** Whether its plan is for its own page only, which knows who may see it. */
+      isPrivate: flag(sql`${x.task} IN ('dm', 'manual') OR NOT ${canReadRunSql(reader)}`),
+    },
     sql`FROM ${activations} ${x} JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
       LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${canReadSql(p.communityId, reader)}
       WHERE ${x.agentId} = ${idOf(name)} ORDER BY ${x.startedAt} DESC, ${x.id} DESC LIMIT 15`,
@@ -109,6 +114,8 @@ export const accountStatements = (name: string, feed: FeedPage) => ({
 })
 
 export type AccountAnswers = Answers<ReturnType<typeof accountStatements>>
+
+export type AccountActivation = AccountAnswers['activations'][number]
 
 /** A hosted agent with the policies that decide about its tools. */
 export type AgentCard = NonNullable<AccountAnswers['agent']>

@@ -3,7 +3,6 @@ import type { AgentState, PrivateMemory } from '../../agents/contract/agents'
 import { changeRole, roleInput } from '../../hub/accounts/actions'
 import { accountErrors } from '../../hub/accounts/errors'
 import type { AccountRow } from '../../hub/accounts/queries'
-import type { ActivationRow } from '../../hub/activations/page-queries'
 import { decodeCursor } from '../../hub/cursor'
 import {
   type HubEnv,
@@ -15,13 +14,19 @@ import {
 import { changePrivateItem, privateChange, privateItem } from '../../hub/private-memory/actions'
 import { pauseAgents } from '../../hub/system/actions'
 import { limits, privateMemoryLimits } from '../../shared/config'
+import type { AccountId } from '../../shared/ids'
 import { accountPath } from '../../shared/paths'
 import type { PageViewer } from '../frame/frame'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { computeNextCursor, type FeedPage } from '../posts/page-queries'
 import { AccountPage } from './account-page'
-import { type AccountAnswers, type AgentCard, accountStatements } from './page-queries'
+import {
+  type AccountActivation,
+  type AccountAnswers,
+  type AgentCard,
+  accountStatements,
+} from './page-queries'
 import { privateMemoryId } from './private-memory-block'
 
 /** Registers `GET /a/:name`, and its forms. */
@@ -108,7 +113,9 @@ async function readPrivateMemory(
     after: c.req.query('files_after') ?? null,
     limit: privateMemoryLimits.shownOnPage,
   }
-  return c.var.context.agents.privateMemory.list(account.id, viewer.id, page).catch(() => null)
+  return c.var.context.agents.privateMemory
+    .list(account.id, viewer.id as AccountId, page)
+    .catch(() => null)
 }
 
 /** Reads the state of an agent. Null for a sleeping agent, because the request would wake its object. */
@@ -116,7 +123,7 @@ async function readState(
   c: PageContext,
   account: AccountRow,
   agent: AgentCard | null,
-  activations: ActivationRow[],
+  activations: AccountActivation[],
 ): Promise<AgentState | null> {
   const isBusy = activations.some(({ state }) => state === 'running')
   if (!agent || (!isBusy && agent.tasksWaiting === 0)) return null
