@@ -62,7 +62,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
         <div class="body">
           {agent && <AgentStatus {...props} agent={agent} />}
           {agent && frame.viewer?.isAdmin && <TaskForm name={account.name} />}
-          {props.memory && <PrivateMemoryBlock name={account.name} memory={props.memory} />}
+          <PrivateMemoryBlock name={account.name} memory={props.memory} />
           {agent && <LastActivations {...props} />}
           <section class="block">
             <h2>Posts</h2>

@@ -9,11 +9,13 @@ export const privateMemoryId = 'private'
 export interface PrivateMemoryBlockProps {
   /** The agent. */
   name: string
-  memory: PrivateMemory
+  /** Null: nothing is shown. */
+  memory: PrivateMemory | null
 }
 
 /** What an agent keeps for the viewer alone, and what the viewer shared of it, with their choices. */
 export const PrivateMemoryBlock: FC<PrivateMemoryBlockProps> = ({ name, memory }) => {
+  if (memory === null) return null
   const { facts, files } = memory
   return (
     <section class="block" id={privateMemoryId} aria-labelledby="private-heading">
@@ -88,7 +90,7 @@ const ItemForm: FC<{ name: string; kind: 'fact' | 'file'; value: string; isShare
   )
 }
 
-const MorePages: FC<PrivateMemoryBlockProps> = ({ name, memory }) => {
+const MorePages: FC<{ name: string; memory: PrivateMemory }> = ({ name, memory }) => {
   const next = (query: Record<string, string>) =>
     `${accountPath(name)}?${new URLSearchParams(query)}#${privateMemoryId}`
   const fact = memory.hasMoreFacts ? memory.facts.at(-1) : undefined

@@ -88,44 +88,59 @@ it('T10: what an account shared goes with its words', async () => {
   })
 })
 
-type Move =
-  | { by: AccountId; save: number; isPrivate: boolean }
-  | { by: AccountId; id: number; change: PrivateChange }
+interface World {
+  facts: FactStore
+  own: PrivateFacts
+  /** Texts that somebody made known to everybody. */
+  open: Set<string>
+}
+type Move = (world: World) => void
+
+/** Saves one of three texts of an account: what two noted by themselves is no secret of one. */
+const save =
+  (by: AccountId, number: number, isPrivate: boolean): Move =>
+  ({ facts, open }) => {
+    const text = `${by} ${number}`
+    facts.save(fact(text, isPrivate ? by : null), 1)
+    if (!isPrivate) open.add(text)
+  }
+
+const change =
+  (by: AccountId, id: number, what: PrivateChange): Move =>
+  ({ own, open }) => {
+    const shown = own.list(by, null, 99).find((each) => each.id === id)
+    const outcome = own.change(by, id, what, 2)
+    expect(outcome === 'missing').toBe(shown === undefined)
+    if (!shown || outcome !== 'done') return
+    if (what === 'share') open.add(shown.text)
+    else if (shown.sharedAt !== null) open.delete(shown.text)
+  }
+
+const account = fc.constantFrom(alice, bob)
+const move: fc.Arbitrary<Move> = fc.oneof(
+  fc.tuple(account, fc.integer({ min: 1, max: 3 }), fc.boolean()).map((values) => save(...values)),
+  fc
+    .tuple(
+      account,
+      fc.integer({ min: 1, max: 6 }),
+      fc.constantFrom<PrivateChange[]>('share', 'unshare', 'delete'),
+    )
+    .map((values) => change(...values)),
+)
 
 it('T2: whatever is saved and shared, nobody reads a fact that its owner has not shared', async () => {
-  const account = fc.constantFrom(alice, bob)
-  const move: fc.Arbitrary<Move> = fc.oneof(
-    fc.record({ by: account, save: fc.integer({ min: 1, max: 3 }), isPrivate: fc.boolean() }),
-    fc.record({
-      by: account,
-      id: fc.integer({ min: 1, max: 6 }),
-      change: fc.constantFrom('share', 'unshare', 'delete'),
-    }),
-  )
   await fc.assert(
     fc.asyncProperty(fc.array(move, { maxLength: 20 }), (moves) =>
       inStorage((memory) => {
-        const [facts, own] = [new FactStore(memory), new PrivateFacts(memory)]
-        /** Texts that somebody made known to everybody. */
-        const open = new Set<string>()
-        for (const each of moves) {
-          if ('save' in each) {
-            // Texts are of one account: what two noted by themselves is no secret of one.
-            const text = `${each.by} ${each.save}`
-            facts.save(fact(text, each.isPrivate ? each.by : null), 1)
-            if (!each.isPrivate) open.add(text)
-            continue
-          }
-          const shown = own.list(each.by, null, 99).find(({ id }) => id === each.id)
-          const outcome = own.change(each.by, each.id, each.change, 2)
-          expect(outcome === 'missing').toBe(shown === undefined)
-          if (shown && each.change === 'share' && outcome === 'done') open.add(shown.text)
-          if (shown && each.change !== 'share' && shown.sharedAt !== null) open.delete(shown.text)
+        const world = {
+          ...{ facts: new FactStore(memory), own: new PrivateFacts(memory) },
+          open: new Set<string>(),
         }
+        for (const each of moves) each(world)
         for (const reader of [alice, bob, null]) {
-          const read = facts.list({ words: null, limit: 99, reader }).facts
+          const read = world.facts.list({ words: null, limit: 99, reader }).facts
           const foreign = read.filter(({ text }) => !text.startsWith(reader ?? 'nobody'))
-          for (const { text } of foreign) expect(open).toContain(text)
+          for (const { text } of foreign) expect(world.open).toContain(text)
         }
       }),
     ),
