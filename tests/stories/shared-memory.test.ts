@@ -33,7 +33,11 @@ test('T2: what Alice told an agent in private is in runs for Bob while she share
   const bob = await createAccount('bob')
   const keeper = await createAgent(
     'keeper',
-    [saving, { text: 'Saved.' }, ...[1, 2, 3, 4].flatMap(() => [looking, { text: 'That is all.' }])],
+    [
+      saving,
+      { text: 'Saved.' },
+      ...[1, 2, 3, 4].flatMap(() => [looking, { text: 'That is all.' }]),
+    ],
     { grants },
   )
   const body = { to: 'keeper', message: `Keep my code ${secret}` }

@@ -25,7 +25,8 @@ export const onlyReadable = (d1: D1Database): D1Database =>
   ({
     prepare: (sql: string) => {
       if (readsTexts.test(sql)) seenStatements.add(sql)
-      if (isUnfiltered(sql)) throw new Error(`Reads posts, comments or budgets without canReadSql: ${sql}`)
+      if (isUnfiltered(sql))
+        throw new Error(`Reads posts, comments or budgets without canReadSql: ${sql}`)
       return d1.prepare(sql)
     },
     batch: (statements: Parameters<D1Database['batch']>[0]) => d1.batch(statements),

@@ -26,8 +26,7 @@ beforeAll(async () => {
   }
   hub.seen.privateMemory.list = async (_agent, owner) => ({
     facts: owner === alice.id ? [fact] : [],
-    files:
-      owner === alice.id ? [{ ...file, sharedAt: Date.UTC(2026, 0, 2) }] : [],
+    files: owner === alice.id ? [{ ...file, sharedAt: Date.UTC(2026, 0, 2) }] : [],
     hasMoreFacts: true,
     hasMoreFiles: false,
   })

@@ -7,11 +7,13 @@ import type { DefinitionCheck, DefinitionFiles } from './definitions'
 import type { PrivateMemoryApi } from './private-memory'
 import type { SessionApi } from './sessions'
 import type { TextDeletion } from './text-deletion'
+import type { WatchRequest } from './watching'
 
 export type * from './definitions'
 export type * from './private-memory'
 export type * from './sessions'
 export type * from './text-deletion'
+export type * from './watching'
 
 export interface AgentState {
   state: 'asleep' | 'working' | 'waiting'
@@ -26,15 +28,6 @@ export interface AgentState {
   plan: Plan | null
   /** The plan as everyone may see it. */
   publicPlan: Plan | null
-}
-
-export interface WatchRequest {
-  activationId: ActivationId
-  /** The last `seq` that the watcher has; 0 for none. */
-  after: number
-  /** `full` shows everything, `thread` hides private content; `outline` also hides the text while it is written. */
-  view: 'full' | 'thread' | 'outline'
-  tags?: string[] // by which `disconnect` finds the watcher
 }
 
 export interface AgentApi {

@@ -10,6 +10,7 @@ import { findFailedConstraint } from '../constraint-errors'
 import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runOnce, runOrReturnStored } from '../idempotency/run-once'
 import { defaultThresholds } from '../schema/budgets'
+import { accountReader } from '../viewers/reader'
 import {
   deleteBudget,
   deleteOrphanedRows,
@@ -19,7 +20,6 @@ import {
   selectScopeId,
   updateBudget,
 } from './api-queries'
-import { accountReader } from '../viewers/reader'
 import { periodLabels } from './budget-labels'
 import { listWindows, type Period, windowsAheadMs, windowsBehindMs } from './calendar'
 import { budgetErrors } from './errors'

@@ -45,9 +45,11 @@ const groups: Record<UsageGroup, GroupSql> = {
     scope: sql`'community'`,
     dayKey: scopeKey,
     eventKey: sql`${e.communityId}`,
-    names: (reader) => sql`LEFT JOIN (SELECT ${c.id}, ${c.name}, NULL AS kind FROM ${communities} ${c}
+    names: (
+      reader,
+    ) => sql`LEFT JOIN (SELECT ${c.id}, ${c.name}, NULL AS kind FROM ${communities} ${c}
       WHERE ${isShownSql(c.id, reader)}) n ON n.id = u.key`,
-    // Those that the reader does not read are one group, so that nothing of a single one is told.
+    // Those that the reader does not read are one group, so that nothing of a single one is known.
     shown: sql`iif(u.key IS NULL OR n.id IS NOT NULL, u.key, ${sql.raw(`'${hiddenKey}'`)})`,
   },
   model: { scope: sql`'model'`, dayKey: scopeKey, eventKey: sql`${e.model}` },

@@ -48,9 +48,7 @@ const recentFields = (today: Params<{ today: number }>['today']) => ({
 
 const greatestFirst = sql`sum(${u.costMicrousd}) DESC, sum(${u.inputTokens} + ${u.outputTokens}) DESC, ${u.scopeId}`
 
-type ViewParams = Params<
-  Pick<UsageView, 'by' | 'fromDay' | 'toDay' | 'today'> & { reader: Reader }
->
+type ViewParams = Params<Pick<UsageView, 'by' | 'fromDay' | 'toDay' | 'today'> & { reader: Reader }>
 
 /** The series of a row of days. All communities together that the reader does not read are one. */
 const seriesId = ({ by, reader }: Pick<ViewParams, 'by' | 'reader'>): SQL<string> =>
@@ -151,10 +149,7 @@ const selectTotal = prepare((v: Omit<ViewParams, 'by' | 'reader'>) =>
 const windowDaysMax = 31
 
 /** Selects the usage that the page and its CSV show. */
-export function usageViewStatements(
-  { by, fromDay, toDay, today }: UsageView,
-  reader: Reader,
-) {
+export function usageViewStatements({ by, fromDay, toDay, today }: UsageView, reader: Reader) {
   const sinceDay = toDay > today ? Math.min(fromDay, today - windowDaysMax) : fromDay
   return {
     series: selectSeries[by]({ by, fromDay, toDay, today, reader }),

@@ -99,7 +99,7 @@ export const isPublicSql = (community: SQLWrapper): SQL =>
   sql`/* readable */ (${isAllPublicSql} OR ${community} NOT IN (SELECT ${k.id} FROM ${closedSql}))`
 
 /** Whether the reader of a request is an admin, who sees that a private community exists. */
-export const isAdminReaderSql = (reader: SQLWrapper): SQL =>
+const isAdminReaderSql = (reader: SQLWrapper): SQL =>
   sql`EXISTS (SELECT 1 FROM ${readersSql(reader)} r WHERE r.role = 'admin'
     AND coalesce(${reader} ->> 'hash', ${reader} ->> 'is_request') IS NOT NULL)`
 

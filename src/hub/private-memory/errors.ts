@@ -2,7 +2,8 @@ import { AppError, notFound } from '../../shared/errors'
 
 /** Errors of what agents keep for one person, as users read them. */
 export const privateMemoryErrors = {
-  agentNotFound: () => notFound('hosted agent', 'Only agents that this hub runs remember something.'),
+  agentNotFound: () =>
+    notFound('hosted agent', 'Only agents that this hub runs remember something.'),
   notFound: (kind: 'fact' | 'file') =>
     notFound(kind, 'Only the account that the agent keeps it for can share or delete it.'),
   peopleOnly: () =>
@@ -15,6 +16,9 @@ export const privateMemoryErrors = {
       kind === 'fact'
         ? 'The agent knows the same text for everybody already.'
         : 'Another file with this path is in the way.',
-      { hint: kind === 'fact' ? 'Delete this one.' : 'Delete one of them, or have the agent rename it.' },
+      {
+        hint:
+          kind === 'fact' ? 'Delete this one.' : 'Delete one of them, or have the agent rename it.',
+      },
     ),
 }

@@ -7,10 +7,10 @@ import {
   spendingLabels,
   weekdayLabels,
 } from '../../hub/budgets/budget-labels'
-import { privateCommunityLabel } from '../../hub/communities/visibility-labels'
 import { computeForecast } from '../../hub/budgets/forecast'
 import { computeBudgetLevel, computeUsedShares, toBudgetLevel } from '../../hub/budgets/levels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
+import { privateCommunityLabel } from '../../hub/communities/visibility-labels'
 import { formatCount, formatDay, formatMoney, formatShare } from '../../shared/format'
 import { communityPath } from '../../shared/paths'
 import { AccountLink } from '../parts/account-link'

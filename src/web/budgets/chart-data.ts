@@ -1,5 +1,4 @@
 import type { SeriesDay, UsageSeries, UsageTotals } from '../../hub/budgets/usage-queries'
-import { privateCommunityLabel } from '../../hub/communities/visibility-labels'
 import {
   endOfBucket,
   listBuckets,
@@ -7,6 +6,7 @@ import {
   type Unit,
   type UsageView,
 } from '../../hub/budgets/usage-view'
+import { privateCommunityLabel } from '../../hub/communities/visibility-labels'
 
 /** A series of a chart, drawn in one colour. */
 export interface ChartSeries {
@@ -61,7 +61,8 @@ export const formatSeriesName = (
 ): string =>
   name ||
   (by === 'community' && id ? privateCommunityLabel : id) ||
-  missingNames[by as keyof typeof missingNames] || 'unknown'
+  missingNames[by as keyof typeof missingNames] ||
+  'unknown'
 
 /**
  * Lists the series of a view, greatest first as in its table. The order doesn't depend on bucket or

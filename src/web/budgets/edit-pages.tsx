@@ -8,7 +8,13 @@ import {
   selectBudgets,
   selectScopeNames,
 } from '../../hub/budgets/page-queries'
-import { type HubEnv, readReader, requireAdminViewer, toActor, toAppError } from '../../hub/http/page-entry'
+import {
+  type HubEnv,
+  readReader,
+  requireAdminViewer,
+  toActor,
+  toAppError,
+} from '../../hub/http/page-entry'
 import type { Statements } from '../../shared/db/batch'
 import { notFound } from '../../shared/errors'
 import type { FormDefinition, FormProblem } from '../form/form-state'
@@ -130,7 +136,9 @@ async function showEditForm(
 ): Promise<Response> {
   const now = c.var.context.clock.now()
   const reader = await readReader(c)
-  const { frame, answers } = await readAsAdmin(c, { budget: selectBudget({ id: idOf(c), now, reader }) })
+  const { frame, answers } = await readAsAdmin(c, {
+    budget: selectBudget({ id: idOf(c), now, reader }),
+  })
   const { budget } = answers
   if (!budget) throw notFound('budget')
   const form = submitted ?? createForm(toFormValues(budget))

@@ -61,7 +61,7 @@ it('T2: pages of facts hold each one once, newest first', async () => {
     const pages: number[][] = []
     let before: number | null = null
     do {
-      const page = own.list(alice, before, 2).map(({ id }) => id)
+      const page: number[] = own.list(alice, before, 2).map(({ id }) => id)
       if (page.length > 0) pages.push(page)
       before = page.at(-1) ?? null
     } while (before !== null)
