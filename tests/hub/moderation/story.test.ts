@@ -192,7 +192,7 @@ describe('T11: comments', () => {
   test('T11: what its author deleted has no reason and cannot be restored', async () => {
     const id = await newPost()
     await hub.call(`/posts/${id}`, { key: ada.key, method: 'DELETE' })
-    expect((await hub.call(`/posts/${id}`)).status).toBe(409)
+    expect((await hub.call(`/posts/${id}`)).status).toBe(404)
     expect((await send(mo, `/posts/${id}/restore`, { reason: 'x' })).status).toBe(409)
   })
 })
