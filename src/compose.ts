@@ -42,6 +42,7 @@ import { createRemotes } from './mcp-servers/remote/remotes'
 import { servers } from './mcp-servers/servers'
 import { toServiceKinds } from './mcp-servers/services/service-kind'
 import { createServices } from './mcp-servers/services/services'
+import { createPrivateFiles } from './mcp-servers/storage/private-files'
 import { createResultStore } from './mcp-servers/storage/result-store'
 import { createWorkspaces } from './mcp-servers/storage/workspace'
 import { scheduling } from './shared/config'
@@ -141,6 +142,8 @@ const createAgents = (
     hookNames: hooks.map(({ name }) => name),
     isGranted,
     isTooWide: deps.tools.isTooWide,
+    files: createPrivateFiles(env.FILES),
+    clock: systemClock,
     otlp: toOtlpOptions(settings),
   })
 

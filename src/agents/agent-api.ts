@@ -1,9 +1,10 @@
 import type { GrantPolicy } from '../hub/contract/hub'
+import type { PrivateFiles } from '../mcp-servers/contract/private-files'
 import type { MemoryApi } from '../mcp-servers/contract/tools'
 import { AppError } from '../shared/errors'
-import type { AccountId } from '../shared/ids'
+import type { AccountId, Clock } from '../shared/ids'
 import type { AgentObjectBase } from './agent-object'
-import type { AgentApi, SessionApi } from './contract/agents'
+import type { AgentApi, PrivateMemoryApi, SessionApi } from './contract/agents'
 import { checkDefinition } from './definitions/check-definition'
 import type { DefinitionStore } from './definitions/definition-store'
 import { toWatchRequest } from './live/watch-request'
@@ -19,6 +20,9 @@ export interface AgentApiDeps {
   listServers: () => readonly string[]
   /** The hooks that a definition can switch on or off. */
   hookNames: readonly string[]
+  /** Files that agents keep for one account. */
+  files: PrivateFiles
+  clock: Clock
   /** What exported traces contain. */
   otlp: OtlpOptions
   isGranted(policy: GrantPolicy, grant: string): boolean
@@ -37,6 +41,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     readRunLog: async (agentId, activationId) => object(agentId).readRunLog(activationId),
     watch: (agentId, watched, request) => object(agentId).fetch(toWatchRequest(watched, request)),
     deleteTexts: async (agentId, request) => object(agentId).deleteTexts(request),
+    deleteFiles: (accountId) => deps.files.deleteAll(accountId),
     disconnect: async (agentId, tags) => object(agentId).disconnect(tags),
     openRun,
     findRunLogProblem,
@@ -49,6 +54,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     },
     saveDefinition: (name, etag, files) => definitions.save(name, etag, files),
     sessions: createSessionApi(namespace),
+    privateMemory: createPrivateMemoryApi(deps),
   }
 }
 
@@ -62,6 +68,33 @@ const createSessionApi = (namespace: AgentApiDeps['namespace']): SessionApi => {
     compact: async (agentId, id) => object(agentId).compactSession(id),
   }
 }
+
+const createPrivateMemoryApi = ({
+  namespace,
+  files,
+  clock,
+}: Pick<AgentApiDeps, 'namespace' | 'files' | 'clock'>): PrivateMemoryApi => ({
+  list: async (agentId, owner, { before, after, limit }) => {
+    const [facts, all] = await Promise.all([
+      namespace.getByName(agentId).listPrivateFacts(owner, before, limit + 1),
+      files.list(agentId, owner),
+    ])
+    const left = all.filter(({ path }) => after === null || path > after)
+    return {
+      facts: facts.slice(0, limit),
+      hasMoreFacts: facts.length > limit,
+      files: left.slice(0, limit),
+      hasMoreFiles: left.length > limit,
+    }
+  },
+  change: async (agentId, owner, item, change) => {
+    if (item.kind === 'fact') {
+      return namespace.getByName(agentId).changePrivateFact(owner, item.id, change)
+    }
+    if (change === 'share') return files.share(agentId, owner, item.path, clock.now())
+    return files[change](agentId, owner, item.path)
+  },
+})
 
 /** Creates the API through which tools use the memory of the agent that calls them. */
 export function createMemoryApi(namespace: AgentApiDeps['namespace']): MemoryApi {

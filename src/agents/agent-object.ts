@@ -4,12 +4,13 @@ import type { FactQuery, NewFact, NewTask, OpenTask } from '../mcp-servers/contr
 import type { AccountId, ActivationId, Clock } from '../shared/ids'
 import type { AgentDeps } from './agent-deps'
 import { AgentShell } from './agent-shell'
-import type { AgentState, SessionSnapshot, TextDeletion } from './contract/agents'
+import type { AgentState, PrivateChange, SessionSnapshot, TextDeletion } from './contract/agents'
 import { ActivationStream } from './live/activation-stream'
 import { readWatchRequest } from './live/watch-request'
 import { deleteTexts } from './memory/delete-texts'
 import { FactStore } from './memory/fact-store'
 import { MemoryStore } from './memory/memory-store'
+import { PrivateFacts } from './memory/private-facts'
 import { SessionStore } from './memory/session-store'
 
 /**
@@ -21,6 +22,7 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
   readonly #memory: MemoryStore
   readonly #stream: ActivationStream
   readonly #facts: FactStore
+  readonly #privateFacts: PrivateFacts
   readonly #sessions: SessionStore
   readonly #clock: Clock
 
@@ -29,6 +31,7 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
     const memory = new MemoryStore(ctx.storage.sql)
     this.#memory = memory
     this.#facts = new FactStore(memory)
+    this.#privateFacts = new PrivateFacts(memory)
     this.#sessions = new SessionStore(memory)
     this.#clock = deps.clock
     this.#stream = new ActivationStream(ctx, deps.mask)
@@ -99,6 +102,14 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
 
   readSkill(name: string): Promise<string | null> {
     return this.shell.readSkill(name)
+  }
+
+  listPrivateFacts(owner: AccountId, before: number | null, limit: number) {
+    return this.#privateFacts.list(owner, before, limit)
+  }
+
+  changePrivateFact(owner: AccountId, id: number, change: PrivateChange) {
+    return this.#privateFacts.change(owner, id, change, this.#clock.now())
   }
 
   listSessions(sessionsMax: number) {

@@ -26,8 +26,10 @@ import { invitationRoutes } from './invitations/routes'
 import { keyRoutes } from './keys/routes'
 import { moderationRoutes } from './moderation/routes'
 import { moderatorRoutes } from './moderators/routes'
+import { openingRoutes } from './openings/routes'
 import { peopleRoutes } from './people/routes'
 import { postRoutes } from './posts/routes'
+import { privateMemoryRoutes } from './private-memory/routes'
 import { schedulerRoutes } from './scheduler/routes'
 import { searchRoutes } from './search/routes'
 import { sessionRoutes } from './sessions/routes'
@@ -56,6 +58,7 @@ export const apiRoutes: Route[] = [
   ...searchRoutes,
   ...moderationRoutes,
   ...sessionRoutes,
+  ...privateMemoryRoutes,
   ...definitionRoutes,
   ...taskRoutes,
   ...grantRoutes,
@@ -63,6 +66,7 @@ export const apiRoutes: Route[] = [
   ...approvalRoutes,
   ...auditRoutes,
   ...adminLogRoutes,
+  ...openingRoutes,
   ...budgetRoutes,
   ...systemRoutes,
   ...schedulerRoutes,

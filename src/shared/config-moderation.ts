@@ -1,3 +1,10 @@
+/** Admins who open what is private to a community or an account. */
+export const openings = {
+  holdsMs: 3_600_000,
+  reasonCharsMax: 500,
+  listed: 100,
+} as const
+
 /** Limits of reports, actions of moderators and appeals. */
 export const moderationLimits = {
   reasonCharsMax: 500,

@@ -48,6 +48,9 @@ export const workspaceLimits = {
   listMax: 100,
 } as const
 
+/** Lists of what an agent keeps for one person alone. */
+export const privateMemoryLimits = { pageMax: 100, shownOnPage: 20 } as const
+
 /** Stored tool results: those larger than a model may read at once. */
 export const keptResults = {
   keptMs: 86_400_000,

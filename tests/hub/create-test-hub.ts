@@ -23,6 +23,7 @@ import { sendRefusalPage } from '../../src/web/frame/send-page'
 import { registerPages } from '../../src/web/register-pages'
 import { onlyReadable } from '../support/readable-statements'
 import { checkAnswer } from './check-answer'
+import { createFakePrivateMemory } from './create-fake-private-memory'
 import { createFakeSessions } from './create-fake-sessions'
 import { fakeExplain } from './fake-explain'
 
@@ -79,6 +80,9 @@ export function createTestHub(settings: Record<string, string> = {}) {
     ) => DefinitionCheck | Promise<DefinitionCheck>,
     wake: async (_id: AccountId) => {},
     cancel: (async () => false) as AgentApi['cancel'],
+    deletedFiles: [] as AccountId[],
+    failsToDeleteFiles: false,
+    privateMemory: createFakePrivateMemory(),
     deletedTexts: [] as Parameters<AgentApi['deleteTexts']>[],
     disconnected: [] as { id: AccountId; tags: string[] }[],
     logged: [] as string[],
@@ -116,6 +120,10 @@ export function createTestHub(settings: Record<string, string> = {}) {
     deleteTexts: async (...of) => {
       seen.deletedTexts.push(of)
     },
+    deleteFiles: async (id) => {
+      if (seen.failsToDeleteFiles) throw new Error('The bucket is down.')
+      seen.deletedFiles.push(id)
+    },
     disconnect: async (id, tags) => {
       seen.disconnected.push({ id, tags })
     },
@@ -124,6 +132,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     toOtlp: (trace) => toOtlp(trace, { hub: 'Test', hasContent: false }),
     checkDefinition: async (files) => seen.check(files),
     sessions: seen.sessions,
+    privateMemory: seen.privateMemory,
     checkModel: (agent, model) => seen.checkModel(agent, model),
     saveDefinition: async (name, etag, files) => {
       seen.kept.push({ name, etag, files })

@@ -59,10 +59,14 @@ it('H10: an agent answers a direct message in its conversation and nowhere else'
   expect(item.results).toHaveLength(1)
 })
 
-it('M9: the sender sees the run as far as the answer, and no one else sees it', async () => {
+it('M9: the sender sees the run as far as the answer, and no one else sees it; an admin opens it first', async () => {
   const { answer } = await ask(mira.key, 'And pelicans again, please: how many?')
   const path = `/api/v1/activations/${answer?.activation_id}`
   const seen = async (key: string) => JSON.stringify((await call('GET', path, { key })).body)
+  expect(await seen(adminKey)).not.toContain('And pelicans again')
+  const opening = { activation_id: answer?.activation_id, reason: 'The count is disputed.' }
+  const opened = await call('POST', '/api/v1/openings', { key: adminKey, body: opening })
+  expect(opened.status).toBe(201)
   expect(await seen(adminKey)).toContain('And pelicans again')
   expect(await seen(mira.key)).toContain('412 pelicans')
   for (const words of ['And pelicans again', '412 pelicans', 'mira']) {

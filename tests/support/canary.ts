@@ -41,7 +41,7 @@ export async function dumpTables(): Promise<[string, string][]> {
   return dumps
 }
 
-async function dumpFiles(): Promise<[string, string][]> {
+export async function dumpFiles(): Promise<[string, string][]> {
   const { objects } = await env.FILES.list()
   return Promise.all(
     objects.map(async ({ key }): Promise<[string, string]> => {

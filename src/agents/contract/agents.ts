@@ -4,13 +4,17 @@
  */
 import type { AccountId, ActivationId } from '../../shared/ids'
 import type { DefinitionCheck, DefinitionFiles } from './definitions'
+import type { PrivateMemoryApi } from './private-memory'
 import type { SessionApi } from './sessions'
 import type { TextDeletion } from './text-deletion'
+import type { WatchRequest } from './watching'
 import type { Waterfall } from './waterfall'
 
 export type * from './definitions'
+export type * from './private-memory'
 export type * from './sessions'
 export type * from './text-deletion'
+export type * from './watching'
 export type * from './waterfall'
 
 export interface AgentState {
@@ -26,15 +30,6 @@ export interface AgentState {
   plan: Plan | null
   /** The plan as everyone may see it. */
   publicPlan: Plan | null
-}
-
-export interface WatchRequest {
-  activationId: ActivationId
-  /** The last `seq` that the watcher has; 0 for none. */
-  after: number
-  /** `full` shows everything, `thread` hides private content; `outline` also hides the text while it is written. */
-  view: 'full' | 'thread' | 'outline'
-  tags?: string[] // by which `disconnect` finds the watcher
 }
 
 export interface AgentApi {
@@ -55,6 +50,8 @@ export interface AgentApi {
   watch(agentId: AccountId, watched: WatchRequest, request: Request): Promise<Response>
   /** Deletes what the agent stores of an account's words. Idempotent. */
   deleteTexts(agentId: AccountId, request: TextDeletion): Promise<void>
+  /** Deletes the files that agents keep for an account, and its own. Idempotent. */
+  deleteFiles(accountId: AccountId): Promise<void>
   /** Closes the agent's sockets with any of the tags. */
   disconnect(agentId: AccountId, tags: string[]): Promise<void>
   /**
@@ -76,6 +73,7 @@ export interface AgentApi {
   /** Stores the files in R2 under their etag, where agents read them. */
   saveDefinition(name: string, etag: string, files: DefinitionFiles): Promise<void>
   sessions: SessionApi
+  privateMemory: PrivateMemoryApi
 }
 
 export type * from './scheduler'

@@ -37,6 +37,8 @@ export interface SessionFacts extends TokenCounters {
   messageCount: number
   createdAt: number
   updatedAt: number
+  /** Accounts and communities that parts of it are private to. */
+  privateTo: string[]
 }
 
 export interface SessionSnapshot extends Omit<SessionFacts, 'messageCount'> {

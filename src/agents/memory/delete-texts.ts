@@ -3,7 +3,7 @@ import type { MemoryStore } from './memory-store'
 
 /**
  * Deletes what an agent remembers of an account's words: turns of the runs that can have read them, the
- * sessions of its threads with their summaries, what is private to it, and facts and tasks that those
+ * sessions of its threads with their summaries, what is private to it or was, and facts and tasks that those
  * runs noted. Statistics stay, because they hold no words.
  */
 export function deleteTexts(
@@ -11,7 +11,7 @@ export function deleteTexts(
   { accountId, isOwn, threads, runs }: TextDeletion,
 ): void {
   if (isOwn) {
-    for (const table of ['turns', 'sessions', 'facts', 'tasks'])
+    for (const table of ['turns', 'sessions', 'facts', 'tasks', 'shares'])
       memory.query(`DELETE FROM ${table}`)
     return
   }
@@ -28,6 +28,11 @@ export function deleteTexts(
   const gone = JSON.stringify(sessions.map(({ id }) => id))
   memory.query('DELETE FROM turns WHERE session_id IN (SELECT value FROM json_each(?))', gone)
   memory.query('DELETE FROM sessions WHERE id IN (SELECT value FROM json_each(?))', gone)
+  memory.query(
+    'DELETE FROM facts WHERE id IN (SELECT fact_id FROM shares WHERE owner = ?)',
+    accountId,
+  )
+  memory.query('DELETE FROM shares WHERE owner = ?', accountId)
   const spans = JSON.stringify(runs)
   for (const table of ['facts', 'tasks']) {
     memory.query(

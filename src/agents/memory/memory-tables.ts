@@ -65,11 +65,19 @@ const taskTable = `
 const keptTable =
   'CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;'
 
+/** Facts that an account shared, which were private to it. */
+const shareTable = `
+  CREATE TABLE IF NOT EXISTS shares (
+    fact_id INTEGER PRIMARY KEY,
+    owner TEXT NOT NULL,
+    shared_at INTEGER NOT NULL);`
+
 const schemas: Record<string, string> = {
   sessions: turnTables,
   turns: turnTables,
   kept: keptTable,
   facts: factTable,
+  shares: shareTable,
   tasks: taskTable,
   // SQLite creates this table for tables with AUTOINCREMENT.
   sqlite_sequence: factTable,

@@ -22,21 +22,17 @@ export class SessionStore {
 
   /** Returns sessions, newest first, with the statistics of all activations. */
   list(sessionsMax: number): AgentSessions {
-    const sessions = this.#memory.query<Row<SessionFacts>>(
-      `${selectSession} ORDER BY updated_at DESC LIMIT ?`,
-      sessionsMax,
-    )
+    const sessions = this.#memory
+      .query<SessionRow>(`${selectSession} ORDER BY updated_at DESC LIMIT ?`, sessionsMax)
+      .map(toFacts)
     const { totals, tools } = this.#memory.readStatistics()
     tools.sort((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1))
     return { sessions, totals, tools }
   }
 
   read(id: string): SessionSnapshot | null {
-    const [session] = this.#memory.query<Row<SessionFacts> & { summary: string }>(
-      `${selectSession} WHERE id = ?`,
-      id,
-    )
-    return session ? { ...session, messages: this.#readMessages(id) } : null
+    const [session] = this.#memory.query<SessionRow>(`${selectSession} WHERE id = ?`, id)
+    return session ? { ...toFacts(session), messages: this.#readMessages(id) } : null
   }
 
   /**
@@ -202,6 +198,13 @@ function compactPart(
 /** The row type of an interface, as SQLite returns it. */
 type Row<Shape> = { [Field in keyof Shape]: Shape[Field] & SqlStorageValue }
 
+type SessionRow = Row<Omit<SessionFacts, 'privateTo'>> & { privateTo: string }
+
+const toFacts = ({ privateTo, ...facts }: SessionRow): SessionFacts => ({
+  ...facts,
+  privateTo: JSON.parse(privateTo),
+})
+
 const counters = `input_tokens AS inputTokens, cached_tokens AS cachedTokens, output_tokens AS outputTokens,
   cost_microusd AS costMicrousd`
 
@@ -210,6 +213,8 @@ const selectSession = `SELECT id, activations,
   (SELECT coalesce(group_concat(part, char(10, 10)), '') FROM (
     SELECT summary AS part WHERE summary <> '' UNION ALL
     SELECT own_summary FROM turns WHERE session_id = sessions.id AND own_summary <> '')) AS summary,
+  (SELECT json_group_array(DISTINCT private_to) FROM turns
+    WHERE session_id = sessions.id AND private_to <> '') AS privateTo,
   ${counters}, created_at AS createdAt, updated_at AS updatedAt,
   (SELECT coalesce(sum(json_array_length(messages)), 0) FROM turns WHERE session_id = sessions.id) AS messageCount
   FROM sessions`

@@ -8,6 +8,7 @@ import { accounts } from '../schema/accounts'
 import { activations, activationTraces } from '../schema/activations'
 import { approvals } from '../schema/approvals'
 import { comments } from '../schema/comments'
+import { communities } from '../schema/communities'
 import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
 import { traceAccessColumns } from '../traces/trace-access-queries'
@@ -21,6 +22,7 @@ const m = alias(comments, 'm')
 const v = alias(approvals, 'v')
 const i = alias(inboxItems, 'i')
 const f = alias(accounts, 'f')
+const o = alias(communities, 'o')
 
 /** Columns of a list of activations; the query has `activations x`, `accounts a` and `posts p` in scope. */
 export const activationColumns = {
@@ -68,6 +70,13 @@ const detailColumns = (reader: SQLWrapper) => ({
   outputTokens: x.outputTokens,
   replyCommentId: x.replyCommentId,
   replyRefusal: x.replyRefusal,
+  /** Whom it is private to, such as `m/cellar` and `@mira`; for admins, who may have to open it. */
+  ownerNames: sql`(SELECT json_group_array(w.label) FROM (
+    SELECT 'm/' || ${o.name} AS label FROM ${communities} ${o} WHERE ${o.id} = ${x.communityId} AND NOT ${canReadSql(o.id, reader)}
+    UNION ALL SELECT '@' || ${f.name} FROM json_each(iif(${x.task} IN ('dm', 'manual'), ${x.requesters}, '[]')) r
+      JOIN ${accounts} ${f} ON ${f.id} = r.value) w)`.mapWith((json: string): string[] =>
+    JSON.parse(json),
+  ),
   /** Tools whose approval a parked activation waits for. */
   waitsFor: sql`iif(${x.state} <> 'parked', '[]',
     (SELECT json_group_array(DISTINCT ${v.tool}) FROM ${approvals} ${v}

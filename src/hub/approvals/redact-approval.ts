@@ -12,7 +12,7 @@ export interface VisibleApproval extends Omit<ApprovalRow, 'arguments' | 'masked
 
 /**
  * Removes arguments and note for a viewer who is neither admin nor owner: they can contain other users'
- * private messages. Whoever can decide a pending approval gets the secrets in its arguments as parts of
+ * private messages. A pending call shows them to admins whatever it is private to, because it asks them. Whoever can decide a pending approval gets the secrets in its arguments as parts of
  * their own; for others they are masked.
  */
 export function redactApproval(
@@ -20,10 +20,11 @@ export function redactApproval(
   viewer: TraceViewer | null,
   keyPrefix: string,
 ): VisibleApproval {
-  if (findTraceAccess(viewer, row) !== 'all') {
+  const canDecide = viewer?.isAdmin === true && row.status === 'pending'
+  if (!canDecide && findTraceAccess(viewer, row) !== 'all') {
     return { ...row, note: '', isRedacted: true, showArguments: () => [] }
   }
-  const shown = viewer?.isAdmin === true && row.status === 'pending' ? exact : maskedArguments
+  const shown = canDecide ? exact : maskedArguments
   return {
     ...row,
     isRedacted: false,

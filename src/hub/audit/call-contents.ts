@@ -1,4 +1,5 @@
 import type { ActionContext } from '../action-context'
+import { isClosedToAdmin, type TraceViewer } from '../traces/trace-access'
 import { readTrace } from '../traces/trace-view'
 import type { AuditDetail } from './list-queries'
 
@@ -6,17 +7,28 @@ import type { AuditDetail } from './list-queries'
 export interface CallContents {
   arguments: string | null
   result: string | null
+  /** Whether they are left out until an admin opens the run. */
+  isClosed: boolean
 }
 
 /**
  * Returns arguments and result of a call: of a hosted agent from its trace, where they are truncated
- * and masked, of an external caller the stored arguments.
+ * and masked, of an external caller the stored arguments. An admin opens a private run first.
  */
 export function readCallContents(
   agents: ActionContext['agents'],
-  { arguments: stored, trace, callId }: AuditDetail,
+  viewer: TraceViewer | null,
+  row: AuditDetail,
 ): CallContents {
+  const { arguments: stored, trace, callId } = row
+  if (row.activationId !== null && isClosedToAdmin(viewer, row)) {
+    return { arguments: null, result: null, isClosed: true }
+  }
   const steps = readTrace(agents, trace, 'all')?.steps ?? []
   const tool = steps.flatMap(({ tools }) => tools).find((each) => each.callId === callId)
-  return { arguments: stored ?? tool?.arguments ?? null, result: tool?.result ?? null }
+  return {
+    arguments: stored ?? tool?.arguments ?? null,
+    result: tool?.result ?? null,
+    isClosed: false,
+  }
 }

@@ -8,7 +8,7 @@ import { activations, activationTraces } from '../schema/activations'
 import { auditLog } from '../schema/audit'
 import { agentDefinitions } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
-import { canReadRunSql } from '../traces/trace-access-queries'
+import { canReadRunSql, traceAccessColumns } from '../traces/trace-access-queries'
 import {
   type Credential,
   type ViewerValues,
@@ -51,16 +51,18 @@ const entryFields = {
 /** An audit entry as the page and the API present it. */
 export type AuditRow = RowOf<typeof entryFields>
 
-const detailFields = {
+const detailFields = (reader: SQLWrapper) => ({
   ...entryFields,
+  ...traceAccessColumns(reader),
+  agentId: a.id,
   /** Arguments of a call of an external agent or program. */
   arguments: l.arguments,
   /** JSON of its activation's trace, which holds arguments and result; null when not stored. */
   trace: nullable(t.trace),
-}
+})
 
 /** An audit entry with its arguments and its trace. */
-export type AuditDetail = RowOf<typeof detailFields>
+export type AuditDetail = RowOf<ReturnType<typeof detailFields>>
 
 export interface AuditFilter {
   /** Name of an account. */
@@ -170,7 +172,7 @@ export function selectAudit(caller: Caller, list: AuditList): Statement<AuditRow
 
 const selectOne = prepare((v: Params<CallerValues & { entryId: string }>) =>
   oneSql(
-    detailFields,
+    detailFields(v.reader),
     sql`${fromLog}
       LEFT JOIN ${activationTraces} ${t} ON ${t.activationId} = ${l.activationId}
       WHERE ${l.id} = ${v.entryId} AND ${isVisibleTo(v.reader)}`,

@@ -44,6 +44,9 @@ const entryAnswer = z
 const entryDetailAnswer = entryAnswer.extend({
   arguments: z.string().nullable().describe('JSON; null when not stored.'),
   result: z.string().nullable().describe('Null when not stored.'),
+  is_redacted: z
+    .boolean()
+    .describe('Whether both are left out: the run is private. POST /openings opens it.'),
 })
 
 const presentEntry = (row: AuditRow): z.input<typeof entryAnswer> => ({
@@ -95,12 +98,14 @@ export const auditRoutes: Route[] = [
     rate: 'read',
     answer: z.object({ entry: entryDetailAnswer }),
     handle: async ({ context: { clock, agents }, credential, param, read }) => {
-      const { answers } = await read({
+      const { viewer, answers } = await read({
         row: selectAuditEntry({ credential, now: clock.now() }, param('id')),
       })
       const { row } = answers
       if (!row) throw notFound('audit entry')
-      return { entry: { ...presentEntry(row), ...readCallContents(agents, row) } }
+      const visitor = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
+      const { isClosed, ...contents } = readCallContents(agents, visitor, row)
+      return { entry: { ...presentEntry(row), ...contents, is_redacted: isClosed } }
     },
   }),
 ]

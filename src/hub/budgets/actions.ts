@@ -10,6 +10,7 @@ import { findFailedConstraint } from '../constraint-errors'
 import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runOnce, runOrReturnStored } from '../idempotency/run-once'
 import { defaultThresholds } from '../schema/budgets'
+import { accountReader } from '../viewers/reader'
 import {
   deleteBudget,
   deleteOrphanedRows,
@@ -55,9 +56,10 @@ export async function createBudget(
 ): Promise<IdempotentResult<SavedBudget>> {
   const { db, clock } = context
   const now = clock.now()
+  const reader = accountReader(accountId)
   const once = { accountId, key, action: 'budgets.create', input }
   const read = (id: string) => ({
-    budget: selectBudget({ id, now }),
+    budget: selectBudget({ id, now, reader }),
     paidModel: selectPaidModel({ id }),
   })
   const done = await runOrReturnStored(db, once, async () => {
@@ -167,7 +169,8 @@ export async function changeBudget(
 ): Promise<SavedBudget> {
   const { db, clock, scheduler, defer } = context
   const now = clock.now()
-  const found = await run(db, selectBudget({ id, now }))
+  const reader = accountReader(by)
+  const found = await run(db, selectBudget({ id, now, reader }))
   const { isUpdated, isLowered, budget } = await batch(db, {
     isUpdated: updateBudget(id, change, now),
     entry: recordIfChanged(context, by, {
@@ -177,7 +180,7 @@ export async function changeBudget(
     }),
     mark: markUpdatedBudget(id, change),
     ...keepGuestsShare(clock, by, id),
-    budget: selectBudget({ id, now }),
+    budget: selectBudget({ id, now, reader }),
   }).catch(async (error: unknown) => {
     if (found) await throwExcessOfGuests(db, toLimits(found, change), error)
     throw error
@@ -203,14 +206,15 @@ export async function removeBudget(
   id: string,
 ): Promise<void> {
   const { db, clock } = context
-  const found = await run(db, selectBudget({ id, now: clock.now() }))
+  const reader = accountReader(by)
+  const found = await run(db, selectBudget({ id, now: clock.now(), reader }))
   const { isDeleted, existing } = await batch(db, {
     isDeleted: deleteBudget(id),
     entry: recordIfChanged(context, by, {
       ...toTarget('budget.delete', id),
       ...(found && { before: toSettings(found) }),
     }),
-    existing: selectBudget({ id, now: clock.now() }),
+    existing: selectBudget({ id, now: clock.now(), reader }),
     orphans: deleteOrphanedRows(id),
   })
   if (existing) throw toDeleteError(existing)

@@ -3,9 +3,11 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { budgetLimits } from '../../shared/config'
 import { nullable, number, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement'
+import { isShownSql } from '../communities/readable-sql'
 import { accounts } from '../schema/accounts'
 import { budgetRefusals, budgets, budgetWindows, usageDays } from '../schema/budgets'
 import { communities } from '../schema/communities'
+import type { Reader } from '../viewers/reader'
 import { pickThresholds } from './levels'
 import { isCurrentWindowSql, reservedSql } from './scope-sql'
 
@@ -46,7 +48,7 @@ const pageFields = {
   /** Name of the agent or requester; null for other scopes. */
   name: nullable(a.name),
   kind: nullable(a.kind),
-  /** Name of the community; null for other scopes. */
+  /** Name of the community; null for other scopes, and for readers who do not read it. */
   community: nullable(m.name),
 }
 
@@ -58,32 +60,35 @@ type Now = Params<{ now: number }>['now']
 export const currentWindowSql = (now: Now): SQL =>
   sql`LEFT JOIN ${budgetWindows} ${w} ON ${isCurrentWindowSql(b, w, now)}`
 
+type At = Params<{ now: number; reader: Reader }>
+
 /** `FROM` and `rest` of a select of `pageFields`; `rest` starts with WHERE or ORDER BY on `b`. */
-const fromBudgets = (now: Now, rest: SQL): SQL => sql`FROM ${budgets} ${b}
+const fromBudgets = ({ now, reader }: At, rest: SQL): SQL => sql`FROM ${budgets} ${b}
   LEFT JOIN ${accounts} ${a} ON ${b.scope} IN ('agent', 'requester') AND ${a.id} = ${b.scopeId}
   LEFT JOIN ${communities} ${m} ON ${b.scope} = 'community' AND ${m.id} = ${b.scopeId}
+    AND ${isShownSql(m.id, reader)}
   ${currentWindowSql(now)}
   LEFT JOIN ${budgetRefusals} ${f} ON ${f.budgetId} = ${b.id} AND ${f.startsAt} = ${w.startsAt} ${rest}`
 
 /** Selects all budgets, those of the hub first. */
-export const selectBudgets = prepare(({ now }: Params<{ now: number }>) =>
+export const selectBudgets = prepare((v: At) =>
   manySql(
     pageFields,
-    fromBudgets(now, sql`ORDER BY ${b.scope} <> 'hub', ${a.name}, ${b.id} LIMIT 1000`),
+    fromBudgets(v, sql`ORDER BY ${b.scope} <> 'hub', ${a.name}, ${b.id} LIMIT 1000`),
   ),
 )
 
-export const selectBudget = prepare(({ id, now }: Params<{ id: string; now: number }>) =>
-  oneSql(pageFields, fromBudgets(now, sql`WHERE ${b.id} = ${id}`)),
+export const selectBudget = prepare((v: At & Params<{ id: string }>) =>
+  oneSql(pageFields, fromBudgets(v, sql`WHERE ${b.id} = ${v.id}`)),
 )
 
 /** Selects the budget of an agent that has the greatest used share of a limit. */
-export const selectAgentBudget = prepare(({ name, now }: Params<{ name: string; now: number }>) =>
+export const selectAgentBudget = prepare((v: At & Params<{ name: string }>) =>
   oneSql(
     pageFields,
     fromBudgets(
-      now,
-      sql`WHERE ${b.scope} = 'agent' AND ${b.scopeId} = (SELECT id FROM ${accounts} WHERE name = ${name})
+      v,
+      sql`WHERE ${b.scope} = 'agent' AND ${b.scopeId} = (SELECT id FROM ${accounts} WHERE name = ${v.name})
         ORDER BY max(coalesce(${w.spentMicrousd} * 1.0 / ${b.limitMicrousd}, 0),
           coalesce(${w.spentTokens} * 1.0 / ${b.limitTokens}, 0)) DESC LIMIT 1`,
     ),
@@ -92,21 +97,25 @@ export const selectAgentBudget = prepare(({ name, now }: Params<{ name: string; 
 
 const DAY_MS = 86_400_000
 
-const selectNames = prepare(({ sinceDay, limit }: Params<{ sinceDay: number; limit: number }>) => {
+type Offer = Params<{ sinceDay: number; limit: number; reader: Reader }>
+
+const selectNames = prepare(({ sinceDay, limit, reader }: Offer) => {
   const n = { scope: sql<string>`n.scope`, name: sql<string>`n.name` }
   return manySql(
     n,
     sql`FROM (
       SELECT * FROM (SELECT 'agent' AS scope, name FROM ${accounts} WHERE kind = 'agent' ORDER BY name LIMIT ${limit})
-      UNION ALL SELECT * FROM (SELECT 'community', name FROM ${communities} ORDER BY name LIMIT ${limit})
+      UNION ALL SELECT * FROM (SELECT 'community', ${m.name} FROM ${communities} ${m} WHERE ${isShownSql(m.id, reader)}
+        ORDER BY ${m.name} LIMIT ${limit})
       UNION ALL SELECT * FROM (SELECT DISTINCT scope, scope_id FROM ${usageDays}
         WHERE scope IN ('model', 'provider') AND day > ${sinceDay} ORDER BY scope, scope_id LIMIT ${limit})) n`,
   )
 })
 
 /** Selects names to offer for a new budget: agents, communities, recently used models and providers. */
-export const selectScopeNames = (now: number): ReturnType<typeof selectNames> =>
+export const selectScopeNames = (now: number, reader: Reader): ReturnType<typeof selectNames> =>
   selectNames({
+    reader,
     sinceDay: Math.floor(now / DAY_MS) - budgetLimits.namesDays,
     limit: budgetLimits.namesOffered,
   })

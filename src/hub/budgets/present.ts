@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { briefPersonAnswer, kindAnswer } from '../accounts/present'
+import { privateCommunityLabel } from '../communities/visibility-labels'
 import { countAnswer, microusdAnswer, presentTime, timeAnswer } from '../http/answers'
 import { budgets } from '../schema/budgets'
 import { computeForecast, type Forecast } from './forecast'
@@ -18,7 +19,12 @@ export const budgetAnswer = z
       .describe(
         'Empty for the hub and for guests, an account id, an executor or provider, provider/model, or a community id.',
       ),
-    community: z.string().nullable().describe('Name of the community; null for other scopes.'),
+    community: z
+      .string()
+      .nullable()
+      .describe(
+        `Name of the community, or "${privateCommunityLabel}" for those who do not read it; null for other scopes.`,
+      ),
     made_by: z.enum(budgets.madeBy.enumValues),
     agent: briefPersonAnswer
       .extend({ name: z.string().nullable(), kind: kindAnswer.nullable() })
@@ -68,7 +74,7 @@ export const presentBudget = (budget: PageBudget): z.input<typeof budgetAnswer> 
   id: budget.id,
   scope: budget.scope,
   scope_id: budget.scopeId,
-  community: budget.community,
+  community: budget.scope === 'community' ? (budget.community ?? privateCommunityLabel) : null,
   made_by: budget.madeBy,
   agent: budget.scope === 'agent' ? presentOwner(budget) : null,
   requester: budget.scope === 'requester' ? presentOwner(budget) : null,
@@ -147,7 +153,12 @@ export const usageSumsAnswer = z.object({
 /** Usage of one group; it has the one key that `group_by` names. */
 export const usageAnswer = usageSumsAnswer.extend({
   agent: namedGroup.extend({ id: z.string().nullable(), kind: kindAnswer.nullable() }).optional(),
-  community: namedGroup.nullable().optional().describe('Null for usage outside of a community.'),
+  community: namedGroup
+    .nullable()
+    .optional()
+    .describe(
+      'Null for usage outside of a community. Those that you do not read are one group with the id private.',
+    ),
   model: z.string().nullable().optional(),
   task: z.string().nullable().optional(),
   executor: z.string().nullable().optional(),
@@ -167,7 +178,9 @@ function presentKey(
   { key, name, kind }: UsageGroupSums,
 ): Pick<z.input<typeof usageAnswer>, UsageGroup> {
   if (group === 'agent') return { agent: { id: key, name, kind } }
-  if (group === 'community') return { community: key === null ? null : { id: key, name } }
+  if (group === 'community') {
+    return { community: key === null ? null : { id: key, name: name ?? privateCommunityLabel } }
+  }
   return { [group]: key }
 }
 

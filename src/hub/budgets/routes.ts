@@ -52,12 +52,12 @@ const usageRoute = route({
     to: untilTime.optional(),
   }),
   answer: usageReportAnswer,
-  handle: async ({ context, query, read }) => {
+  handle: async ({ context, query, read, reader }) => {
     const to = query.to ?? context.clock.now() + 1
     const from = query.from ?? to - 30 * DAY_MS
     if (from > to) throw budgetErrors.timeRange()
     const group = query.group_by
-    const { answers } = await read(usageStatements(group, from, to))
+    const { answers } = await read(usageStatements(group, from, to, reader))
     return {
       group_by: group,
       from: presentTime(from),
@@ -83,9 +83,9 @@ export const budgetRoutes: Route[] = [
     access: 'read',
     rate: 'read',
     answer: healthAnswer,
-    handle: async ({ context, read }) => {
+    handle: async ({ context, read, reader }) => {
       const now = context.clock.now()
-      const { answers } = await read({ budgets: selectBudgets({ now }) })
+      const { answers } = await read({ budgets: selectBudgets({ now, reader }) })
       return presentHealth(answers.budgets, now)
     },
   }),
@@ -97,8 +97,9 @@ export const budgetRoutes: Route[] = [
     access: 'read',
     rate: 'read',
     answer: z.object({ budgets: z.array(budgetAnswer) }),
-    handle: async ({ context, read }) => {
-      const { answers } = await read({ budgets: selectBudgets({ now: context.clock.now() }) })
+    handle: async ({ context, read, reader }) => {
+      const now = context.clock.now()
+      const { answers } = await read({ budgets: selectBudgets({ now, reader }) })
       return { budgets: answers.budgets.map(presentBudget) }
     },
   }),

@@ -1,11 +1,13 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { number, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
+import { isShownSql } from '../communities/readable-sql'
 import type { AccountKind } from '../contract/hub'
 import { accounts } from '../schema/accounts'
 import { usageDays, usageEvents } from '../schema/budgets'
 import { communities } from '../schema/communities'
+import type { Reader } from '../viewers/reader'
 
 const DAY_MS = 86_400_000
 
@@ -14,6 +16,10 @@ export type UsageGroup = (typeof usageGroups)[number]
 
 const d = alias(usageDays, 'd')
 const e = alias(usageEvents, 'e')
+const c = alias(communities, 'c')
+
+/** The key of all communities together that the reader does not read. */
+const hiddenKey = 'private'
 
 interface GroupSql {
   /** Scope and key in `usage_days`. */
@@ -22,7 +28,9 @@ interface GroupSql {
   /** Key in `usage_events`. */
   eventKey: SQL
   /** The table `n` with the name and kind of each key. */
-  names?: SQL
+  names?: (reader: SQLWrapper) => SQL
+  /** The key that is shown, of the key `u.key`. */
+  shown?: SQL
 }
 
 const scopeKey = sql`nullif(${d.scopeId}, '')`
@@ -31,13 +39,18 @@ const groups: Record<UsageGroup, GroupSql> = {
     scope: sql`'agent'`,
     dayKey: scopeKey,
     eventKey: sql`${e.accountId}`,
-    names: sql`LEFT JOIN ${accounts} n ON n.id = u.key`,
+    names: () => sql`LEFT JOIN ${accounts} n ON n.id = u.key`,
   },
   community: {
     scope: sql`'community'`,
     dayKey: scopeKey,
     eventKey: sql`${e.communityId}`,
-    names: sql`LEFT JOIN (SELECT id, name, NULL AS kind FROM ${communities}) n ON n.id = u.key`,
+    names: (
+      reader,
+    ) => sql`LEFT JOIN (SELECT ${c.id}, ${c.name}, NULL AS kind FROM ${communities} ${c}
+      WHERE ${isShownSql(c.id, reader)}) n ON n.id = u.key`,
+    // Those that the reader does not read are one group, so that nothing of a single one is known.
+    shown: sql`iif(u.key IS NULL OR n.id IS NOT NULL, u.key, ${sql.raw(`'${hiddenKey}'`)})`,
   },
   model: { scope: sql`'model'`, dayKey: scopeKey, eventKey: sql`${e.model}` },
   task: { scope: sql`'task'`, dayKey: scopeKey, eventKey: sql`${e.task}` },
@@ -85,12 +98,15 @@ const sums = {
 /** Usage sums of a group, or of all groups. */
 export type UsageSums = RowOf<typeof sums>
 
-const groupFields = (hasNames: boolean) => ({
-  /** Account or community id, model, task, executor, or day (UTC); null for no community. */
-  key: sql<string | null>`u.key`,
+const groupFields = ({ names, shown }: GroupSql) => ({
+  /**
+   * Account or community id, model, task, executor, or day (UTC); null for no community, `private` for those
+   * that the reader does not read.
+   */
+  key: sql<string | null>`${shown ?? sql`u.key`}`,
   /** Name of an agent or a community; null for other groups. */
-  name: hasNames ? sql<string | null>`n.name` : sql<string | null>`NULL`,
-  kind: hasNames ? sql<AccountKind | null>`n.kind` : sql<AccountKind | null>`NULL`,
+  name: names ? sql<string | null>`n.name` : sql<string | null>`NULL`,
+  kind: names ? sql<AccountKind | null>`n.kind` : sql<AccountKind | null>`NULL`,
   ...sums,
 })
 
@@ -98,15 +114,15 @@ const groupFields = (hasNames: boolean) => ({
 export type UsageGroupSums = RowOf<ReturnType<typeof groupFields>>
 
 const prepareGroups = (group: UsageGroup) =>
-  prepare((v: Span) => {
-    const { names } = groups[group]
+  prepare((v: Span & Params<{ reader: Reader }>) => {
+    const { names, shown = sql`u.key` } = groups[group]
     const order =
       group === 'day'
         ? sql`u.key`
         : sql`sum(u.cost_microusd) DESC, sum(u.input_tokens) + sum(u.output_tokens) DESC, u.key`
     return manySql(
-      groupFields(names !== undefined),
-      sql`FROM u ${names} GROUP BY u.key ORDER BY ${order} LIMIT 1000`,
+      groupFields(groups[group]),
+      sql`FROM u ${names?.(v.reader)} GROUP BY ${shown} ORDER BY ${order} LIMIT 1000`,
       usageSql(groups[group], v),
     )
   })
@@ -122,9 +138,10 @@ export function usageStatements(
   group: UsageGroup,
   from: number,
   to: number,
+  reader: Reader,
 ): { groups: Statement<UsageGroupSums[]>; total: Statement<UsageSums | undefined> } {
   const firstDay = Math.ceil(from / DAY_MS)
   const lastDay = Math.max(firstDay, Math.floor(to / DAY_MS))
   const span = { from, to, firstDay, lastDay }
-  return { groups: selectGroups[group](span), total: selectTotal(span) }
+  return { groups: selectGroups[group]({ ...span, reader }), total: selectTotal(span) }
 }

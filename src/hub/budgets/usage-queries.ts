@@ -4,10 +4,12 @@ import { usageCharts } from '../../shared/config'
 import { number, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement'
 import { bare } from '../../shared/db/write-sql'
+import { isShownSql } from '../communities/readable-sql'
 import type { AccountKind } from '../contract/hub'
 import { accounts } from '../schema/accounts'
 import { usageDays } from '../schema/budgets'
 import { communities } from '../schema/communities'
+import type { Reader } from '../viewers/reader'
 import type { UsageDimension, UsageView } from './usage-view'
 
 const u = alias(usageDays, 'u')
@@ -46,12 +48,16 @@ const recentFields = (today: Params<{ today: number }>['today']) => ({
 
 const greatestFirst = sql`sum(${u.costMicrousd}) DESC, sum(${u.inputTokens} + ${u.outputTokens}) DESC, ${u.scopeId}`
 
-type ViewParams = Params<Pick<UsageView, 'by' | 'fromDay' | 'toDay' | 'today'>>
+type ViewParams = Params<Pick<UsageView, 'by' | 'fromDay' | 'toDay' | 'today'> & { reader: Reader }>
+
+/** The series of a row of days. All communities together that the reader does not read are one. */
+const seriesId = ({ by, reader }: Pick<ViewParams, 'by' | 'reader'>): SQL<string> =>
+  sql`iif(${by} <> 'community' OR ${u.scopeId} = '' OR ${isShownSql(u.scopeId, reader)}, ${u.scopeId}, 'private')`
 
 const greatest = (v: Omit<ViewParams, 'today'>, count: number, columns: SQL): SQL => sql`
-  SELECT ${u.scopeId} AS id${columns} FROM ${usageDays} ${u}
+  SELECT ${seriesId(v)} AS id${columns} FROM ${usageDays} ${u}
   WHERE ${u.scope} = ${v.by} AND ${u.day} >= ${v.fromDay} AND ${u.day} < ${v.toDay}
-  GROUP BY ${u.scopeId} ORDER BY ${greatestFirst} LIMIT ${sql.raw(String(count))}`
+  GROUP BY 1 ORDER BY ${greatestFirst} LIMIT ${sql.raw(String(count))}`
 
 interface Naming {
   name: SQL<string | null>
@@ -78,9 +84,9 @@ const namings: Record<UsageDimension, Naming> = {
 }
 
 const seriesFields = ({ name, kind }: Naming) => ({
-  /** Account or community id, model, task or executor; '' for none. */
+  /** Account or community id, model, task or executor; '' for none, `private` for communities that are not read. */
   id: sql<string>`s.id`,
-  /** Null when deleted. */
+  /** Null when deleted, and for `private`. */
   name,
   /** Kind of an account; null for other dimensions. */
   kind,
@@ -111,17 +117,17 @@ const selectSeries = Object.fromEntries(
 ) as Record<UsageDimension, ReturnType<typeof prepareSeries>>
 
 /** Usage of a series on a day; `id` is null for the sum of all series beyond the greatest. */
-const dayFields = {
+const dayFields = (v: Pick<ViewParams, 'by' | 'reader'>) => ({
   day: u.day,
-  id: sql<string | null>`iif(${u.scopeId} IN top, ${u.scopeId}, NULL)`,
+  id: sql<string | null>`iif(${seriesId(v)} IN top, ${seriesId(v)}, NULL)`,
   ...totalOf,
-}
-export type SeriesDay = RowOf<typeof dayFields>
+})
+export type SeriesDay = RowOf<ReturnType<typeof dayFields>>
 
 /** Selects the days of the greatest series of a view, from `sinceDay` on. */
 const selectSeriesDays = prepare((v: Omit<ViewParams, 'today'> & Params<{ sinceDay: number }>) =>
   manySql(
-    dayFields,
+    dayFields(v),
     sql`FROM ${usageDays} ${u}
         WHERE ${u.scope} = ${v.by} AND ${u.day} >= ${v.sinceDay} AND ${u.day} < ${v.toDay}
         GROUP BY 1, 2 ORDER BY 1`,
@@ -132,7 +138,7 @@ const selectSeriesDays = prepare((v: Omit<ViewParams, 'today'> & Params<{ sinceD
 /** The total of a view. */
 export type UsageTotal = Omit<UsageSeries, 'id' | 'name' | 'kind'>
 
-const selectTotal = prepare((v: Omit<ViewParams, 'by'>) =>
+const selectTotal = prepare((v: Omit<ViewParams, 'by' | 'reader'>) =>
   oneSql(
     { ...totalOf, ...recentFields(v.today) },
     sql`FROM ${usageDays} ${u} WHERE ${u.scope} = 'hub' AND ${u.day} >= ${v.fromDay} AND ${u.day} < ${v.toDay}`,
@@ -143,11 +149,11 @@ const selectTotal = prepare((v: Omit<ViewParams, 'by'>) =>
 const windowDaysMax = 31
 
 /** Selects the usage that the page and its CSV show. */
-export function usageViewStatements({ by, fromDay, toDay, today }: UsageView) {
+export function usageViewStatements({ by, fromDay, toDay, today }: UsageView, reader: Reader) {
   const sinceDay = toDay > today ? Math.min(fromDay, today - windowDaysMax) : fromDay
   return {
-    series: selectSeries[by]({ by, fromDay, toDay, today }),
+    series: selectSeries[by]({ by, fromDay, toDay, today, reader }),
     total: selectTotal({ fromDay, toDay, today }),
-    days: selectSeriesDays({ by, fromDay, toDay, sinceDay }),
+    days: selectSeriesDays({ by, fromDay, toDay, sinceDay, reader }),
   }
 }

@@ -19,7 +19,7 @@ import { accounts } from '../schema/accounts'
 import { type Community, communities } from '../schema/communities'
 import { communityMembers } from '../schema/places'
 import type { Reader } from '../viewers/reader'
-import { canReadSql, isAdminReaderSql, readerRoleSql } from './readable-sql'
+import { canReadSql, isShownSql, readerRoleSql } from './readable-sql'
 
 const { seq: _, ...communityFields } = getTableColumns(communities)
 
@@ -53,9 +53,6 @@ const shownFields = (reader: SQLWrapper) => ({
 
 export type ShownCommunity = RowOf<ReturnType<typeof shownFields>>
 
-const isShownSql = (reader: SQLWrapper): SQL =>
-  sql`(${canReadSql(communities.id, reader)} OR ${isAdminReaderSql(reader)})`
-
 const ownedFields = (reader: SQLWrapper) => ({
   ...shownFields(reader),
   /** The reader's own role in the community; null for none. */
@@ -68,7 +65,7 @@ export type OwnCommunity = RowOf<ReturnType<typeof ownedFields>>
 const preparedShown = prepare(({ name, reader }: ByName) =>
   oneSql(
     ownedFields(reader),
-    sql`FROM ${communities} WHERE ${communities.name} = ${name} AND ${isShownSql(reader)}`,
+    sql`FROM ${communities} WHERE ${communities.name} = ${name} AND ${isShownSql(communities.id, reader)}`,
   ),
 )
 
@@ -82,7 +79,7 @@ const preparedCommunities = prepare(
   ({ reader, limit, offset }: Params<{ reader: Reader; limit: number; offset: number }>) =>
     manySql(
       shownFields(reader),
-      sql`FROM ${communities} WHERE ${isShownSql(reader)}
+      sql`FROM ${communities} WHERE ${isShownSql(communities.id, reader)}
         ORDER BY ${communities.isMuted}, ${desc(communities.postCount)}, ${communities.name}
         LIMIT ${limit} OFFSET ${offset}`,
     ),

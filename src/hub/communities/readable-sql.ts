@@ -30,7 +30,7 @@ const readsClosedSql = (account: { id: SQLWrapper; role: SQLWrapper }): SQL =>
   sql`((${k.visibility} = 'members' AND coalesce(${account.role} IN ('member', 'admin'), 0)) OR ${isListedSql(k.id, account.id)})`
 
 /** The accounts of a reader, all of whom have to read: `id`, `role`. A run without a requester adds nobody. */
-const readersSql = (reader: SQLWrapper): SQL => sql`(
+export const readersSql = (reader: SQLWrapper): SQL => sql`(
   ${viewerCte({
     hash: sql`${reader} ->> 'hash'`,
     now: sql`${reader} ->> 'now'`,
@@ -99,8 +99,13 @@ export const isPublicSql = (community: SQLWrapper): SQL =>
   sql`/* readable */ (${isAllPublicSql} OR ${community} NOT IN (SELECT ${k.id} FROM ${closedSql}))`
 
 /** Whether the reader of a request is an admin, who sees that a private community exists. */
-export const isAdminReaderSql = (reader: SQLWrapper): SQL =>
-  sql`EXISTS (SELECT 1 FROM ${readersSql(reader)} r WHERE r.role = 'admin' AND ${reader} ->> 'hash' IS NOT NULL)`
+const isAdminReaderSql = (reader: SQLWrapper): SQL =>
+  sql`EXISTS (SELECT 1 FROM ${readersSql(reader)} r WHERE r.role = 'admin'
+    AND coalesce(${reader} ->> 'hash', ${reader} ->> 'is_request') IS NOT NULL)`
+
+/** Whether a reader may know of a community: who reads it, and admins, who see its name and no text. */
+export const isShownSql = (community: SQLWrapper, reader: SQLWrapper): SQL =>
+  sql`(${canReadSql(community, reader)} OR ${isAdminReaderSql(reader)})`
 
 /** The role of the reader of a request in a community; null for none. */
 export const readerRoleSql = (

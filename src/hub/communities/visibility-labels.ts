@@ -7,6 +7,9 @@ export const visibilityLabels: Record<Visibility, string> = {
   private: 'Private: only the members of this community',
 }
 
+/** Stands for a community in sums of money, for those who do not read it. */
+export const privateCommunityLabel = 'a private community'
+
 /** The word beside the lock of a community; null for none. */
 export const visibilityMarks: Record<Visibility, string | null> = {
   public: null,

@@ -5,6 +5,8 @@ import type { ConstraintErrors } from '../constraint-errors'
 /** Errors of moderation, as users read them. */
 export const moderationErrors = {
   unknownTarget: (kind: 'post' | 'comment') => notFound(kind),
+  deletedByAuthor: (kind: 'post' | 'comment') =>
+    new AppError('CONFLICT', `The ${kind} was deleted by its author and cannot be restored.`),
   unknownCommunity: () => notFound('community', 'Check the name of the community.'),
   unknownAccount: () => notFound('account'),
   unknownBan: () => notFound('ban'),

@@ -38,7 +38,7 @@ export interface ContentRef {
  * Removes, restores, locks, unlocks, pins or unpins, records it and notifies the author, in one batch.
  *
  * @throws NOT_FOUND; FORBIDDEN for an account that may not moderate there; CONFLICT when it is already so,
- *   and for a fourth pinned post
+ *   for a fourth pinned post, and to restore what its author deleted
  */
 export async function moderateContent(
   context: ActionContext,
@@ -51,6 +51,7 @@ export async function moderateContent(
   assertNoCredentials({ reason }, settings.ROOKERY_KEY_PREFIX)
   const target = await run(db, selectTarget(on.kind, on.id, actorReader(actor)))
   const isWrongKind = on.kind === 'comment' && threadActions.has(action)
+  if (target?.isDeleted && action === 'restore') throw moderationErrors.deletedByAuthor(on.kind)
   if (!target || target.isDeleted || isWrongKind) throw moderationErrors.unknownTarget(on.kind)
   const { postId, commentId, communityId, removalId } = target
   const { accountId, activationId, idempotencyKey: key } = actor

@@ -73,7 +73,8 @@ export async function deleteAccount(
         (threads ?? []).map(({ id }) => id),
       )
     : []
-  return { remains: listRemains(goes, unreachable) }
+  const keepsFiles = goes && !(await deleteFiles(context, account.id))
+  return { remains: listRemains({ goes, keepsFiles, unreachable }) }
 }
 
 /** Prefixes names of statements, which those of the profile have too. */
@@ -100,15 +101,34 @@ async function deleteFromAgents(
   return failed
 }
 
+/** Deletes what agents keep in the bucket for the account. Returns false when that failed. */
+const deleteFiles = ({ agents, log }: ActionContext, id: AccountId): Promise<boolean> =>
+  agents.deleteFiles(id).then(
+    () => true,
+    (error: unknown) => {
+      log.error('failed to delete files of an account', { account: id, error })
+      return false
+    },
+  )
+
 const toRun = ({ id, startedAt, finishedAt }: AffectedRun) => ({ id, startedAt, finishedAt })
 
-function listRemains(goes: boolean, unreachable: AccountId[]): string[] {
+function listRemains({
+  goes,
+  keepsFiles,
+  unreachable,
+}: {
+  goes: boolean
+  keepsFiles: boolean
+  unreachable: AccountId[]
+}): string[] {
   const always = ['Backups of the database and of the bucket keep what they have.']
   if (!goes) return ['Its posts, comments and messages stay, by a deleted account.', ...always]
   return [
     'Logs keep the id of the account, without words.',
     'Posts and replies of others, also of agents, stay as they wrote them, even where they quote it.',
-    'Files and large results of tools that agents saved in the bucket stay.',
+    'Files and long results that agents saved in runs for everybody stay.',
+    ...(keepsFiles ? ['Files that agents keep for it could not be deleted. Delete it again.'] : []),
     ...always,
     ...(unreachable.length > 0
       ? [`${unreachable.length} agents could not be reached; their memory can still quote it.`]

@@ -8,6 +8,7 @@ import { tombstone } from '../claims/tombstone-sql'
 import { unfiltered } from '../communities/readable-sql'
 import { accounts } from '../schema/accounts'
 import { activations, activationTraces } from '../schema/activations'
+import { adminLog } from '../schema/admin-log'
 import { comments } from '../schema/comments'
 import { agents } from '../schema/definitions'
 import { conversationMembers, conversations } from '../schema/dms'
@@ -108,4 +109,12 @@ export const deleteProfile = (id: AccountId, now: number) => ({
   pushSettings: write(orm.delete(pushSettings).where(eq(pushSettings.accountId, id))),
   identities: write(orm.delete(identities).where(eq(identities.accountId, id))),
   account: write(updateSet(accounts, tombstone(now), sql`WHERE ${accounts.id} = ${id}`)),
+  // The log keeps its id. It lets go of names only for an account that is deleted.
+  formerNamesInLog: write(
+    updateSet(
+      adminLog,
+      { before: null, after: null },
+      sql`WHERE ${adminLog.targetId} = ${id} AND ${adminLog.action} = 'account.rename'`,
+    ),
+  ),
 })

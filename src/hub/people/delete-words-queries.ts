@@ -11,6 +11,7 @@ import { comments } from '../schema/comments'
 import { communities } from '../schema/communities'
 import { directMessages } from '../schema/dms'
 import { inboxItems } from '../schema/inbox'
+import { appeals, contentReports, moderationActions } from '../schema/moderation'
 import { posts } from '../schema/posts'
 import { affectedRunsSql, threadsSql } from './delete-queries'
 
@@ -18,6 +19,9 @@ const p = alias(posts, 'wp')
 
 /** Nothing that shows what was written: the text, and the HTML that was rendered from it. */
 const noText = { content: '', html: null, htmlVersion: 0 }
+
+/** A text that a moderator removed counts as deleted by its author, so that nobody restores it empty. */
+const noContent = { ...noText, removalId: null }
 
 /**
  * Empties everything that an account wrote, and deletes what was derived from it: traces, arguments of
@@ -66,32 +70,59 @@ export function deleteWords(account: { id: AccountId; name: string }, now: numbe
         sql`WHERE ${inboxItems.fromAccountId} = ${id} OR ${inboxItems.postId} IN ${threadsSql(id)}`,
       ),
     ),
-    counts: write(
-      updateSet(
-        communities,
-        {
-          postCount: sql`${communities.postCount} - (SELECT count(*) FROM ${posts} ${p} ${unfiltered('counter')}
-            WHERE ${p.communityId} = ${communities.id} AND ${p.authorId} = ${id} AND ${p.deletedAt} IS NULL)`,
-        },
-        sql`WHERE ${communities.id} IN (SELECT ${p.communityId} FROM ${posts} ${p} WHERE ${p.authorId} = ${id})`,
-      ),
-    ),
-    comments: write(
-      updateSet(
-        comments,
-        { ...noText, deletedAt: sql`coalesce(${comments.deletedAt}, ${now})` },
-        sql`WHERE ${comments.authorId} = ${id}`,
-      ),
-    ),
-    posts: write(
-      updateSet(
-        posts,
-        { ...noText, title: '', url: null, deletedAt: sql`coalesce(${posts.deletedAt}, ${now})` },
-        sql`WHERE ${posts.authorId} = ${id}`,
-      ),
-    ),
+    ...deleteContributions(id, now),
+    ...deleteFromModeration(id),
     messages: write(
       updateSet(directMessages, noText, sql`WHERE ${directMessages.authorId} = ${id}`),
     ),
   }
 }
+
+/** Deletes what an account wrote to moderators. What moderators did stays, with their reasons. */
+const deleteFromModeration = (id: AccountId) => ({
+  appeals: write(
+    updateSet(
+      appeals,
+      { text: '' },
+      sql`WHERE ${appeals.actionId} IN (SELECT ${moderationActions.id} FROM ${moderationActions}
+        WHERE ${moderationActions.accountId} = ${id})`,
+    ),
+  ),
+  reports: write(
+    updateSet(contentReports, { reason: '' }, sql`WHERE ${contentReports.accountId} = ${id}`),
+  ),
+})
+
+/** Empties posts and comments of an account, which no longer count. */
+const deleteContributions = (id: AccountId, now: number) => ({
+  counts: write(
+    updateSet(
+      communities,
+      {
+        postCount: sql`${communities.postCount} - (SELECT count(*) FROM ${posts} ${p} ${unfiltered('counter')}
+          WHERE ${p.communityId} = ${communities.id} AND ${p.authorId} = ${id} AND ${p.deletedAt} IS NULL)`,
+      },
+      sql`WHERE ${communities.id} IN (SELECT ${p.communityId} FROM ${posts} ${p} WHERE ${p.authorId} = ${id})`,
+    ),
+  ),
+  comments: write(
+    updateSet(
+      comments,
+      { ...noContent, deletedAt: sql`coalesce(${comments.deletedAt}, ${now})` },
+      sql`WHERE ${comments.authorId} = ${id}`,
+    ),
+  ),
+  posts: write(
+    updateSet(
+      posts,
+      {
+        ...noContent,
+        title: '',
+        url: null,
+        pinnedAt: null,
+        deletedAt: sql`coalesce(${posts.deletedAt}, ${now})`,
+      },
+      sql`WHERE ${posts.authorId} = ${id}`,
+    ),
+  ),
+})

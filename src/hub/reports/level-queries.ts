@@ -5,6 +5,7 @@ import { manySql, type Params, prepare, type Statement, write } from '../../shar
 import { updateSet } from '../../shared/db/write-sql'
 import { levelSql } from '../budgets/levels'
 import { isCurrentWindowSql } from '../budgets/scope-sql'
+import { isPublicSql } from '../communities/readable-sql'
 import { accounts } from '../schema/accounts'
 import { budgetLevels, budgets, budgetWindows } from '../schema/budgets'
 import { communities } from '../schema/communities'
@@ -20,7 +21,8 @@ const changedFields = {
   /** Name of the agent or public community; null for other scopes: everybody reads the report. */
   name: sql<string | null>`coalesce(
     (SELECT name FROM ${accounts} WHERE id = ${b.scopeId} AND ${b.scope} = 'agent'),
-    (SELECT name FROM ${communities} WHERE id = ${b.scopeId} AND ${b.scope} = 'community' AND visibility = 'public'))`,
+    (SELECT name FROM ${communities} WHERE id = ${b.scopeId} AND ${b.scope} = 'community'
+      AND ${isPublicSql(communities.id)}))`,
   period: b.period,
   limitMicrousd: b.limitMicrousd,
   limitTokens: b.limitTokens,

@@ -9,6 +9,10 @@ export const sessionErrors = {
     new AppError('FORBIDDEN', 'Only admins and the agent itself can access its sessions.', {
       hint: 'Use the key of an admin account or of the agent.',
     }),
+  closed: (owners: string[]) =>
+    new AppError('FORBIDDEN', `The session is private to ${owners.join(' and ')}.`, {
+      hint: 'Open it as admin first: POST /api/v1/openings with a reason.',
+    }),
   tooLarge: () =>
     new AppError('TOO_LARGE', 'The session is larger than an agent can store.', {
       hint: 'Remove the oldest messages and describe them in the summary.',

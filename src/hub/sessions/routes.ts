@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { SessionFacts } from '../../agents/contract/agents'
 import { memoryLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
@@ -6,6 +7,7 @@ import { recordAdminAction } from '../admin-log/compose-entry'
 import { countAnswer } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { runActionOnce } from '../idempotency/run-once'
+import { selectClosedOwners } from '../openings/queries'
 import { selectHostedAgent } from '../system/queries'
 import { sessionErrors } from './errors'
 import {
@@ -43,10 +45,42 @@ async function findAgent(call: Call<unknown, unknown>): Promise<AccountId> {
  */
 async function findAgentToChange(call: Call<unknown, unknown>, action: string): Promise<AccountId> {
   const agentId = await findAgent(call)
+  await recordChange(call, agentId, action)
+  return agentId
+}
+
+async function recordChange(
+  call: Call<unknown, unknown>,
+  agentId: AccountId,
+  action: string,
+): Promise<void> {
   const { id } = call.viewer()
   const entry = { action, targetType: 'session', targetId: call.param('id'), after: { agentId } }
   if (id !== agentId) await run(call.context.db, recordAdminAction(call.context, id, entry))
-  return agentId
+}
+
+/** Returns whom sessions are private to that an admin has not opened; for the agent itself nobody. */
+async function selectClosed(
+  call: Call<unknown, unknown>,
+  agentId: AccountId,
+  sessions: Pick<SessionFacts, 'privateTo'>[],
+): Promise<Map<string, string>> {
+  const owners = [...new Set(sessions.flatMap(({ privateTo }) => privateTo))]
+  const { id: adminId } = call.viewer()
+  if (owners.length === 0 || adminId === agentId) return new Map()
+  const values = { owners: JSON.stringify(owners), reader: call.reader, adminId }
+  const closed = await run(call.context.db, selectClosedOwners(values))
+  return new Map(closed.map(({ id, label }) => [id, label]))
+}
+
+/** Throws FORBIDDEN for a session with parts that the admin has to open first. */
+async function requireOpen(
+  call: Call<unknown, unknown>,
+  agentId: AccountId,
+  session: Pick<SessionFacts, 'privateTo'>,
+): Promise<void> {
+  const closed = await selectClosed(call, agentId, [session])
+  if (closed.size > 0) throw sessionErrors.closed([...closed.values()])
 }
 
 async function presentSession(
@@ -55,7 +89,8 @@ async function presentSession(
 ): Promise<{ session: z.input<typeof sessionAnswer> }> {
   const snapshot = await call.context.agents.sessions.read(agentId, call.param('id'))
   if (!snapshot) throw sessionErrors.notFound()
-  const { messages, ...facts } = snapshot
+  await requireOpen(call, agentId, snapshot)
+  const { messages, privateTo: _, ...facts } = snapshot
   return { session: { ...presentSessionFacts(facts), messages: messages.map(presentMessage) } }
 }
 
@@ -85,9 +120,11 @@ const listRoute = route({
     const agentId = await findAgent(call)
     const { sessionsListed } = memoryLimits
     const found = await call.context.agents.sessions.list(agentId, sessionsListed)
+    const closed = await selectClosed(call, agentId, found.sessions)
     return {
-      sessions: found.sessions.map(({ messageCount, ...facts }) => ({
+      sessions: found.sessions.map(({ messageCount, privateTo, ...facts }) => ({
         ...presentSessionFacts(facts),
+        ...(privateTo.some((owner) => closed.has(owner)) && { summary: '' }),
         message_count: messageCount,
       })),
       totals: presentTotals(found.totals),
@@ -118,8 +155,11 @@ const restoreRoute = route({
   answer: z.object({ session: sessionAnswer }),
   handle: async (call) => {
     const id = requireSessionId(call.param('id'))
-    const agentId = await findAgentToChange(call, 'session.restore')
+    const agentId = await findAgent(call)
     const { agents, clock } = call.context
+    const present = await agents.sessions.read(agentId, id)
+    if (present) await requireOpen(call, agentId, present)
+    await recordChange(call, agentId, 'session.restore')
     const snapshot = toSnapshot(id, call.body, clock.now())
     if (await agents.sessions.restore(agentId, id, snapshot)) return presentSession(call, agentId)
     throw sessionErrors.tooLarge()

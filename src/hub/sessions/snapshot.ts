@@ -84,6 +84,7 @@ export function toSnapshot(
     costMicrousd: input.cost_microusd,
     createdAt,
     updatedAt: now,
+    privateTo: [],
     messages: input.messages.map(toMessage),
   }
 }
@@ -141,7 +142,7 @@ export const presentTotals = (totals: TokenCounters & { activations: number }) =
   ...presentCounters(totals),
 })
 
-export const presentSessionFacts = (facts: Omit<SessionFacts, 'messageCount'>) => ({
+export const presentSessionFacts = (facts: Omit<SessionFacts, 'messageCount' | 'privateTo'>) => ({
   id: facts.id,
   summary: facts.summary,
   ...presentTotals(facts),

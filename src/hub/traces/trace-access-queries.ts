@@ -3,6 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { flag } from '../../shared/db/fields'
 import type { AccountId } from '../../shared/ids'
 import { canReadSql } from '../communities/readable-sql'
+import { isOpenedSql } from '../openings/opened-sql'
 import { activations } from '../schema/activations'
 import { agentDefinitions } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
@@ -15,9 +16,23 @@ const i = alias(inboxItems, 'i')
 export const canReadRunSql = (reader: SQLWrapper) =>
   canReadSql(sql`coalesce(${x.communityId}, '')`, reader)
 
+/** The accounts that a run `x` is private to, as JSON. */
+const ownRequestersSql = sql`iif(${x.task} IN ('dm', 'manual'), ${x.requesters}, '[]')`
+
 /** Columns that decide who may see the private parts; the query has `activations x` in scope. */
 export const traceAccessColumns = (reader: SQLWrapper) => ({
   isReadable: flag(canReadRunSql(reader)),
+  /** Whether the reader is an admin who opened what the run is private to. */
+  isOpened: flag(
+    isOpenedSql(
+      sql`(SELECT ${x.communityId} UNION ALL SELECT r.value FROM json_each(${ownRequestersSql}) r)`,
+      reader,
+    ),
+  ),
+  /** Accounts that the run is private to: the requesters of a direct message or of a task given by hand. */
+  privateTo: sql`${ownRequestersSql}`.mapWith((json: string | null): AccountId[] =>
+    JSON.parse(json ?? '[]'),
+  ),
   /** Author of the definition version that the activation ran. */
   definedBy: sql<AccountId | null>`(SELECT ${d.createdBy} FROM ${agentDefinitions} ${d}
     WHERE ${d.accountId} = ${x.agentId} AND ${d.version} = ${x.definitionVersion})`,

@@ -8,8 +8,8 @@ import type { traceAccessColumns } from './trace-access-queries'
  * and results. `all`: admins and the agent's owner, which is its own account and the author of the
  * definition that it ran. `answer`: an account that assigned the task by hand or in a message sees the
  * final text only. `none`: everyone else who can read the hub; they still see steps, names of tools,
- * times, tokens, cost, and the reply where it was posted. Of a run in a thread that the viewer does not read,
- * only admins see more.
+ * times, tokens, cost, and the reply where it was posted. Of a run in a thread that the viewer does not read
+ * nobody sees more. An admin sees such a run, and one that is private to others, after opening it.
  */
 export type TraceAccess = RunAccess
 
@@ -32,12 +32,21 @@ export const isOwner = (
 ): boolean =>
   viewer !== null && (viewer.isAdmin || viewer.id === agentId || viewer.id === definedBy)
 
-/** Returns how much of an activation the viewer sees. @param viewer null for an anonymous viewer */
-export function findTraceAccess(
+/** Whether an admin has to open a run before reading it: it is private to a community or to others. */
+export const isClosedToAdmin = (
   viewer: TraceViewer | null,
-  { agentId, definedBy, givenBy, isReadable }: TraceAccessColumns,
-): TraceAccess {
-  if (!isReadable && !viewer?.isAdmin) return 'none'
+  { agentId, isReadable, isOpened, privateTo }: TraceAccessColumns,
+): boolean =>
+  viewer?.isAdmin === true &&
+  viewer.id !== agentId &&
+  !isOpened &&
+  (!isReadable || (privateTo.length > 0 && !privateTo.some((id) => id === viewer.id)))
+
+/** Returns how much of an activation the viewer sees. @param viewer null for an anonymous viewer */
+export function findTraceAccess(viewer: TraceViewer | null, run: TraceAccessColumns): TraceAccess {
+  const { agentId, definedBy, givenBy, isReadable } = run
+  if (viewer?.isAdmin) return isClosedToAdmin(viewer, run) ? 'none' : 'all'
+  if (!isReadable) return 'none'
   if (isOwner(viewer, agentId, definedBy)) return 'all'
   return givenBy.some((id) => id === viewer?.id) ? 'answer' : 'none'
 }

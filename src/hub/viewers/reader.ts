@@ -24,6 +24,9 @@ export const requestReader = (credential: Credential | null, now: number): Reade
         admin_key_hash: credential.adminKeyHash,
       })
 
+/** An account whose request was authenticated before. */
+export const accountReader = (account: AccountId): Reader => toReader({ account, is_request: 1 })
+
 /** The account that acts and, in a run, all of its requesters: what one of them may not read, nobody reads. */
 export const actorReader = ({
   accountId,

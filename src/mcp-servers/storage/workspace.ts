@@ -59,6 +59,16 @@ interface Folders {
   mark: Record<string, string>
 }
 
+/** Prefix of the keys of an account's files that all of its runs see. */
+export const sharedFolder = (accountId: AccountId): string => `workspace/${accountId}/`
+
+/** Prefix of the keys of an account's files that only runs for the owner see. */
+export const privateFolder = (accountId: AccountId, owner: DataOwner): string =>
+  `private-workspace/${accountId}/${owner}/`
+
+/** Metadata of a file that a person shared: their account. A run that writes the file removes it. */
+export const sharedByName = 'shared-by'
+
 /**
  * Creates workspaces in R2, with keys `workspace/<account>/<path>` for shared files and
  * `private-workspace/<account>/<reader>/<path>` for those that runs for one account alone see: no path
@@ -68,10 +78,10 @@ interface Folders {
 export const createWorkspaces =
   (bucket: R2Bucket, limits: FolderLimits = workspaceLimits) =>
   (accountId: AccountId, { reader, privateTo }: Privacy, isUntrusted: boolean): Workspace => {
-    const shared: Folder = { prefix: `workspace/${accountId}/`, isPrivate: false }
+    const shared: Folder = { prefix: sharedFolder(accountId), isPrivate: false }
     const privateRoot = `private-workspace/${accountId}/`
     const toPrivate = (owner: DataOwner): Folder => ({
-      prefix: `${privateRoot}${owner}/`,
+      prefix: privateFolder(accountId, owner),
       isPrivate: true,
     })
     const folders: Folders = {

@@ -1,8 +1,7 @@
 import type { FC } from 'hono/jsx'
-import type { AgentState } from '../../agents/contract/agents'
+import type { AgentState, PrivateMemory } from '../../agents/contract/agents'
 import type { AccountRow } from '../../hub/accounts/queries'
 import { formatRole, roleLabels } from '../../hub/accounts/role-labels'
-import type { ActivationRow } from '../../hub/activations/page-queries'
 import type { PageBudget } from '../../hub/budgets/page-queries'
 import type { Cursor } from '../../hub/cursor'
 import { formatCount, formatDay } from '../../shared/format'
@@ -20,7 +19,8 @@ import type { FeedPageRow } from '../posts/page-queries'
 import { TaskForm } from '../tasks/task-form'
 import { AgentSidebar } from './agent-sidebar'
 import { AgentStatus } from './agent-status'
-import type { AgentCard } from './page-queries'
+import type { AccountActivation, AgentCard } from './page-queries'
+import { PrivateMemoryBlock } from './private-memory-block'
 
 export interface AccountPageProps {
   frame: Frame
@@ -30,8 +30,10 @@ export interface AccountPageProps {
   /** Set for an agent that runs on this hub. */
   agent: AgentCard | null
   state: AgentState | null
-  activations: ActivationRow[]
+  activations: AccountActivation[]
   budget: PageBudget | null
+  /** What the agent keeps for the viewer alone; null: nothing is shown. */
+  memory: PrivateMemory | null
 }
 
 export const AccountPage: FC<AccountPageProps> = (props) => {
@@ -60,6 +62,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
         <div class="body">
           {agent && <AgentStatus {...props} agent={agent} />}
           {agent && frame.viewer?.isAdmin && <TaskForm name={account.name} />}
+          <PrivateMemoryBlock name={account.name} memory={props.memory} />
           {agent && <LastActivations {...props} />}
           <section class="block">
             <h2>Posts</h2>

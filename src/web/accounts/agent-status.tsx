@@ -1,28 +1,28 @@
 import type { FC } from 'hono/jsx'
 import type { AgentState } from '../../agents/contract/agents'
 import type { AccountRow } from '../../hub/accounts/queries'
-import type { ActivationRow } from '../../hub/activations/page-queries'
 import { isOwner } from '../../hub/traces/trace-access'
 import { formatDuration, formatExact, formatPlural, toIso } from '../../shared/format'
 import { activationPath } from '../../shared/paths'
 import { PlanBlock } from '../activations/plan-block'
 import type { Frame } from '../frame/frame'
 import { ElapsedTime } from '../parts/elapsed-time'
-import type { AgentCard } from './page-queries'
+import type { AccountActivation, AgentCard } from './page-queries'
 
 export interface AgentStatusProps {
   frame: Frame
   account: AccountRow
   agent: AgentCard
   state: AgentState | null
-  activations: ActivationRow[]
+  activations: AccountActivation[]
 }
 
 /** Shows the current run of an agent, or its status while it is not running. */
 export const AgentStatus: FC<AgentStatusProps> = (props) => {
   const { frame, account, agent, state, activations } = props
   const running = activations.find((each) => each.state === 'running')
-  const canSeePlan = isOwner(frame.viewer, account.id, agent.definedBy)
+  const canSeePlan =
+    running && !running.isPrivate && isOwner(frame.viewer, account.id, agent.definedBy)
   const plan = canSeePlan ? state?.plan : state?.publicPlan
   if (!running) return <IdleAgent {...props} />
   return (

@@ -10,14 +10,17 @@ import { selectPresentName } from '../../hub/people/person-queries'
 import { accounts } from '../../hub/schema/accounts'
 import { activations } from '../../hub/schema/activations'
 import { agentDefinitions, agents } from '../../hub/schema/definitions'
+import { conversationMembers } from '../../hub/schema/dms'
 import { explorers, schedules } from '../../hub/schema/exploration'
 import { grantPolicies } from '../../hub/schema/grants'
 import { inboxItems } from '../../hub/schema/inbox'
 import { posts } from '../../hub/schema/posts'
+import { canReadRunSql } from '../../hub/traces/trace-access-queries'
+import { type ViewerValues, viewer, viewerCte, viewerValues } from '../../hub/viewers/queries'
 import type { Reader } from '../../hub/viewers/reader'
 import type { Answers } from '../../shared/db/batch'
 import { flag, number } from '../../shared/db/fields'
-import { manySql, one, orm, type Params, prepare } from '../../shared/db/statement'
+import { manySql, one, oneSql, orm, type Params, prepare } from '../../shared/db/statement'
 import { type FeedPage, selectFeedRows, toReader } from '../posts/page-queries'
 
 type Name = Params<{ name: string }>
@@ -73,10 +76,26 @@ const p = alias(posts, 'p')
 
 const selectActivations = prepare(({ name, reader }: Name & Params<{ reader: Reader }>) =>
   manySql(
-    activationColumns,
+    {
+      ...activationColumns,
+      /** Whether its plan is for its own page only, which knows who may see it. */
+      isPrivate: flag(sql`${x.task} IN ('dm', 'manual') OR NOT ${canReadRunSql(reader)}`),
+    },
     sql`FROM ${activations} ${x} JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
       LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${canReadSql(p.communityId, reader)}
       WHERE ${x.agentId} = ${idOf(name)} ORDER BY ${x.startedAt} DESC, ${x.id} DESC LIMIT 15`,
+  ),
+)
+
+const mine = alias(conversationMembers, 'mine')
+
+/** Selects a conversation of the viewer with an account: an agent may then keep something for them alone. */
+const selectConversation = prepare((v: Name & Params<ViewerValues>) =>
+  oneSql(
+    { id: mine.conversationId },
+    sql`FROM ${viewer} JOIN ${conversationMembers} ${mine} ON ${mine.accountId} = ${viewer.id}
+      WHERE ${mine.otherId} = ${idOf(v.name)} LIMIT 1`,
+    viewerCte(v),
   ),
 )
 
@@ -86,9 +105,17 @@ export const accountStatements = (name: string, feed: FeedPage) => ({
   present: selectPresentName(name),
   rows: selectFeedRows(feed),
   agent: selectAgent({ name }),
+  conversation: selectConversation({
+    name,
+    ...viewerValues(feed.viewer.credential, feed.viewer.now),
+  }),
   activations: selectActivations({ name, reader: toReader(feed.viewer) }),
-  budget: selectAgentBudget({ name, now: feed.viewer.now }),
+  budget: selectAgentBudget({ name, now: feed.viewer.now, reader: toReader(feed.viewer) }),
 })
 
+export type AccountAnswers = Answers<ReturnType<typeof accountStatements>>
+
+export type AccountActivation = AccountAnswers['activations'][number]
+
 /** A hosted agent with the policies that decide about its tools. */
-export type AgentCard = NonNullable<Answers<ReturnType<typeof accountStatements>>['agent']>
+export type AgentCard = NonNullable<AccountAnswers['agent']>

@@ -1,21 +1,35 @@
 import type { Hono } from 'hono'
-import type { AgentState } from '../../agents/contract/agents'
+import type { AgentState, PrivateMemory } from '../../agents/contract/agents'
 import { changeRole, roleInput } from '../../hub/accounts/actions'
 import { accountErrors } from '../../hub/accounts/errors'
 import type { AccountRow } from '../../hub/accounts/queries'
-import type { ActivationRow } from '../../hub/activations/page-queries'
 import { decodeCursor } from '../../hub/cursor'
-import { type HubEnv, readCredential, requireAdminViewer, toActor } from '../../hub/http/page-entry'
+import {
+  type HubEnv,
+  readCredential,
+  requireAdminViewer,
+  requireViewer,
+  toActor,
+} from '../../hub/http/page-entry'
+import { changePrivateItem, privateChange, privateItem } from '../../hub/private-memory/actions'
 import { pauseAgents } from '../../hub/system/actions'
-import { limits } from '../../shared/config'
+import { limits, privateMemoryLimits } from '../../shared/config'
+import type { AccountId } from '../../shared/ids'
 import { accountPath } from '../../shared/paths'
+import type { PageViewer } from '../frame/frame'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { computeNextCursor, type FeedPage } from '../posts/page-queries'
 import { AccountPage } from './account-page'
-import { type AgentCard, accountStatements } from './page-queries'
+import {
+  type AccountActivation,
+  type AccountAnswers,
+  type AgentCard,
+  accountStatements,
+} from './page-queries'
+import { privateMemoryId } from './private-memory-block'
 
-/** Registers `GET /a/:name`, and `POST /a/:name/pause` and `/resume` for agents. */
+/** Registers `GET /a/:name`, and its forms. */
 export function registerAccountPages(app: Hono<HubEnv>): void {
   app.get(
     '/a/:name',
@@ -39,6 +53,7 @@ export function registerAccountPages(app: Hono<HubEnv>): void {
           state={await readState(c, account, agent, activations)}
           activations={activations}
           budget={budget}
+          memory={await readPrivateMemory(c, frame.viewer, account, answers)}
         />,
       )
     }),
@@ -52,6 +67,7 @@ export function registerAccountPages(app: Hono<HubEnv>): void {
     page((c) => setAgentPaused(c, false)),
   )
   app.post('/a/:name/role', page(setRole))
+  app.post('/a/:name/private', page(changePrivateMemory))
 }
 
 async function setRole(c: PageContext): Promise<Response> {
@@ -69,12 +85,45 @@ async function setAgentPaused(c: PageContext, isPaused: boolean): Promise<Respon
   return c.redirect(accountPath(name), 303)
 }
 
+/** Shares, makes private again or deletes what the agent keeps for the viewer. */
+async function changePrivateMemory(c: PageContext): Promise<Response> {
+  const viewer = await requireViewer(c, 'write')
+  const read = await readForm(c)
+  const name = c.req.param('name') ?? ''
+  const item = privateItem.parse({ kind: read('kind'), id: read('id'), path: read('path') })
+  const change = privateChange.parse(read('change'))
+  await changePrivateItem(c.var.context, toActor(viewer, null), name, item, change)
+  return c.redirect(`${accountPath(name)}#${privateMemoryId}`, 303)
+}
+
+/**
+ * Reads what an agent keeps for the viewer. Null for viewers who never gave it anything in private, because
+ * the request would wake its object, and when the agent does not respond.
+ */
+async function readPrivateMemory(
+  c: PageContext,
+  viewer: PageViewer | null,
+  account: AccountRow,
+  { agent, conversation }: AccountAnswers,
+): Promise<PrivateMemory | null> {
+  const canHave = conversation !== undefined || viewer?.isAdmin
+  if (!agent || viewer?.kind !== 'human' || !canHave) return null
+  const page = {
+    before: Number(c.req.query('facts_before')) || null,
+    after: c.req.query('files_after') ?? null,
+    limit: privateMemoryLimits.shownOnPage,
+  }
+  return c.var.context.agents.privateMemory
+    .list(account.id, viewer.id as AccountId, page)
+    .catch(() => null)
+}
+
 /** Reads the state of an agent. Null for a sleeping agent, because the request would wake its object. */
 async function readState(
   c: PageContext,
   account: AccountRow,
   agent: AgentCard | null,
-  activations: ActivationRow[],
+  activations: AccountActivation[],
 ): Promise<AgentState | null> {
   const isBusy = activations.some(({ state }) => state === 'running')
   if (!agent || (!isBusy && agent.tasksWaiting === 0)) return null

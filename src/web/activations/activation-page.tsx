@@ -20,6 +20,7 @@ import { RelativeTime } from '../parts/relative-time'
 import { ActivationProgress } from './activation-progress'
 import { EventList } from './event-list'
 import { logProblemLabels } from './log-problem-labels'
+import { OpenAsAdmin, type OpeningFormState } from './open-as-admin'
 import { PlanBlock } from './plan-block'
 import { StepTable } from './step-table'
 import { HookTable, NoteList, PromptBlock } from './trace-extras'
@@ -36,6 +37,9 @@ export interface ActivationPageProps {
   access: TraceAccess
   /** What a running agent does right now, as text for people. */
   doing: string | null
+  /** Whom the run is private to; empty unless the viewer is an admin who has to open it. */
+  closedTo: string[]
+  opening: OpeningFormState
 }
 
 const toNameSet = (requesters: Requester[]): ReadonlySet<string> =>
@@ -62,6 +66,9 @@ export const ActivationPage: FC<ActivationPageProps> = (props) => {
       <div class={isOpen ? 'up5' : undefined}>
         <Figures {...props} />
       </div>
+      {props.closedTo.length > 0 && (
+        <OpenAsAdmin id={activation.id} owners={props.closedTo} form={props.opening} />
+      )}
       <FailureNotice activation={activation} trace={trace} />
       {activation.reply !== null && (
         <section class="block">

@@ -4,6 +4,7 @@ import type { CallContents } from '../../hub/audit/call-contents'
 import type { AuditRow } from '../../hub/audit/list-queries'
 import { formatToolName } from '../../hub/traces/run-labels'
 import { formatBytes, formatExact, formatSpan } from '../../shared/format'
+import { activationPath } from '../../shared/paths'
 import { AdminTabs } from '../frame/admin-tabs'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
@@ -93,15 +94,32 @@ const Reason: FC<{ text: string }> = ({ text }) => {
   )
 }
 
+/** Links to the page on which an admin opens a private run. */
+const ClosedRun: FC<{ id: string | null }> = ({ id }) => (
+  <>
+    The run is private to others.{' '}
+    {id !== null && (
+      <a class="ul" href={activationPath(id)}>
+        Open it as admin
+      </a>
+    )}{' '}
+    to see arguments and result.
+  </>
+)
+
 const Texts: FC<{ row: AuditRow; texts: CallContents }> = ({ row, texts }) => (
   <>
     <section class="block">
       <h2>Arguments</h2>
       {texts.arguments === null ? (
         <p class="meta">
-          {row.activationId === null
-            ? 'The arguments were not stored. Compare the hash to find calls with the same arguments.'
-            : 'The arguments are in the trace of the run, which is not stored yet or was deleted.'}
+          {texts.isClosed ? (
+            <ClosedRun id={row.activationId} />
+          ) : row.activationId === null ? (
+            'The arguments were not stored. Compare the hash to find calls with the same arguments.'
+          ) : (
+            'The arguments are in the trace of the run, which is not stored yet or was deleted.'
+          )}
         </p>
       ) : (
         <pre class="up3" tabindex={0}>

@@ -49,7 +49,11 @@ async function showEntry(c: PageContext): Promise<Response> {
   if (!row) throw auditErrors.callNotFound()
   return sendPage(
     c,
-    <AuditEntryPage frame={frame} row={row} contents={readCallContents(agents, row)} />,
+    <AuditEntryPage
+      frame={frame}
+      row={row}
+      contents={readCallContents(agents, frame.viewer, row)}
+    />,
   )
 }
 

@@ -10,6 +10,7 @@ import {
 import { computeForecast } from '../../hub/budgets/forecast'
 import { computeBudgetLevel, computeUsedShares, toBudgetLevel } from '../../hub/budgets/levels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
+import { privateCommunityLabel } from '../../hub/communities/visibility-labels'
 import { capitalize, formatCount, formatDay, formatMoney, formatShare } from '../../shared/format'
 import { communityPath } from '../../shared/paths'
 import { AccountLink } from '../parts/account-link'
@@ -64,6 +65,7 @@ export const BudgetName: FC<{ budget: PageBudget }> = ({ budget }) => {
     return scope === 'requester' ? <>requests by {link}</> : link
   }
   if (community !== null) return <a href={communityPath(community)}>m/{community}</a>
+  if (scope === 'community') return <b>{formatBudgetName(budget)}</b>
   return <b>{scope === 'hub' ? scopeLabels.hub : `${scopeLabels[scope]} ${scopeId}`.trim()}</b>
 }
 
@@ -71,6 +73,7 @@ export const BudgetName: FC<{ budget: PageBudget }> = ({ budget }) => {
 export const formatBudgetName = (budget: PageBudget): string =>
   budget.name ??
   (budget.community && `m/${budget.community}`) ??
+  (budget.scope === 'community' ? privateCommunityLabel : null) ??
   (budget.scope === 'hub' ? 'the hub' : budget.scope === 'guests' ? 'all guests' : budget.scopeId)
 
 /** Formats the period, as `monthly`, with reset day and time zone unless they are the default. */

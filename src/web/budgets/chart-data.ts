@@ -6,6 +6,7 @@ import {
   type Unit,
   type UsageView,
 } from '../../hub/budgets/usage-view'
+import { privateCommunityLabel } from '../../hub/communities/visibility-labels'
 
 /** A series of a chart, drawn in one colour. */
 export interface ChartSeries {
@@ -57,7 +58,11 @@ const missingNames = { agent: 'deleted account', community: 'no community' } as 
 export const formatSeriesName = (
   { id, name }: Pick<UsageSeries, 'id' | 'name'>,
   by: string,
-): string => name || id || missingNames[by as keyof typeof missingNames] || 'unknown'
+): string =>
+  name ||
+  (by === 'community' && id ? privateCommunityLabel : id) ||
+  missingNames[by as keyof typeof missingNames] ||
+  'unknown'
 
 /**
  * Lists the series of a view, greatest first as in its table. The order doesn't depend on bucket or

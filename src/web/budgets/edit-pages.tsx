@@ -8,7 +8,13 @@ import {
   selectBudgets,
   selectScopeNames,
 } from '../../hub/budgets/page-queries'
-import { type HubEnv, requireAdminViewer, toActor, toAppError } from '../../hub/http/page-entry'
+import {
+  type HubEnv,
+  readReader,
+  requireAdminViewer,
+  toActor,
+  toAppError,
+} from '../../hub/http/page-entry'
 import type { Statements } from '../../shared/db/batch'
 import { notFound } from '../../shared/errors'
 import type { FormDefinition, FormProblem } from '../form/form-state'
@@ -72,9 +78,10 @@ async function showNewForm(
   duplicate: BudgetInput | null = null,
 ): Promise<Response> {
   const now = c.var.context.clock.now()
+  const reader = await readReader(c)
   const { frame, answers } = await readAsAdmin(c, {
-    names: selectScopeNames(now),
-    budgets: duplicate && selectBudgets({ now }),
+    names: selectScopeNames(now, reader),
+    budgets: duplicate && selectBudgets({ now, reader }),
   })
   return sendPage(
     c,
@@ -128,7 +135,10 @@ async function showEditForm(
   status = 200,
 ): Promise<Response> {
   const now = c.var.context.clock.now()
-  const { frame, answers } = await readAsAdmin(c, { budget: selectBudget({ id: idOf(c), now }) })
+  const reader = await readReader(c)
+  const { frame, answers } = await readAsAdmin(c, {
+    budget: selectBudget({ id: idOf(c), now, reader }),
+  })
   const { budget } = answers
   if (!budget) throw notFound('budget')
   const form = submitted ?? createForm(toFormValues(budget))
@@ -165,9 +175,10 @@ async function showDeleteForm(
   status = 200,
 ): Promise<Response> {
   const now = c.var.context.clock.now()
+  const reader = await readReader(c)
   const { frame, answers } = await readAsAdmin(c, {
-    budget: selectBudget({ id: idOf(c), now }),
-    budgets: selectBudgets({ now }),
+    budget: selectBudget({ id: idOf(c), now, reader }),
+    budgets: selectBudgets({ now, reader }),
   })
   const { budget, budgets } = answers
   if (!budget) throw notFound('budget')

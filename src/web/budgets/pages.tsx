@@ -21,7 +21,7 @@ export function registerBudgetPages(app: Hono<HubEnv>): void {
 /** Returns the numbers that the page shows for the same query, as CSV. */
 async function downloadUsage(c: PageContext): Promise<Response> {
   const view = parseUsageView((name) => c.req.query(name), c.var.context.clock.now())
-  const { answers } = await readPage(c, usageViewStatements(view))
+  const { answers } = await readPage(c, usageViewStatements(view, await readReader(c)))
   const chart = composeChart(view, answers.series, answers.days)
   const name = `rookery-usage-by-${view.by}-${formatIsoDay(view.fromDay)}-${formatIsoDay(view.toDay - 1)}.csv`
   return sendCsv(c, name, formatUsageCsv(view, chart))
@@ -32,8 +32,8 @@ async function showBudgets(c: PageContext): Promise<Response> {
   const view = parseUsageView((name) => c.req.query(name), now)
   const reader = await readReader(c)
   const { frame, answers } = await readPage(c, {
-    ...usageViewStatements(view),
-    budgets: selectBudgets({ now }),
+    ...usageViewStatements(view, reader),
+    budgets: selectBudgets({ now, reader }),
     activations: selectLatestActivations({ reader }),
   })
   return sendPage(c, <BudgetsPage frame={frame} view={view} {...answers} />)

@@ -2,6 +2,7 @@ import type { FC } from 'hono/jsx'
 import { type Cursor, encodeCursor } from '../../hub/cursor'
 import type { ActionRow, BanRow } from '../../hub/moderation/read-queries'
 import type { ModeratorRow } from '../../hub/moderators/queries'
+import type { OpeningRow } from '../../hub/openings/queries'
 import { moderationLimits } from '../../shared/config'
 import { formatExact } from '../../shared/format'
 import { communityPath, moderationLogPath } from '../../shared/paths'
@@ -18,6 +19,8 @@ export interface LogPageProps {
   next: Cursor | null
   moderators: ModeratorRow[]
   bans: BanRow[]
+  /** What admins opened, for moderators. */
+  openings: OpeningRow[]
   /** Whether the viewer can lift bans. */
   mayModerate: boolean
 }
@@ -65,6 +68,13 @@ export const LogPage: FC<LogPageProps> = (props) => {
             ))}
           </div>
           {moderators.length === 0 && <p class="meta">Admins moderate this community.</p>}
+          {props.openings.length > 0 && <h2 class="up5">Opened by admins</h2>}
+          {props.openings.map((row) => (
+            <p class="meta up2">
+              <AccountLink name={row.adminName} kind={row.adminKind} /> read runs of agents here
+              from {formatExact(row.createdAt)}, for an hour. Reason: {row.reason}
+            </p>
+          ))}
           {bans.length > 0 && <h2 class="up5">Mutes and bans</h2>}
           {bans.map((ban) => (
             <Ban ban={ban} community={community} mayModerate={props.mayModerate} />

@@ -30,7 +30,8 @@ import {
 import { reportContent } from '../../hub/moderation/report-content'
 import { selectMayModerate } from '../../hub/moderation/viewer-queries'
 import { selectModerators } from '../../hub/moderators/queries'
-import { moderationLimits } from '../../shared/config'
+import { selectOpenings } from '../../hub/openings/queries'
+import { moderationLimits, openings } from '../../shared/config'
 import { contentPath, moderationLogPath } from '../../shared/paths'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
@@ -141,6 +142,7 @@ async function showLog(c: PageContext): Promise<Response> {
     moderators: selectModerators(name),
     bans: selectBans(name, now),
     mayModerate: selectMayModerate(credential, now, name),
+    openings: selectOpenings(credential, now, { community: name, limit: openings.listed }),
   })
   const { community, actions, ...rest } = answers
   if (!community) throw communityErrors.unknownPage()

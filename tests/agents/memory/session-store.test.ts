@@ -27,6 +27,7 @@ it('L40: a snapshot holds the history and the token counters', async () => {
       createdAt: 1_000,
       updatedAt: 2_000,
       messageCount: 4,
+      privateTo: [],
       messages: [...turn(1).messages, ...turn(2).messages],
     })
     expect(sessions.read('general_p2')).toBeNull()

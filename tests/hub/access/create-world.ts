@@ -15,6 +15,7 @@ import { canaries, definitionFacts, definitionFiles, snapshot } from './contents
 import { createModeration } from './create-moderation'
 import { createPeople } from './create-people'
 import { createPlaces } from './create-places'
+import { createPrivateRun } from './create-private-run'
 import { createServices } from './create-services'
 import { createWaysToSignIn } from './create-ways-to-sign-in'
 import { createRequesters, type Member } from './requesters'
@@ -245,6 +246,7 @@ export async function createWorld() {
     ...createWaysToSignIn(hub, piet),
     ...newPeople,
     ...services,
+    newPrivateRun: () => createPrivateRun(scout.id, piet.id),
     ...{ call, callModule, findAsset },
   }
 }

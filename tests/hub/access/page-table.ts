@@ -124,6 +124,15 @@ export const pageTable: Table = {
     expect: 'ownerOrAdminWrite',
     send: (world) => form(`/activations/${world.activationId}/stop`),
   },
+  'POST /activations/:id/open': {
+    expect: 'admin',
+    send: async (world) =>
+      form(`/activations/${await world.newPrivateRun()}/open`, { reason: 'A complaint' }),
+  },
+  'POST /a/:name/private': {
+    ...{ expect: 'write', except: { guest: 403, external: 403 } },
+    send: () => form('/a/scout/private', { kind: 'fact', id: '1', change: 'share' }),
+  },
   'POST /a/:name/pause': { expect: 'admin', send: () => form('/a/scout/pause') },
   'POST /a/:name/resume': { expect: 'admin', send: () => form('/a/scout/resume') },
   'POST /a/:name/role': {

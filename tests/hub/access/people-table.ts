@@ -10,6 +10,11 @@ const toPerson =
     ...(fields && { body: fields }),
   })
 
+const personOnly = (change: string): Row => ({
+  ...{ expect: 'write', except: { guest: 403, external: 403 } },
+  send: () => ({ path: `/agents/scout/private/${change}`, body: { kind: 'fact', id: 1 } }),
+})
+
 /** Who can invite people, and deal with accounts. */
 export const peopleTable: Table = {
   // T10: admins deal with accounts.
@@ -57,6 +62,24 @@ export const peopleTable: Table = {
     }),
   },
   'DELETE /agents/:name': { expect: 'admin', send: toPerson('?words=keep') },
+
+  // T21: admins open what is private to others, with a reason.
+  'POST /openings': {
+    expect: 'admin',
+    send: async (world) => ({
+      body: { account: (await world.newPerson()).name, reason: 'A complaint' },
+    }),
+  },
+  'GET /openings': { expect: 'own' },
+
+  // T2: people share what an agent keeps for them, agents never do.
+  'GET /agents/:name/private': {
+    ...{ expect: 'own', except: { guest: 403, external: 403 } },
+    send: () => ({ path: '/agents/scout/private' }),
+  },
+  'POST /agents/:name/private/share': personOnly('share'),
+  'POST /agents/:name/private/unshare': personOnly('unshare'),
+  'POST /agents/:name/private/delete': personOnly('delete'),
 
   // T8: admins invite, and members where the hub lets them.
   'POST /invitations': { expect: 'admin', send: () => ({ body: { role: 'guest' } }) },

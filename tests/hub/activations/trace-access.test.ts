@@ -83,6 +83,14 @@ beforeAll(async () => {
     office.hub.join('ada', 'human'),
     office.hub.join('olga', 'human'),
   ])
+  const opener = await office.hub.join('otto', 'human')
+  await office.run(`UPDATE accounts SET role = 'admin' WHERE id = ?`, opener.id)
+  keys.opener = opener.key
+  await office.run(
+    `INSERT INTO admin_openings (id, account_id, owner_id, reason, created_at, expires_at)
+     VALUES ('o', ?, ?, 'A complaint', 0, 9000000000000000)`,
+    ...[opener.id, requester.id],
+  )
   const agent = await office.createAgent('scout')
   const other = await office.createAgent('wren')
   Object.assign(keys, {
@@ -158,7 +166,9 @@ const readers = [
   { who: 'requester', sees: ['ANSWER'], hears: 'thread' },
   { who: 'owner', sees: words, hears: 'full' },
   { who: 'agent', sees: words, hears: 'full' },
-  { who: 'admin', sees: words, hears: 'full' },
+  { who: 'admin', sees: [], hears: 'outline' },
+  // The admin has opened what is private to the requester.
+  { who: 'opener', sees: words, hears: 'full' },
 ] as const
 const cases = (['public', 'private'] as const)
   .flatMap((kind) => readers.map((reader) => ({ kind, ...reader, isAll: reader.hears === 'full' })))

@@ -193,7 +193,7 @@ describe('T11: comments', () => {
     const id = await newPost()
     await hub.call(`/posts/${id}`, { key: ada.key, method: 'DELETE' })
     expect((await hub.call(`/posts/${id}`)).status).toBe(404)
-    expect((await send(mo, `/posts/${id}/restore`, { reason: 'x' })).status).toBe(404)
+    expect((await send(mo, `/posts/${id}/restore`, { reason: 'x' })).status).toBe(409)
   })
 })
 

@@ -1,0 +1,11 @@
+import type { ActivationId } from '../../shared/ids'
+
+/** What a watcher of an activation asks for. Part of the agents' contract. */
+export interface WatchRequest {
+  activationId: ActivationId
+  /** The last `seq` that the watcher has; 0 for none. */
+  after: number
+  /** `full` shows everything, `thread` hides private content; `outline` also hides the text while it is written. */
+  view: 'full' | 'thread' | 'outline'
+  tags?: string[] // by which `disconnect` finds the watcher
+}

@@ -1,0 +1,122 @@
+import * as z from 'zod'
+import { openings } from '../../shared/config'
+import { batch, run } from '../../shared/db/batch'
+import { idAt } from '../../shared/db/new-id'
+import type { ActionContext } from '../action-context'
+import { insertAdminEntry } from '../admin-log/queries'
+import type { Actor } from '../contract/hub'
+import { assertNoCredentials } from '../posts/credential-patterns'
+import type { Reader } from '../viewers/reader'
+import { openingErrors } from './errors'
+import {
+  insertOpening,
+  notifyOwners,
+  type Owner,
+  selectAccountOwner,
+  selectCommunityOwner,
+  selectOwnersOfRun,
+} from './queries'
+
+export const openingReason = z.object({
+  reason: z
+    .string()
+    .trim()
+    .min(1)
+    .max(openings.reasonCharsMax)
+    .describe('Shown to the moderators of the community, or to the account, and in the admin log.'),
+})
+
+/** What is opened: all that is private to a community or an account, or to the owners of a run. */
+export type Opened =
+  | { kind: 'community'; name: string }
+  | { kind: 'account'; name: string }
+  | { kind: 'run'; id: string }
+
+export interface Opening {
+  /** Such as `m/cellar` and `@mira`. */
+  owners: string[]
+  expiresAt: number
+}
+
+/**
+ * Lets an admin read what agents keep private to a community or an account, for an hour. The admin log has
+ * the reason, and the moderators of the community or the account are notified, in the same batch.
+ *
+ * @throws NOT_FOUND, CONFLICT for what the admin reads already
+ */
+export async function openAsAdmin(
+  context: ActionContext,
+  { admin, reader }: { admin: Actor; reader: Reader },
+  opened: Opened,
+  { reason }: z.output<typeof openingReason>,
+): Promise<Opening> {
+  const { db, clock, settings } = context
+  assertNoCredentials({ reason }, settings.ROOKERY_KEY_PREFIX)
+  const owners = await findOwners(context, { admin, reader }, opened)
+  const now = clock.now()
+  const expiresAt = now + openings.holdsMs
+  await batch(db, {
+    openings: owners.map(({ id }) =>
+      insertOpening({
+        id: clock.newId(),
+        accountId: admin.accountId,
+        ownerId: id,
+        reason,
+        createdAt: now,
+        expiresAt,
+      }),
+    ),
+    entries: owners.map(({ id, label }) =>
+      insertAdminEntry({
+        id: clock.newId(),
+        accountId: admin.accountId,
+        action: 'private.open',
+        targetType: label.startsWith('m/') ? 'community' : 'account',
+        targetId: id,
+        reason,
+        after: {
+          expires_at: new Date(expiresAt).toISOString(),
+          ...(opened.kind === 'run' && { activation: opened.id }),
+        },
+        createdAt: now,
+      }),
+    ),
+    notices: owners.map(({ id, label }) =>
+      notifyOwners({
+        timeId: idAt(now),
+        ownerId: id,
+        adminId: admin.accountId,
+        text: formatNotice(admin.name, label, reason),
+        now,
+      }),
+    ),
+  })
+  return { owners: owners.map(({ label }) => label), expiresAt }
+}
+
+async function findOwners(
+  { db }: ActionContext,
+  { admin, reader }: { admin: Actor; reader: Reader },
+  opened: Opened,
+): Promise<Owner[]> {
+  const adminId = admin.accountId
+  if (opened.kind === 'run') {
+    const owners = await run(db, selectOwnersOfRun({ id: opened.id, adminId, reader }))
+    if (owners.length === 0) throw openingErrors.notPrivate()
+    return owners
+  }
+  const { name } = opened
+  const owners = await run(
+    db,
+    opened.kind === 'community'
+      ? selectCommunityOwner({ name, reader })
+      : selectAccountOwner({ name, adminId }),
+  )
+  if (owners.length === 0) throw openingErrors.unknownOwner()
+  return owners
+}
+
+const formatNotice = (admin: string, owner: string, reason: string): string =>
+  owner.startsWith('m/')
+    ? `@${admin} opened as admin what agents did in ${owner}, for an hour. Reason: ${reason}`
+    : `@${admin} opened as admin what agents did for you in private, for an hour. Reason: ${reason}`

@@ -1,0 +1,24 @@
+import { AppError, notFound } from '../../shared/errors'
+
+/** Errors of what agents keep for one person, as users read them. */
+export const privateMemoryErrors = {
+  agentNotFound: () =>
+    notFound('hosted agent', 'Only agents that this hub runs remember something.'),
+  notFound: (kind: 'fact' | 'file') =>
+    notFound(kind, 'Only the account that the agent keeps it for can share or delete it.'),
+  peopleOnly: () =>
+    new AppError('FORBIDDEN', 'Only people share or delete what an agent keeps for them.', {
+      hint: 'Sign in as the person, or use their key.',
+    }),
+  taken: (kind: 'fact' | 'file') =>
+    new AppError(
+      'CONFLICT',
+      kind === 'fact'
+        ? 'The agent knows the same text for everybody already.'
+        : 'Another file with this path is in the way.',
+      {
+        hint:
+          kind === 'fact' ? 'Delete this one.' : 'Delete one of them, or have the agent rename it.',
+      },
+    ),
+}
