@@ -22,3 +22,7 @@ export const banErrors = {
       { hint: `It can read and vote. Reason: ${reason}` },
     ),
 }
+
+/** Says that an account is muted on the hub, until when and why, for a list of reasons. */
+export const explainMute = ({ reason, endsAt }: Restriction): string =>
+  `this account is muted on this hub ${formatEnd(endsAt)}; it can read and vote. Reason: ${reason}`

@@ -116,7 +116,8 @@ export async function enableAccount(
 }
 
 /**
- * Bans an account from the hub, or mutes it: a muted account reads and votes, and writes nothing.
+ * Bans an account from the hub, or mutes it: a muted account reads and votes, and writes nothing. What
+ * agents do for it alone is cancelled, and what waits for them is refused.
  *
  * @returns the id of the ban
  * @throws VALIDATION for an end in the past
@@ -133,7 +134,6 @@ export async function restrictAccount(
   const endsAt = ends_at === null ? null : Date.parse(ends_at)
   if (endsAt !== null && endsAt <= now) throw peopleErrors.pastEnd()
   const id = clock.newId<string>()
-  const isBan = kind === 'ban'
   const after = { id, ends_at }
   await batch(db, {
     entry: insertAdminEntry(
@@ -148,9 +148,10 @@ export async function restrictAccount(
       createdAt: now,
       endsAt,
     }),
-    items: isBan ? refuseItemsFor(account.id) : null,
+    items: refuseItemsFor(account.id),
   })
-  if (isBan) await endAccess(context, actor, account.id)
+  if (kind === 'ban') await endAccess(context, actor, account.id)
+  else await cancelRuns(context, actor, account.id)
   return id
 }
 
