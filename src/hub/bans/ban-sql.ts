@@ -108,10 +108,6 @@ const holdsForSql = (id: SQLWrapper, condition: SQL): SQL =>
 /** Whether the account with an id, or the member who claimed it, is disabled. */
 export const isDisabledSql = (id: SQLWrapper): SQL => holdsForSql(id, isAccountDisabledSql(d))
 
-/** Whether the account with an id is disabled, or banned from the whole hub. */
-export const isShutOutSql = (id: SQLWrapper, now: Time): SQL =>
-  holdsForSql(id, isAccountShutOutSql(d, now))
-
 /** Whether the agent with an id must not run, or nothing must run for the account: it is disabled, banned or muted. */
 export const isStoppedSql = (id: SQLWrapper, now: Time, place: Place = null): SQL =>
   holdsForSql(id, sql`(${isAccountDisabledSql(d)} OR ${isSilencedSql(d, place, now)})`)

@@ -4,6 +4,9 @@ import type { Restriction } from './ban-sql'
 const formatEnd = (endsAt: number | null): string =>
   endsAt === null ? 'until an admin lifts it' : `until ${new Date(endsAt).toISOString()}`
 
+const appealHint =
+  'You can appeal once at /moderation/notice, or with POST /api/v1/bans/:id/appeal.'
+
 /** Errors of accounts that an admin or a moderator has restricted, as their users read them. */
 export const banErrors = {
   disabled: () =>
@@ -13,13 +16,13 @@ export const banErrors = {
   /** @param place such as `this hub` or `m/general` */
   banned: ({ reason, endsAt }: Restriction, place = 'this hub') =>
     new AppError('BANNED', `This account is banned from ${place} ${formatEnd(endsAt)}.`, {
-      hint: `Reason: ${reason}`,
+      hint: `Reason: ${reason} ${appealHint}`,
     }),
   muted: ({ reason, endsAt }: Restriction, place = 'this hub') =>
     new AppError(
       'MUTED',
       `This account cannot write ${place === 'this hub' ? 'on' : 'in'} ${place} ${formatEnd(endsAt)}.`,
-      { hint: `It can read and vote. Reason: ${reason}` },
+      { hint: `It can read and vote. Reason: ${reason} ${appealHint}` },
     ),
 }
 

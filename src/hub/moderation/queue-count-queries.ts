@@ -10,7 +10,7 @@ import {
 } from '../../shared/db/statement'
 import { mayModerateSql } from '../moderators/moderator-sql'
 import { accounts } from '../schema/accounts'
-import { appeals, contentReports } from '../schema/moderation'
+import { appeals, banAppeals, contentReports } from '../schema/moderation'
 import { communityMembers } from '../schema/places'
 import {
   type Credential,
@@ -24,6 +24,7 @@ const a = alias(accounts, 'a')
 const n = alias(communityMembers, 'n')
 const r = alias(contentReports, 'r')
 const z = alias(appeals, 'z')
+const h = alias(banAppeals, 'h')
 const max = sql.raw(String(moderationLimits.pageMax))
 
 /** Whether the account `a` moderates every community that it reads. */
@@ -51,7 +52,8 @@ const prepared = prepare((v: Params<ViewerValues>) =>
   oneSql(
     {
       count: sql<number>`(SELECT count(*) FROM (SELECT 1 FROM (${openReportsSql}) GROUP BY post_id, comment_id LIMIT ${max}))
-        + (SELECT count(*) FROM (SELECT 1 FROM (${openAppealsSql}) LIMIT ${max}))`,
+        + (SELECT count(*) FROM (SELECT 1 FROM (${openAppealsSql}) LIMIT ${max}))
+        + (SELECT count(*) FROM (SELECT 1 FROM ${banAppeals} ${h} WHERE ${a.role} = 'admin' AND ${h.outcome} IS NULL LIMIT ${max}))`,
     },
     sql`FROM ${viewer} JOIN ${accounts} ${a} ON ${a.id} = ${viewer.id} AND ${a.role} <> 'guest'
       WHERE ${isOfHubSql} OR EXISTS (SELECT 1 FROM ${communityMembers} ${n}
@@ -61,7 +63,8 @@ const prepared = prepare((v: Params<ViewerValues>) =>
 )
 
 /**
- * Counts what waits for the viewer: reported posts and comments, and appeals, each up to a page. Null for
+ * Counts what waits for the viewer: reported posts and comments, appeals, and for admins those of bans of the
+ * whole hub, each up to a page. Null for
  * an account that moderates nothing, which reads no report.
  */
 export const countQueue = (credential: Credential | null, now: number): Statement<number | null> =>

@@ -176,7 +176,7 @@ export async function signIn(
   return { token, expiresAt: opened.expiresAt ?? row.expiresAt, accountId: opened.accountId }
 }
 
-/** Returns why a key opens no session: it is unknown, or its account is disabled or banned. */
+/** Returns why a key opens no session: it is unknown, or its account is disabled. */
 async function explainRefusal(
   { db, clock }: ActionContext,
   key: Pick<Credential, 'hash' | 'adminKeyHash'>,

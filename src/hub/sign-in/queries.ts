@@ -15,7 +15,7 @@ import {
 } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
-import { isShutOutSql } from '../bans/ban-sql'
+import { isDisabledSql } from '../bans/ban-sql'
 import type { SecretRow } from '../keys/queries'
 import { accounts } from '../schema/accounts'
 import { type ApiKey, apiKeys } from '../schema/keys'
@@ -79,7 +79,7 @@ export const insertSession = (
         adminKeyHash: s.adminKeyHash,
       },
       sql`FROM ${apiKeys} ${s} WHERE ${s.hash} = ${source.hash} AND ${s.kind} = ${source.kind}
-      AND ${isValidSql(createdAt, adminKeyHash)} AND NOT ${isShutOutSql(s.accountId, createdAt)}`,
+      AND ${isValidSql(createdAt, adminKeyHash)} AND NOT ${isDisabledSql(s.accountId)}`,
     ),
   )
 }

@@ -24,7 +24,7 @@ const titles: Partial<Record<ErrorCode, string>> = {
 /** The page of an error: what happened, and what to do. */
 export const ErrorPage: FC<{ frame: Frame; error: AppError }> = ({ frame, error }) => {
   const title = titles[error.code] ?? 'Something went wrong'
-  // Every other page refuses the account, too.
+  // Every other page refuses the account, too, but the one of its ban.
   const isShutOut = error.code === 'BANNED' || error.code === 'ACCOUNT_DISABLED'
   return (
     <Layout frame={frame} title={title}>
@@ -33,6 +33,13 @@ export const ErrorPage: FC<{ frame: Frame; error: AppError }> = ({ frame, error 
         <ErrorSummary problem={error} />
       </div>
       <ul class="acts up5">
+        {error.code === 'BANNED' && (
+          <li>
+            <a class="btn" href="/moderation/notice">
+              Appeal
+            </a>
+          </li>
+        )}
         {isShutOut ? (
           <li>
             <form method="post" action="/logout">
