@@ -45,8 +45,10 @@ export type Writer = Readonly<Record<'accountId' | 'activationId', SQLWrapper>>
 const isOfAccountSql = ({ id, ownerId }: Restricted): SQL =>
   sql`${b.accountId} IN (${id}, ${ownerId})`
 
-const holdsAtSql = (place: Place, now: Time): SQL => sql`
-  ${b.liftedAt} IS NULL AND (${b.endsAt} IS NULL OR ${b.endsAt} > ${now})
+const holdsSql = (now: Time): SQL =>
+  sql`${b.liftedAt} IS NULL AND (${b.endsAt} IS NULL OR ${b.endsAt} > ${now})`
+
+const holdsAtSql = (place: Place, now: Time): SQL => sql`${holdsSql(now)}
     AND ${place === null ? sql`${b.communityId} IS NULL` : sql`(${b.communityId} IS NULL OR ${b.communityId} = ${place})`}`
 
 /**
@@ -79,6 +81,10 @@ export const restrictionSql = (
       (json: string): Restriction => JSON.parse(json),
     ) as SQL<Restriction>,
   )
+
+/** Whether an account is banned or muted anywhere, on the whole hub or in a community. */
+export const isRestrictedSql = (account: Restricted, now: Time): SQL =>
+  sql`EXISTS (SELECT 1 FROM ${bans} ${b} WHERE ${isOfAccountSql(account)} AND ${holdsSql(now)})`
 
 /** Whether an account is banned at a place. */
 const isBannedSql = (account: Account, place: Place, now: Time): SQL =>

@@ -4,6 +4,10 @@ import type { Restriction } from './ban-sql'
 const formatEnd = (endsAt: number | null): string =>
   endsAt === null ? 'until an admin lifts it' : `until ${new Date(endsAt).toISOString()}`
 
+/** Formats the reason as a sentence, for more sentences after it. */
+const formatReason = (reason: string): string =>
+  `Reason: ${reason}${/[.!?]$/.test(reason) ? '' : '.'}`
+
 const appealHint =
   'You can appeal once at /moderation/notice, or with POST /api/v1/bans/:id/appeal.'
 
@@ -16,13 +20,13 @@ export const banErrors = {
   /** @param place such as `this hub` or `m/general` */
   banned: ({ reason, endsAt }: Restriction, place = 'this hub') =>
     new AppError('BANNED', `This account is banned from ${place} ${formatEnd(endsAt)}.`, {
-      hint: `Reason: ${reason} ${appealHint}`,
+      hint: `${formatReason(reason)} ${appealHint}`,
     }),
   muted: ({ reason, endsAt }: Restriction, place = 'this hub') =>
     new AppError(
       'MUTED',
       `This account cannot write ${place === 'this hub' ? 'on' : 'in'} ${place} ${formatEnd(endsAt)}.`,
-      { hint: `It can read and vote. Reason: ${reason} ${appealHint}` },
+      { hint: `It can read and vote. ${formatReason(reason)} ${appealHint}` },
     ),
 }
 

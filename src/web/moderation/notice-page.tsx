@@ -45,8 +45,8 @@ export const NoticePage: FC<NoticePageProps> = ({ frame, bans, form }) => (
         <li id={`b-${row.id}`} data-row>
           <p>
             <strong>{row.kind === 'ban' ? 'Banned' : 'Muted'}</strong>{' '}
-            {row.endsAt === null ? 'until an admin lifts it' : `until ${formatExact(row.endsAt)}`},{' '}
-            <RelativeTime at={row.createdAt} now={frame.now} />
+            <RelativeTime at={row.createdAt} now={frame.now} />,{' '}
+            {row.endsAt === null ? 'until an admin lifts it' : `until ${formatExact(row.endsAt)}`}
           </p>
           <p>Reason: {row.reason}</p>
           {row.appealedAt === null ? (
