@@ -1,6 +1,7 @@
 import type { Context, Handler } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import {
+  type BlockOptions,
   declareEntry,
   type HubEnv,
   logInternalError,
@@ -11,7 +12,6 @@ import {
 } from '../../hub/http/page-entry'
 import { countOwnUnread } from '../../hub/inbox/queries'
 import { countQueue } from '../../hub/moderation/queue-count-queries'
-import type { BlockOptions } from '../../hub/viewers/find-block'
 import type { Answers, Statements } from '../../shared/db/batch'
 import type { AppError } from '../../shared/errors'
 import { createFrame } from './create-frame'

@@ -51,6 +51,7 @@ async function appealByForm(c: PageContext): Promise<Response> {
     await appealBan(c.var.context, toActor(viewer, null), ban_id, { text })
   } catch (error) {
     const { form, status } = rejectForm(banAppealForm, read.form, error)
+    if (status === 404) throw error
     return showNotice(c, form, status)
   }
   return c.redirect('/moderation/notice', 303)
