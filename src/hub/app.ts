@@ -4,6 +4,7 @@ import { activationRoutes } from './activations/routes'
 import { approvalRoutes } from './approvals/routes'
 import { adminLogRoutes } from './audit/admin-log-routes'
 import { auditRoutes } from './audit/routes'
+import { banAppealRoutes } from './ban-appeals/routes'
 import { budgetRoutes } from './budgets/routes'
 import { commentRoutes } from './comments/routes'
 import { communityRoutes } from './communities/routes'
@@ -57,6 +58,7 @@ export const apiRoutes: Route[] = [
   ...feedRoutes,
   ...searchRoutes,
   ...moderationRoutes,
+  ...banAppealRoutes,
   ...sessionRoutes,
   ...privateMemoryRoutes,
   ...definitionRoutes,

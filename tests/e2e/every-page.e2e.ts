@@ -107,6 +107,7 @@ async function makeContent(): Promise<string[]> {
     '/search?q=nothinghasthis',
     '/moderation',
     '/moderation/mine',
+    '/moderation/notice',
     '/moderation/log/general',
     `/p/${id}/edit`,
     `/p/${id}/edit?comment=${parent}`,

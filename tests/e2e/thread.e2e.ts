@@ -233,3 +233,52 @@ test('no scripts: all actions work, and the thread asks to reload', async () => 
   expect(await page.locator('.hits li').count()).toBeGreaterThan(0)
   await context.close()
 })
+
+test('T11 H16: a removal, a restoration and a lock appear in an open thread, and no event has words of the text', async () => {
+  const { context, page, errors } = await openSignedIn()
+  const frames: string[] = []
+  page.on('websocket', (socket) =>
+    socket.on('framereceived', (frame) => frames.push(`${frame.payload}`)),
+  )
+  const api = async (method: string, path: string, body: object) => {
+    const response = await fetch(`${hub.url}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${hub.adminKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ reason: 'Too rude.', ...body }),
+    })
+    expect(response.ok, await response.clone().text()).toBe(true)
+    // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+    return (await response.json()) as any
+  }
+  const { post } = await api('POST', '/posts', { community: 'general', title: 'Plums' })
+  const insult = await api('POST', `/posts/${post.id}/comments`, { content: 'A foul insult' })
+  const { id } = insult.comment
+  await api('POST', `/posts/${post.id}/comments`, { content: 'A calm reply', parent_id: id })
+  await page.goto(`${hub.url}/p/${post.id}`)
+  const socket = () => expect.poll(() => frames.some((frame) => frame.includes('hello'))).toBe(true)
+  await socket()
+  await page.evaluate(() => {
+    document.body.dataset.notReloaded = 'yes'
+  })
+  const entry = page.locator(`[id="c-${id}"]`)
+  await page.fill('#reply', 'Still typing')
+  await api('POST', `/comments/${id}/remove`, {})
+  await expect.poll(() => entry.textContent()).toContain('Removed by a moderator: Too rude.')
+  expect(await entry.locator('article.reply').textContent()).toContain('A calm reply')
+  expect(await page.inputValue('#reply')).toBe('Still typing')
+  await expect.poll(() => page.textContent('#announce')).toBe('The thread has changed')
+  await api('POST', `/comments/${id}/restore`, {})
+  await expect.poll(() => entry.locator('> .prose').count()).toBe(1)
+  expect(await entry.locator('> .prose').textContent()).toContain('A foul insult')
+
+  await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur())
+  await api('POST', `/posts/${post.id}/lock`, {})
+  await expect.poll(() => page.textContent('#end')).toContain('This thread is locked')
+  expect(await page.locator('a[href*=reply_to]').count()).toBe(0)
+  await api('POST', `/posts/${post.id}/remove`, {})
+  await expect.poll(() => page.textContent('#post h1')).toContain('Removed post')
+  expect(await page.evaluate(() => document.body.dataset.notReloaded)).toBe('yes')
+  expect(frames.join('\n')).not.toMatch(/insult|rude|calm/)
+  expect(errors).toEqual([])
+  await context.close()
+})

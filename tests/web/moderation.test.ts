@@ -156,3 +156,34 @@ test('T11: a page of a thread and of the log is one round trip, also for moderat
     }
   }
 })
+
+test('T11: a rejected action of a moderator keeps the reason that was typed', async () => {
+  const posted = await ada.send('/posts-new', {
+    ...{ community: 'general', title: 'Pears', content: 'Ripe pears' },
+  })
+  const id = posted.headers.get('location')?.split('/')[2] ?? ''
+  const reason = 'Insults <everybody>'
+  const send = (fields: Record<string, string>) =>
+    mo.send(`/p/${id}/moderate`, {
+      ...{ action: 'lock', reason, comment_id: '', report_id: '', days: '30', next: `/p/${id}` },
+      ...fields,
+    })
+  expect((await send({})).status).toBe(303)
+  const again = await send({})
+  expect(again.status).toBe(409)
+  expect(readCost(again.headers).roundTrips).toBeLessThan(5)
+  const html = await again.text()
+  expect(html).toContain('role="alert"')
+  expect(html).toContain('value="Insults &lt;everybody&gt;"')
+  expect(html).toMatch(/<details class="moderate" open/)
+  expect(html).toContain('<option value="30" selected')
+  expect(html).toContain('value="unlock"')
+  expect(html).toContain(`name="next" value="/p/${id}"`)
+  const long = await send({ action: 'remove', reason: 'x'.repeat(5_000) })
+  expect(long.status).toBe(400)
+  expect(await long.text()).toContain('The reason can have at most')
+  const outsider = await ria.send(`/p/${id}/moderate`, {
+    ...{ action: 'lock', reason: '', comment_id: '', report_id: '', days: '7', next: '/' },
+  })
+  expect(outsider.status).toBe(403)
+})

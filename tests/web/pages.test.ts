@@ -65,9 +65,9 @@ test('pages: with a provider key no page shows the offline notice', async () => 
 })
 
 test('pages: style and scripts of the fullest pages stay under 30 KB, and may be cached forever', async () => {
-  const { css, trace, page, live, follow } = assetPaths()
+  const { css, thread, trace, page, live, follow } = assetPaths()
   for (const paths of [
-    [css, page, live],
+    [thread, page, live],
     [css, page, follow],
     [trace, page, follow],
   ]) {

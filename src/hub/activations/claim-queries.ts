@@ -9,6 +9,7 @@ import { agentModelsSql, headroomOf, headroomSql } from '../budgets/scope-sql'
 import { unfiltered } from '../communities/readable-sql'
 import { canStartExplorationSql, hasInboxSlotSql } from '../exploration/share-sql'
 import { canShareRunSql, isForGuestSql, requestersOfItemSql } from '../inbox/requester-sql'
+import { isItemStoppedSql } from '../inbox/stopped-queries'
 import {
   isHubPausedSql,
   isPendingCancellationSql,
@@ -196,10 +197,10 @@ type Claimant = Pick<Claim, 'activationId' | 'agentId'>
 
 /**
  * Claims the task and the other waiting items of its thread, or of its conversation for the same
- * requesters: a direct message that an agent sends for somebody is private to them. Only the LOAD that
- * inserted the row claims: a late repeat must not claim items that its run never received.
+ * requesters: a direct message that an agent sends for somebody is private to them. What must not run stays,
+ * and is refused when it comes first. Only the LOAD that inserted the row claims: a late repeat must not claim items that its run never received.
  */
-export const claimItems = prepare((v: Params<Claimant>) =>
+export const claimItems = prepare((v: Params<Claimant & Pick<Claim, 'now'>>) =>
   write(
     updateSet(
       inboxItems,
@@ -209,7 +210,7 @@ export const claimItems = prepare((v: Params<Claimant>) =>
           AND ${x.state} = 'running' AND ${x.class} = 'inbox'
         JOIN (${firstTaskSql(v.agentId)}) ${first}
         WHERE ${i.accountId} = ${v.agentId} AND ${isWaitingSql(i)} AND ${i.type} <> 'approval_decision'
-          AND ${canShareRunSql(i, first)}
+          AND ${canShareRunSql(i, first)} AND NOT ${isItemStoppedSql(i, v.now)}
           AND (${i.postId} = ${x.postId} OR ${i.id} = ${first.id} OR (${i.conversationId} = ${first.conversationId}
               AND ${requestersOfItemSql(i)} = ${requestersOfItemSql(first)}))
           AND NOT EXISTS (SELECT 1 FROM ${inboxItems} WHERE ${inboxItems.claimedBy} = ${v.activationId})

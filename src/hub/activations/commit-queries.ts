@@ -1,11 +1,11 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag } from '../../shared/db/fields'
 import { oneSql, type Params, prepare, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { Outcome } from '../../shared/errors'
 import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
-import { isSilencedSql, restrictedById } from '../bans/ban-sql'
+import { isWriterSilencedSql } from '../bans/ban-sql'
 import { insertRefusal } from '../budgets/refusal-queries'
 import { unfiltered } from '../communities/readable-sql'
 import type { CommitRequest } from '../contract/hub'
@@ -79,7 +79,8 @@ const refusalSql = (v: Params<Result>): SQL => {
     agent: x.agentId,
     now: v.now,
   })
-  const isSilenced = isSilencedSql(restrictedById(x.agentId), p.communityId, v.now)
+  const isSilenced = (activationId: SQLWrapper) =>
+    isWriterSilencedSql({ accountId: x.agentId, activationId }, p.communityId, v.now)
   const fromOpenPost = sql`${unfiltered('own run')} FROM ${activations} ${x} JOIN ${posts} ${p} ON ${p.id} = ${x.postId}
     WHERE ${x.id} = ${v.activationId} AND ${p.deletedAt} IS NULL`
   return sql`CASE
@@ -88,7 +89,8 @@ const refusalSql = (v: Params<Result>): SQL => {
     WHEN EXISTS (SELECT 1 FROM ${comments} ${c} WHERE ${c.activationId} = ${v.activationId}) THEN ${v.withheld}
     WHEN EXISTS (SELECT 1 FROM ${comments} ${c} WHERE ${c.id} = ${v.parentId} AND ${c.removalId} IS NOT NULL)
       THEN 'content_removed'
-    ELSE coalesce((SELECT CASE WHEN ${p.isLocked} THEN NULL WHEN ${isSilenced} THEN 'agent_banned' ELSE ${limit} END ${fromOpenPost}),
+    ELSE coalesce((SELECT CASE WHEN ${p.isLocked} THEN NULL WHEN ${isSilenced(sql`NULL`)} THEN 'agent_banned'
+      WHEN ${isSilenced(v.activationId)} THEN 'requester_stopped' ELSE ${limit} END ${fromOpenPost}),
       (SELECT 'thread_locked' ${fromOpenPost}),
       (SELECT 'content_removed' FROM ${activations} ${x} JOIN ${posts} ${p} ON ${p.id} = ${x.postId}
         WHERE ${x.id} = ${v.activationId} AND ${p.removalId} IS NOT NULL), 'post_deleted') END`

@@ -5,7 +5,7 @@ import { newIdSql } from '../../shared/db/new-id'
 import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
-import { isSilencedSql, restrictedById } from '../bans/ban-sql'
+import { isWriterSilencedSql } from '../bans/ban-sql'
 import { canAccountReadSql, unfiltered } from '../communities/readable-sql'
 import type { CommitRequest } from '../contract/hub'
 import { insertReplyStatements } from '../dms/reply-queries'
@@ -67,13 +67,13 @@ const depthMax = limits.comment.depthMax
 const excerptChars = 280
 
 const isBannedFromReplySql = (
-  { agentId: accountId, now }: Params<Pick<Values, 'agentId' | 'now'>>,
+  { agentId: accountId, activationId, now }: Params<Values>,
   communityId: SQLWrapper,
-): SQL => isSilencedSql(restrictedById(accountId), communityId, now)
+): SQL => isWriterSilencedSql({ accountId, activationId }, communityId, now)
 
 /**
- * Inserts the reply, if the thread is open, what it answers was not removed, the agent is not banned and
- * no reply limit is reached. Below a parent at the deepest
+ * Inserts the reply, if the thread is open, what it answers was not removed, neither the agent nor one of
+ * its requesters is banned or muted there, and no reply limit is reached. Below a parent at the deepest
  * level the reply is attached to the parent's own parent.
  */
 const insertComment = prepare((v: Params<ThreadValues & RenderedText>) =>
@@ -224,7 +224,7 @@ const notifyNotPosted = prepare((v: Params<ThreadValues>) => {
         fromAccountId: v.agentId,
         content: explainReplyLimitSql(
           limit,
-          sql`'The answer could not be posted: the thread is locked, what it answers was deleted or removed, or the agent is banned there.'`,
+          sql`'The answer could not be posted: the thread is locked, what it answers was deleted or removed, or the agent or an account that asked is banned or muted there.'`,
         ),
         createdAt: v.now,
       },

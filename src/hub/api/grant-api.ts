@@ -6,6 +6,7 @@ import { selectApprovalsForCall } from '../approvals/queries'
 import { insertExternalApproval, markApprovalUsed } from '../approvals/request-queries'
 import { toStoredRequest } from '../approvals/stored-request'
 import { insertAuditEntry, updateAuditResult } from '../audit/queries'
+import { explainMute } from '../bans/errors'
 import type { AuditEntry, GrantApi } from '../contract/hub'
 import { mergeCallPolicy, mergePolicy, selectPolicy } from '../grants/queries'
 import { createTakeTokensStatements } from '../grants/rate-bucket-queries'
@@ -63,8 +64,13 @@ export const createGrantApi = (open: () => ActionContext): GrantApi => ({
     const block = findBlock(viewer)
     if (block) throw block
     const { id, name, kind } = viewer
-    const scopes = viewer.scopes.filter((scope) => scope === 'read' || viewer.restriction === null)
-    return { id, name, kind, scopes, ...(viewer.role === 'admin' && { isAdmin: true }) }
+    const { restriction: mute } = viewer
+    const scopes = viewer.scopes.filter((scope) => scope === 'read' || mute === null)
+    return {
+      ...{ id, name, kind, scopes },
+      ...(viewer.role === 'admin' && { isAdmin: true }),
+      ...(mute !== null && { writeBlock: explainMute(mute) }),
+    }
   },
 
   findActivation: async (id) => {

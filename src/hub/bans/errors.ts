@@ -5,6 +5,12 @@ import type { Restriction } from './ban-sql'
 const formatEnd = (endsAt: number | null, kind: 'ban' | 'mute'): string =>
   endsAt === null ? `until an admin lifts the ${kind}` : `until ${formatExact(endsAt)}`
 
+/** Formats the reason as a sentence, for more sentences after it. */
+const formatReason = (reason: string): string =>
+  `Reason: ${reason}${/[.!?]$/.test(reason) ? '' : '.'}`
+
+const appealHint = 'You can appeal once at /moderation/notice.'
+
 /** Errors of accounts that an admin or a moderator has restricted, as their users read them. */
 export const banErrors = {
   disabled: () =>
@@ -14,12 +20,16 @@ export const banErrors = {
   /** @param place such as `this hub` or `m/general` */
   banned: ({ reason, endsAt }: Restriction, place = 'this hub') =>
     new AppError('BANNED', `This account is banned from ${place} ${formatEnd(endsAt, 'ban')}.`, {
-      hint: `Reason: ${reason}`,
+      hint: `${formatReason(reason)} ${appealHint}`,
     }),
   muted: ({ reason, endsAt }: Restriction, place = 'this hub') =>
     new AppError(
       'MUTED',
-      `This account is muted ${place === 'this hub' ? 'on' : 'in'} ${place} ${formatEnd(endsAt, 'mute')}.`,
-      { hint: `A muted account can read and vote. Reason: ${reason}` },
+      `This account cannot write ${place === 'this hub' ? 'on' : 'in'} ${place} ${formatEnd(endsAt, 'mute')}.`,
+      { hint: `A muted account can read and vote. ${formatReason(reason)} ${appealHint}` },
     ),
 }
+
+/** Says that an account is muted on the hub, until when and why, for a list of reasons. */
+export const explainMute = ({ reason, endsAt }: Restriction): string =>
+  `this account is muted on this hub ${formatEnd(endsAt, 'mute')}; it can read and vote. Reason: ${reason}`

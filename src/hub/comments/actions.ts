@@ -137,6 +137,7 @@ async function writeComment(
   const writing = { agentId: actor.accountId, activationId, now }
   const guarded: Writing = {
     accountId: actor.accountId,
+    activationId,
     communityId: post.communityId,
     act: 'comment',
     threadId: post.id,
@@ -196,10 +197,10 @@ export async function changeComment(
   assertNoCredentials({ content }, settings.ROOKERY_KEY_PREFIX)
   const { communityId, ...comment } = await findOwnComment(context, actor, id)
   const now = clock.now()
-  const { accountId } = actor
+  const { accountId, activationId } = actor
   await writeGuarded(
     db,
-    { accountId, communityId, act: 'edit', threadId: null, now },
+    { accountId, activationId, communityId, act: 'edit', threadId: null, now },
     { comment: updateComment(comment.id, content, now) },
   )
   return { ...comment, content, editedAt: now }

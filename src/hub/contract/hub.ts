@@ -181,14 +181,14 @@ export interface GrantApi {
   takeRateLimit(buckets: RateBucket[], now: number): Promise<{ isTaken: boolean; retryMs: number }>
   /**
    * Returns the account that holds this key; null when the key is unknown or expired. A muted account has
-   * no scope `write`.
+   * no scope `write`; `writeBlock` says until when and why.
    *
    * @throws ACCOUNT_DISABLED, BANNED, PENDING_CLAIM
    */
   findCaller(
     keyHash: string,
     now: number,
-  ): Promise<(Person & { scopes: string[]; isAdmin?: boolean }) | null>
+  ): Promise<(Person & { scopes: string[]; isAdmin?: boolean; writeBlock?: string }) | null>
   /** Returns a running activation; null when it is finished, parked or unknown, or its agent is stopped. */
   findActivation(id: ActivationId): Promise<RunningActivation | null>
   /**

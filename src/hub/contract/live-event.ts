@@ -4,6 +4,8 @@
  */
 export type LiveEvent =
   | { type: 'comment'; id: string; post_id: string }
+  /** A moderator removed, restored, locked or pinned something in the thread; pages read what it was. */
+  | { type: 'changed'; post_id: string }
   | {
       type: 'working'
       activation_id: string

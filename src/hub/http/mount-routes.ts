@@ -56,7 +56,8 @@ async function authorize(c: Context<HubEnv>, route: Route): Promise<Viewer | nul
   if (route.access !== 'write' && route.access !== 'admin') return null
   const isRead = route.method === 'get'
   const isWriting = !isRead && !route.allowsMuted
-  const viewer = await requireViewer(c, isRead ? 'read' : 'write', { isWriting })
+  const { allowsBanned } = route
+  const viewer = await requireViewer(c, isRead ? 'read' : 'write', { isWriting, allowsBanned })
   if (route.access === 'admin') requireAdmin(viewer)
   return viewer
 }
@@ -67,7 +68,7 @@ async function createCall(
   viewer: Viewer | null,
 ): Promise<Call<unknown, unknown>> {
   const credential = route.access === 'open' ? null : await readCredential(c)
-  const { allowsUnclaimed } = route
+  const { allowsUnclaimed, allowsBanned } = route
   if (route.access === 'own' && !credential) await requireViewer(c, 'read')
   const getViewer = (): Viewer => {
     if (!viewer) throw new Error(`${route.path} has no viewer: its access must be write or admin`)
@@ -82,7 +83,10 @@ async function createCall(
     body: route.body ? parse(route.body, await readBody(c, route), 'body') : undefined,
     param: (name) => c.req.param(name) ?? '',
     read: async (statements) => {
-      const page = await readWithViewer(c, credential, statements, { allowsUnclaimed })
+      const page = await readWithViewer(c, credential, statements, {
+        allowsUnclaimed,
+        allowsBanned,
+      })
       if (route.access === 'own' && !page.viewer) await requireViewer(c, 'read')
       return page
     },

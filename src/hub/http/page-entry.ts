@@ -1,4 +1,6 @@
 /** What pages use of `http/`: who sends a request, what a route accepts, and how errors are answered. */
+
+export type { BlockOptions } from '../viewers/find-block'
 export {
   readCredential,
   readReader,

@@ -52,6 +52,8 @@ export interface Route {
   allowsUnclaimed?: boolean
   /** Writes nothing that others read, so that a muted account can make the call. */
   allowsMuted?: boolean
+  /** A banned account can make the call, to read its ban and appeal it. */
+  allowsBanned?: boolean
   /** Another standard defines the body: `handle` returns the whole response, which has no `success`. */
   isBare?: boolean
   // biome-ignore lint/suspicious/noExplicitAny: each handler knows its own query and body
@@ -59,7 +61,10 @@ export interface Route {
 }
 
 /** The part of a route that the API documentation is generated from. */
-export type DescribedRoute = Omit<Route, 'handle' | 'rate' | 'allowsUnclaimed' | 'allowsMuted'>
+export type DescribedRoute = Omit<
+  Route,
+  'handle' | 'rate' | 'allowsUnclaimed' | 'allowsMuted' | 'allowsBanned'
+>
 
 type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 

@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { eq, type SQL, sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { many, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
@@ -16,6 +16,12 @@ import type { SourcePost } from './read-record'
 /** A list that is longer than a statement can have parameters, bound as one JSON parameter. */
 const isIn = <Column extends SQLiteColumn>(column: Column, values: Column['_']['data'][]): SQL =>
   sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(values)}))`
+
+/** Selects the names of the communities in which only the hub itself posts. */
+export const selectSystemCommunities = (): Statement<{ name: string }[]> =>
+  many(
+    orm.select({ name: communities.name }).from(communities).where(eq(communities.isSystem, true)),
+  )
 
 /** Selects the records of a group that already exist. */
 export const selectExisting = (group: {

@@ -18,7 +18,12 @@ import { sha256 } from '../sha256'
 import type { OpenedSession } from '../sign-in/actions'
 import type { Viewer } from '../viewers/queries'
 import { invitationErrors } from './errors'
-import { acceptanceStatements, insertInvitation, revokeInvitation } from './queries'
+import {
+  acceptanceStatements,
+  insertInvitation,
+  revokeInvitation,
+  selectIsRestricted,
+} from './queries'
 
 const DAY_MS = 86_400_000
 const {
@@ -65,7 +70,8 @@ export function requireInviter({ settings }: ActionContext, viewer: Inviter): vo
 /**
  * Creates an invitation: its link makes one person an account with the role.
  *
- * @throws FORBIDDEN for an account that cannot invite, and for a role above its own
+ * @throws FORBIDDEN for an account that cannot invite, or is banned or muted in a community, and for a role
+ *   above its own
  */
 export async function createInvitation(
   context: ActionContext,
@@ -78,6 +84,7 @@ export async function createInvitation(
   if (roles.indexOf(role) > roles.indexOf(inviter.role)) throw invitationErrors.higherRole()
   const { db, clock } = context
   const now = clock.now()
+  if (await run(db, selectIsRestricted(inviter.id, now))) throw invitationErrors.restricted()
   const answer: NewInvitation = {
     id: clock.newId(),
     token: createSecret(''),

@@ -15,6 +15,10 @@ export const invitationErrors = {
         hint: 'Ask an admin of this hub.',
       },
     ),
+  restricted: () =>
+    new AppError('FORBIDDEN', "You can't invite people while you are banned or muted anywhere.", {
+      hint: 'Appeal at /moderation/mine, or wait until it ends.',
+    }),
   higherRole: () =>
     new AppError('FORBIDDEN', "An invitation can't have a higher role than yours.", {
       details: [{ path: 'body.role', message: 'Must be at most your own role' }],

@@ -1,11 +1,19 @@
 import { desc, eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { nullable, type RowOf } from '../../shared/db/fields'
-import { many, oneSql, orm, type Statement, write, writeChanges } from '../../shared/db/statement'
+import { flag, nullable, type RowOf } from '../../shared/db/fields'
+import {
+  many,
+  mapStatement,
+  oneSql,
+  orm,
+  type Statement,
+  write,
+  writeChanges,
+} from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
 import { insertAdminEntryIf } from '../admin-log/queries'
-import { isAccountShutOutSql } from '../bans/ban-sql'
+import { isAccountDisabledSql, isRestrictedSql } from '../bans/ban-sql'
 import { accounts } from '../schema/accounts'
 import { adminLog } from '../schema/admin-log'
 import { apiKeys } from '../schema/keys'
@@ -68,17 +76,30 @@ export const selectInvitations = (
       .limit(limit),
   )
 
+/** Selects whether an account is banned or muted anywhere. */
+export const selectIsRestricted = (id: AccountId, now: number): Statement<boolean> =>
+  mapStatement(
+    oneSql(
+      { isRestricted: flag(isRestrictedSql(by, now)) },
+      sql`FROM ${accounts} ${by} WHERE ${by.id} = ${id}`,
+    ),
+    (row) => row?.isRestricted ?? false,
+  )
+
 const rankSql = (role: SQLWrapper): SQL =>
   sql`(CASE ${role} WHEN 'guest' THEN 0 WHEN 'member' THEN 1 ELSE 2 END)`
 
-/** Whether the invitation can be used: its inviter still has its role, and is not disabled or banned. */
+/**
+ * Whether the invitation can be used: its inviter still has its role, and is not disabled, and nowhere banned
+ * or muted, because the account that it makes would be free to write there.
+ */
 const isUsableSql = (
   invitation: Record<keyof typeof invitations.$inferSelect, SQLWrapper>,
   now: number,
 ): SQL => sql`(
   ${invitation.usedAt} IS NULL AND ${invitation.revokedAt} IS NULL AND ${invitation.expiresAt} > ${now}
   AND EXISTS (SELECT 1 FROM ${accounts} ${by} WHERE ${by.id} = ${invitation.createdBy}
-    AND NOT ${isAccountShutOutSql(by, now)} AND ${rankSql(by.role)} >= ${rankSql(invitation.role)}))`
+    AND NOT ${isAccountDisabledSql(by)} AND NOT ${isRestrictedSql(by, now)} AND ${rankSql(by.role)} >= ${rankSql(invitation.role)}))`
 
 /** Selects an invitation that can be used. */
 export const selectUsableInvitation = (

@@ -8,12 +8,13 @@ import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { assertNoCredentials } from '../posts/credential-patterns'
 import type { ModerationAction } from '../schema/moderation'
+import { actorReader } from '../viewers/reader'
 import { recordStatements, toActionRow } from './create-records'
 import { moderationConstraints, moderationErrors } from './errors'
 import { guardDecision } from './guard-queries'
-import { reasonInput } from './moderate-content'
+import { publishChange, reasonInput } from './moderate-content'
 import { appealOutcomeLabels, isAppealable } from './moderation-labels'
-import { type ActionRow, selectAction } from './read-queries'
+import { type ActionRow, selectAppealed, selectOwnAction } from './read-queries'
 import {
   decideAppealStatement,
   insertAppeal,
@@ -44,8 +45,8 @@ export async function appealAction(
 ): Promise<IdempotentResult<ActionRow>> {
   assertNoCredentials({ text }, settings.ROOKERY_KEY_PREFIX)
   const { accountId, idempotencyKey: key } = actor
-  const action = await run(db, selectAction(id))
-  if (!action || action.accountId !== accountId) throw moderationErrors.unknownAction()
+  const action = await run(db, selectOwnAction(id, accountId))
+  if (!action) throw moderationErrors.unknownAction()
   if (!isAppealable(action.kind)) throw moderationErrors.notAppealable()
   const now = clock.now()
   const once = { accountId, key, action: 'appeals.create', input: { id, text } }
@@ -84,14 +85,14 @@ export async function decideAppeal(
 ): Promise<IdempotentResult<ActionRow>> {
   const { db, clock, settings } = context
   assertNoCredentials({ reason }, settings.ROOKERY_KEY_PREFIX)
-  const action = await run(db, selectAction(id))
-  if (!action || action.appealedAt === null) throw moderationErrors.unknownAppeal()
+  const action = await run(db, selectAppealed(id, actorReader(actor)))
+  if (!action) throw moderationErrors.unknownAppeal()
   const { accountId, activationId, idempotencyKey: key } = actor
   const { communityId } = action
   const now = clock.now()
-  const outcome = decision === 'reverse' ? 'reversed' : 'upheld'
+  const outcome: 'reversed' | 'upheld' = decision === 'reverse' ? 'reversed' : 'upheld'
   const once = { accountId, key, action: 'appeals.decide', input: { id, decision, reason } }
-  return runOnce(db, once, {
+  const done = await runOnce(db, once, {
     now,
     answer: { ...action, appealOutcome: outcome, appealReason: reason },
     statements: {
@@ -120,6 +121,9 @@ export async function decideAppeal(
     },
     constraints: moderationConstraints,
   })
+  const hasChanged = outcome === 'reversed' && !done.isDuplicate
+  if (hasChanged && action.postId !== null) publishChange(context, action.postId)
+  return done
 }
 
 function createReversal(

@@ -5,6 +5,7 @@ import type { ActionContext } from '../action-context'
 import { selectCommunity } from '../communities/queries'
 import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
+import { refuseItemsFor } from '../inbox/stopped-queries'
 import { assertNoCredentials } from '../posts/credential-patterns'
 import { bans } from '../schema/places'
 import { actorReader } from '../viewers/reader'
@@ -24,7 +25,7 @@ export const banInput = reasonInput.extend({
 })
 
 /**
- * Mutes or bans an account in a community.
+ * Mutes or bans an account in a community. What waits there for an agent on its behalf is refused.
  *
  * @throws NOT_FOUND, VALIDATION for an end in the past, FORBIDDEN, CONFLICT for a moderator and for an
  *   account that already is
@@ -64,6 +65,7 @@ export async function banAccount(
         createdBy: accountId,
         createdAt: now,
       }),
+      waiting: refuseItemsFor(account.id, community.id),
       ...recordStatements(context, row, { ban_id: banId, ends_at: input.ends_at }),
     },
     constraints: moderationConstraints,
@@ -82,7 +84,7 @@ export async function liftCommunityBan(
   { reason }: ReasonInput,
 ): Promise<IdempotentResult<ActionRow>> {
   const { db } = context
-  const ban = await run(db, selectBan(id))
+  const ban = await run(db, selectBan(id, actorReader(actor)))
   if (!ban || ban.communityName.toLowerCase() !== community.toLowerCase()) {
     throw moderationErrors.unknownBan()
   }

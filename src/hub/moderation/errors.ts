@@ -69,4 +69,5 @@ export const moderationConstraints: ConstraintErrors = {
     'You have already appealed this action.',
     'Each action can be appealed once.',
   ),
+  'ban_appeals.ban_id': conflict('You have already appealed this.', 'Each can be appealed once.'),
 }

@@ -37,7 +37,7 @@ const a = alias(accounts, 'a')
 const n = alias(communityMembers, 'n')
 
 /** Fails its batch with a name of `moderationConstraints`, unless that is NULL. */
-const failWith = (name: SQL): Statement<void> =>
+export const failWith = (name: SQL): Statement<void> =>
   write(
     insertSelect(
       moderationGuard,

@@ -2,8 +2,10 @@ import * as z from 'zod'
 import { moderationLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
 import type { Statement } from '../../shared/db/statement'
+import type { PostId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
+import { type LiveEvent, postTopic } from '../contract/live-event'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { assertNoCredentials } from '../posts/credential-patterns'
 import { actorReader } from '../viewers/reader'
@@ -78,11 +80,14 @@ export async function moderateContent(
     },
     constraints: moderationConstraints,
   })
-  if (!done.isDuplicate) {
-    const event = { type: 'comment', id: row.id, post_id: postId }
-    context.defer(context.live.publish(`post:${postId}`, event))
-  }
+  if (!done.isDuplicate) publishChange(context, postId)
   return done
+}
+
+/** Lets open pages of a thread show what changed. The event has no text. */
+export const publishChange = ({ defer, live }: ActionContext, postId: PostId): void => {
+  const event: LiveEvent = { type: 'changed', post_id: postId }
+  defer(live.publish(postTopic(postId), event))
 }
 
 function createEffect(row: ActionRow, target: TargetRow): Statement<void>[] {

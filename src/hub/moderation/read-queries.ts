@@ -40,6 +40,10 @@ const targetFields = {
   isDeleted: flag(
     sql`(${p.deletedAt} IS NOT NULL AND ${p.removalId} IS NULL) OR (${m.deletedAt} IS NOT NULL AND ${m.removalId} IS NULL)`,
   ),
+  /** Of the thread. */
+  isLocked: p.isLocked,
+  /** Of the thread. */
+  isPinned: flag(sql`${p.pinnedAt} IS NOT NULL`),
   /** The removal that holds for it. */
   removalId: sql<string | null>`iif(${m.id} IS NULL, ${p.removalId}, ${m.removalId})`,
 }
@@ -108,11 +112,31 @@ const actionTables = sql`${moderationActions} ${x} JOIN ${communities} ${c} ON $
 /** What a moderator did, and what became of an appeal. */
 export type ActionRow = RowOf<typeof actionFields>
 
-const preparedAction = prepare(({ id }: Params<{ id: string }>) =>
-  oneSql(actionFields, sql`FROM ${actionTables} WHERE ${x.id} = ${id}`),
+const preparedOwnAction = prepare(
+  ({ id, accountId }: Params<{ id: string; accountId: AccountId }>) =>
+    oneSql(
+      actionFields,
+      sql`FROM ${actionTables} WHERE ${x.id} = ${id} AND ${x.accountId} = ${accountId}`,
+    ),
 )
 
-export const selectAction = (id: string): Statement<ActionRow | undefined> => preparedAction({ id })
+/** Selects an action about an account, which may not read the community any more. */
+export const selectOwnAction = (
+  id: string,
+  accountId: AccountId,
+): Statement<ActionRow | undefined> => preparedOwnAction({ id, accountId })
+
+const preparedAppealed = prepare(({ id, reader }: Params<TargetValues>) =>
+  oneSql(
+    actionFields,
+    sql`FROM ${actionTables} WHERE ${x.id} = ${id} AND ${z.actionId} IS NOT NULL
+      AND ${canReadSql(x.communityId, reader)}`,
+  ),
+)
+
+/** Selects an action that was appealed, of a community that the reader reads. */
+export const selectAppealed = (id: string, reader: Reader): Statement<ActionRow | undefined> =>
+  preparedAppealed({ id, reader })
 
 type Page = { beforeAt: number; beforeId: string; limit: number }
 
@@ -195,17 +219,20 @@ export const selectOwnReports = (
 ): Statement<ReportRow[]> =>
   preparedOwnReports({ ...viewerValues(credential, now), ...toPage(page) })
 
-const preparedReport = prepare(({ id }: Params<{ id: string }>) =>
+const preparedReport = prepare(({ id, reader }: Params<TargetValues>) =>
   oneSql(
     { ...reportFields, communityId: r.communityId, accountId: r.accountId },
-    sql`FROM ${contentReports} ${r} JOIN ${communities} ${c} ON ${c.id} = ${r.communityId} WHERE ${r.id} = ${id}`,
+    sql`FROM ${contentReports} ${r} JOIN ${communities} ${c} ON ${c.id} = ${r.communityId}
+      WHERE ${r.id} = ${id} AND ${canReadSql(r.communityId, reader)}`,
   ),
 )
 
+/** Selects a report of a community that the reader reads. */
 export const selectReport = (
   id: string,
+  reader: Reader,
 ): Statement<(ReportRow & { communityId: CommunityId; accountId: AccountId }) | undefined> =>
-  preparedReport({ id })
+  preparedReport({ id, reader })
 
 const banFields = {
   id: b.id,
@@ -238,8 +265,10 @@ const preparedBans = prepare((v: Params<{ community: string; now: number }>) =>
 export const selectBans = (community: string, now: number): Statement<BanRow[]> =>
   preparedBans({ community, now })
 
-const preparedBan = prepare(({ id }: Params<{ id: string }>) =>
-  oneSql(banFields, sql`FROM ${banTables} WHERE ${b.id} = ${id}`),
+const preparedBan = prepare(({ id, reader }: Params<TargetValues>) =>
+  oneSql(banFields, sql`FROM ${banTables} WHERE ${b.id} = ${id} AND ${canReadSql(c.id, reader)}`),
 )
 
-export const selectBan = (id: string): Statement<BanRow | undefined> => preparedBan({ id })
+/** Selects a mute or a ban in a community that the reader reads. */
+export const selectBan = (id: string, reader: Reader): Statement<BanRow | undefined> =>
+  preparedBan({ id, reader })

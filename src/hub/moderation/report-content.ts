@@ -74,7 +74,7 @@ export async function dismissReports(
   id: string,
   { reason }: ReasonInput,
 ): Promise<ReportRow> {
-  const report = await run(db, selectReport(id))
+  const report = await run(db, selectReport(id, actorReader(actor)))
   if (!report) throw moderationErrors.unknownReport()
   const { communityId, communityName, postId } = report
   const { accountId, activationId } = actor

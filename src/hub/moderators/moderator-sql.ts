@@ -1,5 +1,6 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import type { Writer } from '../bans/ban-sql'
 import { canAccountReadSql } from '../communities/readable-sql'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
@@ -19,9 +20,6 @@ export const mayModerateSql = (account: SQLWrapper, community: SQLWrapper): SQL 
       SELECT 1 FROM ${communityMembers} ${m} WHERE ${m.communityId} = ${community}
         AND ${m.accountId} = ${a.id} AND ${m.role} = 'moderator'))
     AND ${canAccountReadSql(community, a)})`
-
-/** An account that writes and, for an agent in a run, its activation. */
-export type Writer = Readonly<Record<'accountId' | 'activationId', SQLWrapper>>
 
 /**
  * Whether a writer may moderate a community. In a run the agent and each of its requesters must be

@@ -123,7 +123,8 @@ export async function enableAccount(
 }
 
 /**
- * Bans an account from the hub, or mutes it: a muted account reads and votes, and writes nothing.
+ * Bans an account from the hub, or mutes it: a muted account reads and votes, and writes nothing. What
+ * agents do for it alone is cancelled, and what waits for them is refused.
  *
  * @returns the id of the ban
  * @throws VALIDATION for an end in the past
@@ -140,7 +141,6 @@ export async function restrictAccount(
   const endsAt = ends_at === null ? null : Date.parse(ends_at)
   if (endsAt !== null && endsAt <= now) throw peopleErrors.pastEnd()
   const id = clock.newId<string>()
-  const isBan = kind === 'ban'
   const after = { id, ends_at }
   const restrict = () =>
     batch(db, {
@@ -156,13 +156,11 @@ export async function restrictAccount(
         createdAt: now,
         endsAt,
       }),
-      items: isBan ? refuseItemsFor(account.id) : null,
+      items: refuseItemsFor(account.id),
     })
-  if (!isBan) await restrict()
-  else {
-    await endReading(context, account.id, restrict)
-    await cancelRuns(context, actor, account.id)
-  }
+  if (kind === 'ban') await endReading(context, account.id, restrict)
+  else await restrict()
+  await cancelRuns(context, actor, account.id)
   return id
 }
 

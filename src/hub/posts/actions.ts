@@ -111,6 +111,7 @@ export async function createPost(
   const writing = { agentId: actor.accountId, activationId: actor.activationId, now }
   const guarded: Writing = {
     accountId: actor.accountId,
+    activationId: actor.activationId,
     communityId: community.id,
     act: 'post',
     threadId: null,
@@ -178,10 +179,10 @@ export async function changePost(
   const post = await findOwnPost(context, actor, id)
   const changed = { ...withoutUndefined(change), editedAt: clock.now() }
   const { communityId } = post
-  const { accountId } = actor
+  const { accountId, activationId } = actor
   await writeGuarded(
     db,
-    { accountId, communityId, act: 'edit', threadId: null, now: changed.editedAt },
+    { accountId, activationId, communityId, act: 'edit', threadId: null, now: changed.editedAt },
     { post: updatePost(post.id, changed) },
   )
   return { ...post, ...changed }

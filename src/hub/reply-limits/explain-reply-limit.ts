@@ -49,9 +49,9 @@ type ReplyLimit = keyof typeof limitMessages
 
 const isReplyLimit = (name: string): name is ReplyLimit => Object.hasOwn(limitMessages, name)
 
-/** Of an item whose requester was disabled or banned before an agent answered it. */
+/** Of an item whose requester was disabled, banned or muted before an agent answered it. */
 const stoppedMessage =
-  'The account that asked is disabled or banned. Mention the agent yourself to have it answered.'
+  'The account that asked is disabled, banned or muted. Mention the agent yourself to have it answered.'
 
 /** Stored as the refusal of a mention of an agent that does not read the community. */
 export const unreadableRefusal = 'community_unreadable'

@@ -84,6 +84,26 @@ export const appeals = sqliteTable(
   ],
 )
 
+/** The answer of an account to a ban or a mute of the whole hub, and what became of it. */
+export const banAppeals = sqliteTable(
+  'ban_appeals',
+  {
+    banId: text('ban_id')
+      .primaryKey()
+      .references(() => bans.id),
+    text: text('text').notNull(),
+    createdAt: integer('created_at').notNull(),
+    /** Null until an admin decides. */
+    outcome: text('outcome', { enum: ['upheld', 'reversed'] }),
+    reason: text('reason'),
+    decidedBy: text('decided_by')
+      .$type<AccountId>()
+      .references(() => accounts.id),
+    decidedAt: integer('decided_at'),
+  },
+  (table) => [index('ban_appeals_open').on(table.createdAt).where(sql`${table.outcome} IS NULL`)],
+)
+
 /** Reports of posts and comments. */
 export const contentReports = sqliteTable(
   'content_reports',

@@ -183,7 +183,7 @@ export async function signIn(
   return { token, expiresAt: opened.expiresAt ?? row.expiresAt, accountId: opened.accountId }
 }
 
-/** Returns why a key opens no session: it is unknown, or its account is disabled or banned. */
+/** Returns why a key opens no session: it is unknown, or its account is disabled. */
 async function explainRefusal(
   { db, clock }: ActionContext,
   key: Pick<Credential, 'hash' | 'adminKeyHash'>,
@@ -198,7 +198,7 @@ async function explainRefusal(
  *
  * @param opener what the session ends with
  * @param device name of the device, for the list of sessions
- * @throws ACCOUNT_DISABLED, BANNED
+ * @throws ACCOUNT_DISABLED
  */
 export async function openSessionFor(
   context: ActionContext,

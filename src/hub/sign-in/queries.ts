@@ -16,7 +16,7 @@ import {
 } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
-import { isShutOutSql } from '../bans/ban-sql'
+import { isDisabledSql, isShutOutSql } from '../bans/ban-sql'
 import type { SecretRow } from '../keys/queries'
 import { accounts } from '../schema/accounts'
 import { adminLog } from '../schema/admin-log'
@@ -84,12 +84,15 @@ export const insertSession = (
         linkBy: s.linkBy,
       },
       sql`FROM ${apiKeys} ${s} WHERE ${s.hash} = ${source.hash} AND ${s.kind} = ${source.kind}
-      AND ${isValidSql(createdAt, adminKeyHash)} AND NOT ${isShutOutSql(s.accountId, createdAt)}`,
+      AND ${isValidSql(createdAt, adminKeyHash)} AND NOT ${isDisabledSql(s.accountId)}`,
     ),
   )
 }
 
-/** Inserts a session of an account with all scopes; nothing when the account is disabled or banned. */
+/**
+ * Inserts a session of an account with all scopes; nothing when the account is disabled. A banned one can read
+ * why, and appeal.
+ */
 export const insertOwnSession = (
   session: SecretRow & Pick<ApiKey, 'label' | 'accountId'> & Opener,
 ): Statement<boolean> =>
@@ -97,7 +100,7 @@ export const insertOwnSession = (
     insertSelect(
       apiKeys,
       { ...session, kind: 'session' },
-      sql`WHERE NOT ${isShutOutSql(sql`${session.accountId}`, session.createdAt)}`,
+      sql`WHERE NOT ${isDisabledSql(sql`${session.accountId}`)}`,
     ),
   )
 

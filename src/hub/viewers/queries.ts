@@ -102,6 +102,10 @@ const accountCte = (v: BoundValues, condition: SQL): SQL => sql`
 export const viewerCte = (v: BoundValues): SQL =>
   accountCte(v, sql`NOT ${isAccountShutOutSql(a, v.now)} AND NOT ${isPendingSql}`)
 
+/** The same, and also an account that is banned: for what it can read of itself. */
+export const bannedViewerCte = (v: BoundValues): SQL =>
+  accountCte(v, sql`NOT ${isAccountDisabledSql(a)} AND NOT ${isPendingSql}`)
+
 /** The same, and also an account that is not claimed yet: for what it can read of itself. */
 export const unclaimedViewerCte = (v: BoundValues): SQL =>
   accountCte(v, sql`NOT ${isAccountShutOutSql(a, v.now)}`)

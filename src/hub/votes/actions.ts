@@ -33,7 +33,7 @@ export async function setVote(
   value: VoteValue,
 ): Promise<IdempotentResult<VoteResult>> {
   const { db, clock } = context
-  const { accountId, idempotencyKey: key } = actor
+  const { accountId, activationId, idempotencyKey: key } = actor
   const once = { accountId, key, action: 'votes.set', input: { ...on, value } }
   return runOrReturnStored(db, once, async () => {
     const target = await run(db, selectTarget(on.kind, on.id, accountId, actorReader(actor)))
@@ -42,7 +42,11 @@ export async function setVote(
     const now = clock.now()
     const itemId = clock.newId<InboxItemId>()
     const { communityId } = target
-    const guarded: Writing = { accountId, communityId, act: 'vote', threadId: null, now }
+    const guarded: Writing = {
+      ...{ accountId, activationId, communityId, now },
+      act: 'vote',
+      threadId: null,
+    }
     const vote = voteStatements({ target, voter: accountId, value, itemId, now })
     return explainBan(db, guarded, () =>
       runOnce(db, once, {

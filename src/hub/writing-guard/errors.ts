@@ -1,5 +1,6 @@
 import { AppError } from '../../shared/errors'
 import { formatExact } from '../../shared/format'
+import type { AccountId } from '../../shared/ids'
 import type { ConstraintErrors } from '../constraint-errors'
 import type { ActiveBan } from './queries'
 
@@ -10,14 +11,19 @@ const done = { ban: 'banned', mute: 'muted' } as const
 
 /** Errors of writing where an account may not, as users read them. */
 export const banErrors = {
-  active: ({ kind, reason, endsAt, communityId }: ActiveBan, cause?: unknown) => {
+  active: (ban: ActiveBan, writer: AccountId, cause?: unknown) => {
+    const { kind, reason, endsAt, communityId, accountId, accountName } = ban
     const place = communityId === null ? 'on this hub' : 'in this community'
     const end = endsAt === null ? 'until it is lifted' : `until ${formatExact(endsAt)}`
+    const isOwn = accountId === writer
+    const who = isOwn ? 'You are' : `@${accountName}, who asked for this, is`
     return new AppError(
       kind === 'ban' ? 'BANNED' : 'MUTED',
-      `You are ${done[kind]} ${place} ${end}. Reason: ${reason}`,
+      `${who} ${done[kind]} ${place} ${end}. Reason: ${reason}`,
       {
-        hint: appealHint,
+        hint: isOwn
+          ? appealHint
+          : 'An agent writes nothing where one of its requesters must not write.',
         cause,
       },
     )

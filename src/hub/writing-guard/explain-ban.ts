@@ -24,7 +24,7 @@ export async function explainBan<Result>(
     const name = error instanceof AppError ? findFailedConstraint(error.cause) : null
     if (name === null || !banNames.has(name)) throw error
     const ban = await run(db, selectActiveBan(writing))
-    throw ban ? banErrors.active(ban, error) : error
+    throw ban ? banErrors.active(ban, writing.accountId, error) : error
   }
 }
 

@@ -3,8 +3,8 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import type { RowOf } from '../../shared/db/fields'
 import { oneSql, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
-import type { AccountId, CommunityId } from '../../shared/ids'
-import { fromRestrictionsSql, restrictedById, restrictionFields } from '../bans/ban-sql'
+import type { AccountId, ActivationId, CommunityId } from '../../shared/ids'
+import { fromWriterRestrictionsSql, restrictionFields } from '../bans/ban-sql'
 import { unfiltered } from '../communities/readable-sql'
 import { systemAccountId } from '../schema/accounts'
 import { communities } from '../schema/communities'
@@ -14,6 +14,8 @@ import { posts } from '../schema/posts'
 /** What an account is about to write. */
 export interface Writing {
   accountId: AccountId
+  /** The run of an agent, whose requesters must be allowed to write there too; null for everybody else. */
+  activationId: ActivationId | null
   communityId: CommunityId
   /** A mute allows votes. */
   act: 'post' | 'comment' | 'edit' | 'vote'
@@ -27,11 +29,12 @@ const c = alias(communities, 'c')
 const p = alias(posts, 'p')
 
 const bansOfWritingSql = (v: Params<Writing>) =>
-  sql`${fromRestrictionsSql(restrictedById(v.accountId), v.communityId, v.now)} AND (${restrictionFields.kind} = 'ban' OR ${v.act} <> 'vote') ORDER BY ${restrictionFields.kind}, ${restrictionFields.endsAt} IS NULL DESC, ${restrictionFields.endsAt} DESC LIMIT 1`
+  sql`${fromWriterRestrictionsSql(v, v.communityId, v.now)} AND (${restrictionFields.kind} = 'ban' OR ${v.act} <> 'vote') ORDER BY ${restrictionFields.kind}, ${restrictionFields.endsAt} IS NULL DESC, ${restrictionFields.endsAt} DESC LIMIT 1`
 
 /**
- * Fails its batch when the account must not write this: because of a ban or a mute, because only the hub
- * posts in the community, or because the thread is locked or deleted. `writingConstraints` are its errors.
+ * Fails its batch when the account must not write this: because of a ban or a mute of its own or of a
+ * requester of its run, because only the hub posts in the community, or because the thread is locked or
+ * deleted. `writingConstraints` are its errors.
  */
 export const guardWriting: (writing: Writing) => Statement<void> = prepare((v: Params<Writing>) =>
   write(

@@ -37,6 +37,8 @@ export interface ToolCaller {
   privacy?: Privacy
   /** Tiers that the scopes of the caller's key allow; absent: all. */
   tiers?: Tier[]
+  /** Why the account must not write now, such as a mute; absent: it may. */
+  writeBlock?: string
 }
 
 /** `capabilities.tools` of a definition. It restricts what the policy allows and never extends it. */

@@ -50,7 +50,7 @@ interface Refusal {
  */
 export function decide(
   policy: GrantPolicy,
-  caller: Pick<ToolCaller, 'toolRestrictions' | 'tiers'>,
+  caller: Pick<ToolCaller, 'toolRestrictions' | 'tiers' | 'writeBlock'>,
   tool: DecidedTool,
   call?: DecidedCall,
 ): Decision {
@@ -68,7 +68,7 @@ type GrantKind = 'call' | 'shape' | 'pattern'
 /** Refuses a tool when the policy refuses all its shapes. */
 function checkAnyShape(
   policy: GrantPolicy,
-  caller: Pick<ToolCaller, 'tiers'>,
+  caller: Pick<ToolCaller, 'tiers' | 'writeBlock'>,
   tool: DecidedTool,
 ): Refusal | null {
   const refusals = tool.shapes.map((each) => checkShape(policy, caller, tool, each, 'shape'))
@@ -77,7 +77,7 @@ function checkAnyShape(
 
 function checkShape(
   policy: GrantPolicy,
-  { tiers }: Pick<ToolCaller, 'tiers'>,
+  { tiers, writeBlock }: Pick<ToolCaller, 'tiers' | 'writeBlock'>,
   tool: DecidedTool,
   { grant, tier }: CallShape,
   kind: 'call' | 'shape',
@@ -90,7 +90,7 @@ function checkShape(
   }
   return (
     checkGrants(policy, tool, grant, kind) ??
-    toRefusal(tiers && !tiers.includes(tier) ? reasons.keyScopes : null)
+    toRefusal(tiers && !tiers.includes(tier) ? (writeBlock ?? reasons.keyScopes) : null)
   )
 }
 

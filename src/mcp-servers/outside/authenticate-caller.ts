@@ -23,8 +23,12 @@ export async function authenticateCaller(
   if (isActivationToken(bearer)) return readToken(deps, bearer, now)
   const found = await findHolder(deps.hub, bearer, now)
   if (!found) return null
-  const { id, name, kind, scopes } = found
-  return { accountId: id, name, kind, activationId: null, postId: null, tiers: toTiers(scopes) }
+  const { id, name, kind, scopes, writeBlock } = found
+  return {
+    ...{ accountId: id, name, kind, activationId: null, postId: null },
+    tiers: toTiers(scopes),
+    ...(writeBlock !== undefined && { writeBlock }),
+  }
 }
 
 /** Returns the account whose key a request has; null: no valid key. */

@@ -15,6 +15,19 @@ const addComment = (comment) => {
   return copy
 }
 
+// Shows what a moderator or an author changed of an entry, such as its removal. Replies stay where they
+// are, and so does an entry that is being typed into.
+const isOwnPart = (part) => !part.matches('article.reply')
+const update = (fresh) => {
+  const shown = document.getElementById(fresh.id)
+  if (shown?.dataset.v === fresh.dataset.v || !shown || shown.contains(document.activeElement))
+    return
+  for (const part of [...shown.children].filter(isOwnPart)) part.remove()
+  shown.prepend(...[...document.importNode(fresh, true).children].filter(isOwnPart))
+  shown.dataset.v = fresh.dataset.v
+  announce('The thread has changed')
+}
+
 let reading = null
 let isReadPending = false
 const read = () => {
@@ -35,12 +48,15 @@ const read = () => {
 }
 
 const readOnce = async () => {
-  const answer = await fetch(location.pathname, { headers: { accept: 'text/html' } })
+  const answer = await fetch(tree.dataset.past ? location.href : location.pathname, {
+    headers: { accept: 'text/html' },
+  })
   if (!answer.ok) return
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
   // A page with earlier comments links to the newest; adding them here would leave a gap.
   const arrived = tree.dataset.past ? [] : [...page.querySelectorAll('article.reply[id]')]
   const added = arrived.filter(({ id }) => !document.getElementById(id)).map(addComment)
+  page.querySelectorAll('[data-v]').forEach(update)
   for (const id of ['count', 'stats', 'notices']) {
     const fresh = document.importNode(page.getElementById(id), true)
     document.getElementById(id).replaceChildren(...fresh.childNodes)
@@ -113,6 +129,7 @@ const showWork = ({ activation_id: id, agent, doing, since }) => {
 const handleEvent = (event) => {
   if (event.type === 'working') showWork(event)
   if (event.type === 'comment' && !document.getElementById(`c-${event.id}`)) void read()
+  if (event.type === 'changed') void read()
   if (event.type === 'hello') syncWithHello(event)
 }
 

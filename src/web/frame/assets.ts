@@ -21,6 +21,7 @@ import trace from '../styles/trace.css'
 
 export type AssetName =
   | 'css'
+  | 'thread'
   | 'trace'
   | 'chart'
   | 'admin'
@@ -35,10 +36,12 @@ export interface Asset {
   body: string
 }
 
-const common = [tokens, frame, columns, parts, feed, thread, money]
+const texts = [tokens, frame, columns, parts, feed, thread]
+const common = [...texts, money]
 
 const sources: Record<AssetName, () => Asset> = {
   css: () => style(...common),
+  thread: () => style(...texts),
   trace: () => style(...common, trace),
   chart: () => style(...common, chart),
   admin: () => style(...common, admin),
@@ -94,6 +97,7 @@ function buildAssets() {
   }
   const paths = {
     css: publish('css'),
+    thread: publish('thread'),
     trace: publish('trace'),
     chart: publish('chart'),
     admin: publish('admin'),

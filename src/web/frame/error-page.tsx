@@ -39,6 +39,13 @@ export const ErrorPage: FC<{ frame: Frame; error: AppError; requestId?: string }
         <ErrorSummary problem={error} />
       </div>
       <ul class="acts up5">
+        {error.code === 'BANNED' && (
+          <li>
+            <a class="btn" href="/moderation/notice">
+              Appeal
+            </a>
+          </li>
+        )}
         {isShutOut ? (
           <li>
             <form method="post" action="/logout">

@@ -21,8 +21,11 @@ export interface LayoutProps {
   /** Title of the page; the hub's name is appended. */
   title: string
   place?: Place | undefined
-  /** Stylesheet: `css` is the common one; the others add styles for traces, charts or admin pages. */
-  sheet?: 'css' | 'trace' | 'chart' | 'admin'
+  /**
+   * Stylesheet: `css` is the common one; the others add styles for traces, charts or admin pages. Threads
+   * have no figures, tables or meters, so their sheet leaves those out.
+   */
+  sheet?: 'css' | 'thread' | 'trace' | 'chart' | 'admin'
   /** Scripts in addition to the common one. */
   scripts?: ('live' | 'follow' | 'passkeys' | 'push')[]
   /** URL that the page goes on to at once. */

@@ -1,6 +1,7 @@
 import type { Context, Handler } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import {
+  type BlockOptions,
   declareEntry,
   type HubEnv,
   logInternalError,
@@ -35,11 +36,13 @@ const queueName = '#queue'
  * Reads everything a page shows in one round trip: the answers of its statements, the viewer, and how much
  * waits in the viewer's inbox and for them as a moderator.
  *
+ * @param options who may read the page besides
  * @throws UNAUTHORIZED on a private hub for a viewer who is not signed in
  */
 export async function readPage<Batch extends Statements>(
   c: PageContext,
   statements: Batch,
+  options: BlockOptions = {},
 ): Promise<PageRead<Batch>> {
   const { clock } = c.var.context
   const now = clock.now()
@@ -49,11 +52,11 @@ export async function readPage<Batch extends Statements>(
     const { answers } = await readWithViewer(c, null, statements)
     return { frame, answers }
   }
-  const read = await readWithViewer(c, credential, {
+  const own = {
     [unreadName]: countOwnUnread(credential, now),
     [queueName]: countQueue(credential, now),
-    ...statements,
-  })
+  }
+  const read = await readWithViewer(c, credential, { ...own, ...statements }, options)
   const answers: Answers<Batch> & { [unreadName]?: number; [queueName]?: number | null } =
     read.answers
   const { viewer } = read
@@ -61,7 +64,7 @@ export async function readPage<Batch extends Statements>(
   if (!viewer) return { frame, answers }
   const { id, name, kind } = viewer
   const isAdmin = viewer.role === 'admin'
-  const own = {
+  const ownFrame = {
     ...frame,
     viewer: {
       id,
@@ -73,8 +76,8 @@ export async function readPage<Batch extends Statements>(
       queueCount: answers[queueName] ?? null,
     },
   }
-  frames.set(c, own)
-  return { frame: own, answers }
+  frames.set(c, ownFrame)
+  return { frame: ownFrame, answers }
 }
 
 /** Frames that requests have read already, so that an error page need not read them again. */

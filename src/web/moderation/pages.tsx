@@ -1,5 +1,6 @@
 import type { Hono } from 'hono'
 import * as z from 'zod'
+import { selectOpenBanAppeals } from '../../hub/ban-appeals/queries'
 import { communityErrors } from '../../hub/communities/errors'
 import { selectCommunity } from '../../hub/communities/queries'
 import { decodeCursor, encodeCursor } from '../../hub/cursor'
@@ -41,6 +42,7 @@ import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { LogPage } from './log-page'
 import { type AppealFormState, appealForm, MinePage } from './mine-page'
 import { moderateByForm } from './moderate-by-form'
+import { registerNoticePages } from './notice-pages'
 import { QueuePage } from './queue-page'
 import { type ReportFormState, ReportPage, reportForm } from './report-page'
 
@@ -63,6 +65,7 @@ export function registerModerationPages(app: Hono<HubEnv>): void {
   )
   app.post('/p/:id/report', page(reportByForm))
   app.post('/p/:id/moderate', page(moderateByForm))
+  registerNoticePages(app)
 }
 
 /** @throws UNAUTHORIZED without a key or session */
@@ -83,15 +86,22 @@ async function showQueue(c: PageContext): Promise<Response> {
   const { frame, answers } = await readPage(c, {
     cases: selectCases(credential, now, { after: readBefore(c), limit: pageMax + 1 }),
     appeals: selectOpenAppeals(credential, now, pageMax),
+    banAppeals: selectOpenBanAppeals(credential, now, pageMax),
   })
   if (!frame.viewer) await requireViewer(c, 'read')
   if (frame.viewer?.queueCount == null) throw moderationErrors.forbidden()
-  const { cases, appeals } = answers
+  const { cases, appeals, banAppeals } = answers
   const last = cases[pageMax - 1]
   const next = cases.length > pageMax && last ? encodeCursor([last.since, last.reportId]) : null
   return sendPage(
     c,
-    <QueuePage frame={frame} cases={cases.slice(0, pageMax)} appeals={appeals} next={next} />,
+    <QueuePage
+      frame={frame}
+      cases={cases.slice(0, pageMax)}
+      appeals={appeals}
+      banAppeals={banAppeals}
+      next={next}
+    />,
   )
 }
 

@@ -1,4 +1,5 @@
 import type { FC } from 'hono/jsx'
+import type { AppealedBanRow } from '../../hub/ban-appeals/queries'
 import { actionLabels } from '../../hub/moderation/moderation-labels'
 import type { AppealRow, CaseRow } from '../../hub/moderation/queue-queries'
 import { moderationLimits } from '../../shared/config'
@@ -17,20 +18,22 @@ export interface QueuePageProps {
   /** Oldest first. */
   cases: CaseRow[]
   appeals: AppealRow[]
+  /** Of bans and mutes of the whole hub, for admins. */
+  banAppeals: AppealedBanRow[]
   /** Cursor of the next page of reports. */
   next: string | null
 }
 
 /** What waits for a moderator: reported posts and comments, and appeals. */
-export const QueuePage: FC<QueuePageProps> = ({ frame, cases, appeals, next }) => (
+export const QueuePage: FC<QueuePageProps> = ({ frame, cases, appeals, banAppeals, next }) => (
   <Layout frame={frame} title="Moderation" place="moderation">
     <h1>Moderation</h1>
     <p class="lede">
       {formatPlural(cases.length, 'reported text', 'reported texts')},{' '}
-      {formatPlural(appeals.length, 'appeal', 'appeals')}.
+      {formatPlural(appeals.length + banAppeals.length, 'appeal', 'appeals')}.
     </p>
     <ModerationTabs chosen="queue" isModerator />
-    {cases.length + appeals.length === 0 && (
+    {cases.length + appeals.length + banAppeals.length === 0 && (
       <div class="empty">
         <p>
           <strong>Nothing to decide.</strong>
@@ -38,10 +41,15 @@ export const QueuePage: FC<QueuePageProps> = ({ frame, cases, appeals, next }) =
         </p>
       </div>
     )}
-    {appeals.length > 0 && (
+    {appeals.length + banAppeals.length > 0 && (
       <section class="block" aria-labelledby="appeals">
         <h2 id="appeals">Appeals</h2>
         <ul class="list tall">
+          {banAppeals.map((row) => (
+            <li data-row>
+              <BanAppeal row={row} now={frame.now} />
+            </li>
+          ))}
           {appeals.map((row) => (
             <li data-row>
               <Appeal row={row} now={frame.now} />
@@ -105,7 +113,6 @@ const Case: FC<{ row: CaseRow; now: number }> = ({ row, now }) => {
 }
 
 const Appeal: FC<{ row: AppealRow; now: number }> = ({ row, now }) => {
-  const field = `decision-${row.id}`
   return (
     <>
       <div class="by">
@@ -129,24 +136,51 @@ const Appeal: FC<{ row: AppealRow; now: number }> = ({ row, now }) => {
         <dd>{row.appeal}</dd>
       </dl>
       {row.text !== null && <div class="code up2">{row.text}</div>}
-      <form class="form up3" method="post" action={`/moderation/appeals/${row.id}`}>
-        <label for={field}>Reason for your decision</label>
-        <input
-          id={field}
-          name="reason"
-          required
-          maxlength={moderationLimits.reasonCharsMax}
-          autocomplete="off"
-        />
-        <div class="acts">
-          <button type="submit" class="btn" name="decision" value="uphold">
-            Reject appeal
-          </button>
-          <button type="submit" class="btn go" name="decision" value="reverse">
-            Reverse action
-          </button>
-        </div>
-      </form>
+      <DecisionForm id={row.id} action={`/moderation/appeals/${row.id}`} />
     </>
+  )
+}
+
+/** The appeal of a ban or a mute of the whole hub. */
+const BanAppeal: FC<{ row: AppealedBanRow; now: number }> = ({ row, now }) => (
+  <>
+    <div class="by">
+      <AccountLink name={row.accountName} kind={row.accountKind} />
+      <span>
+        appeals: {row.createdByName} {actionLabels[row.kind]} {row.accountName} on the whole hub
+      </span>
+      {row.appealedAt !== null && <RelativeTime at={row.appealedAt} now={now} />}
+    </div>
+    <dl class="def">
+      <dt>Reason</dt>
+      <dd>{row.reason}</dd>
+      <dt>Appeal</dt>
+      <dd>{row.appeal}</dd>
+    </dl>
+    <DecisionForm id={row.id} action={`/moderation/bans/${encodeURIComponent(row.id)}`} />
+  </>
+)
+
+const DecisionForm: FC<{ id: string; action: string }> = ({ id, action }) => {
+  const field = `decision-${id}`
+  return (
+    <form class="form up3" method="post" action={action}>
+      <label for={field}>Reason of your decision</label>
+      <input
+        id={field}
+        name="reason"
+        required
+        maxlength={moderationLimits.reasonCharsMax}
+        autocomplete="off"
+      />
+      <div class="acts">
+        <button type="submit" class="btn" name="decision" value="uphold">
+          Reject appeal
+        </button>
+        <button type="submit" class="btn go" name="decision" value="reverse">
+          Reverse action
+        </button>
+      </div>
+    </form>
   )
 }

@@ -51,6 +51,7 @@ const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props
       id={`c-${branch.id}`}
       data-author={branch.authorName}
       data-parent={branch.parentId ? `c-${branch.parentId}` : undefined}
+      data-v={toEntryVersion(branch, props.isLocked)}
       data-row
     >
       <div class="by">
@@ -90,6 +91,12 @@ const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props
     </article>
   )
 }
+
+/** Returns what an open page compares to notice that an entry was edited, removed, restored or locked. */
+const toEntryVersion = (
+  { editedAt, deletedAt }: { editedAt: number | null; deletedAt: number | null },
+  isLocked: boolean,
+): string => `${editedAt ?? ''}${deletedAt === null ? '' : 'd'}${isLocked ? 'l' : ''}`
 
 /** Vote, links and the form of moderators. */
 const CommentActions: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props) => {

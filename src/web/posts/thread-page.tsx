@@ -68,7 +68,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
   const refused = activations.filter(({ replyRefusal }) => replyRefusal !== null)
   const isReplying = comments.some(({ id }) => id === reply.typed.parent_id)
   return (
-    <Layout frame={frame} title={post.title} scripts={['live']}>
+    <Layout frame={frame} title={post.title} sheet="thread" scripts={['live']}>
       <div class="split">
         <div class="body">
           <PostArticle {...props} known={known} />
@@ -127,7 +127,9 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
             </div>
           </section>
           <LiveTemplate viewer={frame.viewer} />
-          <ThreadEnd {...props} isReplying={isReplying} />
+          <div id="end" data-v={post.removalReason !== null ? 'd' : post.isLocked ? 'l' : ''}>
+            <ThreadEnd {...props} isReplying={isReplying} />
+          </div>
         </div>
         <aside class="rail" aria-labelledby="in-thread">
           <h2 id="in-thread">In this thread</h2>
@@ -170,7 +172,7 @@ const LaterLinks: FC<ThreadPageProps> = ({ post, comments, isNewest }) => {
 const PostArticle: FC<ThreadPageProps & { known: Set<string> }> = (props) => {
   const { post, known, frame } = props
   return (
-    <article>
+    <article id="post" data-v={toPostVersion(post)}>
       <p class="meta">
         <a href={communityPath(post.communityName)}>
           <CommunityName name={post.communityName} visibility={post.visibility} />
@@ -233,6 +235,12 @@ const PostArticle: FC<ThreadPageProps & { known: Set<string> }> = (props) => {
     </article>
   )
 }
+
+/** Returns what an open page compares to notice that a post was edited, removed, restored, locked or pinned. */
+const toPostVersion = ({ editedAt, removalReason, isLocked, isPinned }: ThreadPost): string =>
+  [editedAt ?? '', removalReason !== null && 'd', isLocked && 'l', isPinned && 'p']
+    .filter(Boolean)
+    .join('')
 
 /** Formats the number of replies and of running agents, such as `3 replies, 1 in progress`. */
 function formatReplyCount(post: ThreadPost, comments: ThreadComment[], working: number): string {

@@ -47,11 +47,29 @@ export async function createModeration({ admin, call, join, newPost, newPerson, 
     const { action } = await act('/submolts/general/bans', { account: name, kind: 'mute' })
     return action.ban_id as string
   }
+  /** A ban of the whole hub of a new account, which appealed it. */
+  const newHubBan = async () => {
+    const { name, key } = await newPerson()
+    const { ban } = (await admin(
+      `/agents/${name}/bans`,
+      { kind: 'ban', reason: 'Spam' },
+      'POST',
+    )) as {
+      ban: { id: string }
+    }
+    await call(`/bans/${ban.id}/appeal`, { key, body: { text: 'It is not true.' } })
+    const sql = 'UPDATE bans SET created_by = ? WHERE id = ?'
+    await env.DB.prepare(sql).bind(acting.id, ban.id).run()
+    return ban
+  }
   /** Ends that those moderate who created a community for a row. */
   const leaveCommunities = async () => {
     const sql = `DELETE FROM community_members WHERE role = 'moderator' AND account_id IN
       (SELECT id FROM accounts WHERE name IN ('mem', 'exte', 'otto', 'lis'))`
     await env.DB.prepare(sql).run()
   }
-  return { leaveCommunities, acting, newRemoval, newAppeal, newReport, newPinned, newCommunityBan }
+  return {
+    ...{ leaveCommunities, acting, newRemoval, newAppeal, newReport, newPinned, newCommunityBan },
+    newHubBan,
+  }
 }

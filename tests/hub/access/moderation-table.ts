@@ -111,4 +111,23 @@ export const moderationTable: Table = {
       ...why,
     }),
   },
+  // T11: a banned account reads its ban and appeals it.
+  'GET /bans': { expect: 'own', except: { banned: '+' } },
+  'GET /bans/appeals': { expect: 'admin' },
+  // Whose own ban it is: tests/hub/moderation/hub-bans.test.ts.
+  'POST /bans/:id/appeal': {
+    expect: 'secretWrite',
+    except: { writer: 404, owner: 404, banned: 404 },
+    send: async (world) => ({
+      path: `/bans/${(await world.newHubBan()).id}/appeal`,
+      body: { text: 'It is not true.' },
+    }),
+  },
+  'POST /bans/:id/decide': {
+    expect: 'admin',
+    send: async (world) => ({
+      path: `/bans/${(await world.newHubBan()).id}/decide`,
+      body: { decision: 'uphold', reason: 'It stays.' },
+    }),
+  },
 }

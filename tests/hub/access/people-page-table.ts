@@ -205,4 +205,16 @@ export const peoplePageTable: Table = {
     send: async (world) =>
       form(`/moderation/log/general/lift/${await world.newCommunityBan()}`, why),
   },
+  'GET /moderation/notice': { expect: 'own', except: { banned: '+' } },
+  'POST /moderation/notice': {
+    expect: 'secretWrite',
+    except: { writer: 404, owner: 404, banned: 404 },
+    send: async (world) =>
+      form('/moderation/notice', { ban_id: (await world.newHubBan()).id, text: 'It is not true.' }),
+  },
+  'POST /moderation/bans/:id': {
+    expect: 'admin',
+    send: async (world) =>
+      form(`/moderation/bans/${(await world.newHubBan()).id}`, { ...why, decision: 'uphold' }),
+  },
 }

@@ -39,6 +39,7 @@ test.each(withParams)('unknown ids return 404, never 500: $method $path', async 
     '/agents/:name/definition': { files: { 'config.yaml': 'x' } },
     '/agents/:name/bans': { kind: 'mute', reason: 'x' },
     '/budgets/:id': { limit_microusd: 1 },
+    '/bans/:id/appeal': { text: 'x' },
   }
   const query = route.method === 'delete' && route.path === '/agents/:name' ? '?words=keep' : ''
   const defaults = route.tag === 'moderation' ? moderating : {}

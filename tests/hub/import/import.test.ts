@@ -251,3 +251,20 @@ test('names of a source are always converted to valid names', () => {
     }),
   )
 })
+
+test('T11: a record of a community in which only the hub posts is skipped with the reason', async () => {
+  const record = {
+    ...older,
+    post: { ...older.post, id: uuid(900), submolt: { name: 'Agent-Errors' } },
+    comments: [],
+  }
+  const { body } = await send([record])
+  expect(body.imported.posts).toBe(0)
+  expect(body.skipped).toEqual([
+    { index: 0, id: uuid(900), reason: expect.stringContaining('Only the hub itself posts') },
+  ])
+  const { results } = await env.DB.prepare('SELECT id FROM posts WHERE id = ?')
+    .bind(uuid(900))
+    .all()
+  expect(results).toEqual([])
+})

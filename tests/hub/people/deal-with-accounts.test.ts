@@ -81,7 +81,8 @@ test('T10: a ban says its reason and end, and ends by itself or when it is lifte
     expect(page.status, path).toBe(403)
     expect(await page.text()).toContain('Reason: Spam')
   }
-  expect(await signIn()).toBe('')
+  const late = await hub.fetch('/', { headers: { cookie: await signIn() } })
+  expect(late.status).toBe(403)
   const refused = await hub.call('/feed', { key: mira.key })
   expect(refused).toMatchObject({ status: 403, body: { code: 'BANNED' } })
   expect(refused.body.error).toContain(formatExact(Date.parse(endsAt)))

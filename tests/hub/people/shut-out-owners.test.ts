@@ -30,6 +30,19 @@ test('T10 T8: the invitations of a banned account make nobody an account', async
   expect((await hub.fetch(pathname)).status).toBe(404)
 })
 
+test('T11: nobody who is banned or muted in a community brings a second account by an invitation', async () => {
+  const kim = await hub.join('kim', 'human')
+  const invite = () => hub.call('/invitations', { key: kim.key, body: { role: 'member' } })
+  const { pathname } = new URL((await invite()).body.invitation.url)
+  const body = { account: 'kim', kind: 'mute', reason: 'Insults' }
+  const { action } = (await admin('/submolts/general/bans', body)).body
+  expect((await hub.fetch(pathname)).status).toBe(404)
+  expect((await invite()).body.code).toBe('FORBIDDEN')
+  await admin(`/submolts/general/bans/${action.ban_id}`, { reason: 'Apologised' }, 'DELETE')
+  expect((await hub.fetch(pathname)).status).toBe(200)
+  expect((await invite()).status).toBe(201)
+})
+
 test('T10: deleting a banned owner does not free the agents that they claimed', async () => {
   const { agent } = await createOwner('mallory')
   await admin('/agents/mallory/bans', spam)

@@ -110,14 +110,21 @@ describe.each([
   })
 })
 
-test('T10: an account that is disabled or banned gets no session, whatever proved who it is', async () => {
+test('T10: a disabled account gets no session, whatever proved who it is; a banned one reads its notice alone', async () => {
   const open = () => openSessionFor(hub.context(), paula.id, noOpener, 'Firefox on Linux')
   const sessions = () =>
     env.DB.prepare(`SELECT count(*) AS n FROM api_keys WHERE account_id = ? AND kind = 'session'`)
       .bind(paula.id)
       .first<number>('n')
   const { ban } = (await admin(`/agents/${paula.name}/bans`, { kind: 'ban', reason: 'Spam' })).body
-  await expect(open()).rejects.toMatchObject({ code: 'BANNED' })
+  const banned = createBrowser(hub, `rookery_session=${(await open()).token}`)
+  expect((await banned.get('/moderation/notice')).status).toBe(200)
+  for (const path of ['/', '/inbox', '/settings']) {
+    expect((await banned.get(path)).status).toBe(403)
+  }
+  await env.DB.prepare(`DELETE FROM api_keys WHERE account_id = ? AND kind = 'session'`)
+    .bind(paula.id)
+    .run()
   await admin(`/agents/${paula.name}/bans/${ban.id}`, undefined, 'DELETE')
   await admin(`/agents/${paula.name}/disable`, {})
   await expect(open()).rejects.toMatchObject({ code: 'ACCOUNT_DISABLED' })

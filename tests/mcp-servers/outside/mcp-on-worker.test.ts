@@ -230,3 +230,17 @@ test('T7: calls of tools that write are limited as writes, however many connecti
   expect(refused.headers.get('x-ratelimit-limit')).toBe(String(rateLimits.write.requests))
   expect((await send('hub_get_thread', { post_id: postId })).status).toBe(200)
 })
+
+test('T10 M11: a muted caller reads that it is muted, until when and why', async () => {
+  const loud = await createAccount('loud')
+  const endsAt = new Date(Date.now() + 3_600_000).toISOString()
+  const body = { kind: 'mute', reason: 'Shouting', ends_at: endsAt }
+  await call('POST', '/api/v1/agents/loud/bans', { key: adminKey, body })
+  const client = await connect(loud.key)
+  const args = { post_id: postId, content: 'HELLO' }
+  const refused = await client.callTool({ name: 'hub_create_comment', arguments: args })
+  expect(refused.isError).toBe(true)
+  expect(textOf(refused)).toContain(`muted on this hub until ${endsAt}`)
+  expect(textOf(refused)).toContain('Shouting')
+  await use(client, 'hub_search', { query: 'heliotrope' })
+})
