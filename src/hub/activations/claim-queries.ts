@@ -5,6 +5,7 @@ import { type Params, prepare, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import { isStoppedSql } from '../bans/ban-sql'
+import { payersSql } from '../budgets/payers-sql'
 import { agentModelsSql, headroomOf, headroomSql } from '../budgets/scope-sql'
 import { unfiltered } from '../communities/readable-sql'
 import { canStartExplorationSql, hasInboxSlotSql } from '../exploration/share-sql'
@@ -118,6 +119,7 @@ const newAskSql = (v: Params<Claim>, task: SQL): SQL => sql`
     json_array(m.value) AS models, ${g.accountId} AS agent_id, ${p.communityId},
     coalesce(${first.priority}, ${g.priority}) AS priority, ${first.type}, ${first.task}, ${first.postId},
     ${g.definitionVersion}, ${agentColumns(v)}, ${requestersOfFirstSql} AS requesters,
+    ${payersSql(requestersOfFirstSql)} AS payers,
     ${isForGuestSql(requestersOfFirstSql)} AS is_for_guest
   FROM (${task}) AS ${first}
   CROSS JOIN ${agents} ${g} ON ${g.accountId} = ${v.agentId}
@@ -145,6 +147,8 @@ const createClaim = (v: Params<Claim>, task: SQL) =>
         priority: sql`a.priority`,
         definitionVersion: sql`a.definition_version`,
         isForGuest: sql`a.is_for_guest`,
+        requesters: sql`a.requesters`,
+        payers: sql`a.payers`,
         startedAt: v.now,
       },
       sql`FROM ${askWithRoomSql}
@@ -183,7 +187,7 @@ export const resumeParked = prepare((v: Params<Claim>) =>
         AND (a.cancel_requested_at IS NOT NULL OR ${isNotPausedSql}) AND ${canRunSql(v)}`,
       sql`WITH ask AS MATERIALIZED (
         SELECT ${x.id}, ${v.now} AS at, 0 AS candidate, ${x.models}, ${x.agentId}, ${x.communityId},
-          ${x.priority}, ${x.requesters}, ${x.isForGuest}, ${x.cancelRequestedAt}, ${agentColumns(v)}
+          ${x.priority}, ${x.requesters}, ${x.payers}, ${x.isForGuest}, ${x.cancelRequestedAt}, ${agentColumns(v)}
         FROM ${activations} ${x} JOIN ${agents} ${g} ON ${g.accountId} = ${x.agentId}
         WHERE ${x.id} = coalesce((${endingSql(v.agentId)}),
             (SELECT activation_id FROM (${firstTaskSql(v.agentId)}) WHERE type = 'approval_decision'))
@@ -194,10 +198,33 @@ export const resumeParked = prepare((v: Params<Claim>) =>
 
 type Claimant = Pick<Claim, 'activationId' | 'agentId'>
 
+/** Waiting items of the task's thread, or of its conversation for the same requesters, as `found`. */
+const foundItemsSql = (v: Params<Claimant>): SQL => sql`
+  SELECT ${i.id}, ${requestersOfItemSql(i)} AS requesters,
+    ${requestersOfItemSql(i)} = ${requestersOfItemSql(first)} AS is_own,
+    ${x.id} AS run_id, ${x.reservedAt} AS at, ${x.models}, ${x.agentId}, ${x.communityId}, ${x.priority},
+    ${x.isForGuest}, ${x.admission}, ${x.reservedMicrousd}, ${x.reservedTokens}
+  FROM ${unreadItemsSql(i)} JOIN ${activations} ${x} ON ${x.id} = ${v.activationId}
+    AND ${x.state} = 'running' AND ${x.class} = 'inbox'
+  JOIN (${firstTaskSql(v.agentId)}) ${first}
+  WHERE ${i.accountId} = ${v.agentId} AND ${isWaitingSql(i)} AND ${i.type} <> 'approval_decision'
+    AND ${canShareRunSql(i, first)}
+    AND (${i.postId} = ${x.postId} OR ${i.id} = ${first.id} OR (${i.conversationId} = ${first.conversationId}
+        AND ${requestersOfItemSql(i)} = ${requestersOfItemSql(first)}))
+    AND NOT EXISTS (SELECT 1 FROM ${inboxItems} WHERE ${inboxItems.claimedBy} = ${v.activationId})
+  ORDER BY ${i.createdAt}, ${i.id} LIMIT ${itemsPerActivationMax}`
+
+/** The found items of other requesters, as spenders beside the run that was just admitted. */
+const othersAskSql = sql`
+  SELECT run_id AS id, id AS candidate, at, models, agent_id, community_id, priority, requesters,
+    ${payersSql(sql`found.requesters`)} AS payers, is_for_guest FROM found WHERE NOT is_own`
+
 /**
  * Claims the task and the other waiting items of its thread, or of its conversation for the same
- * requesters: a direct message that an agent sends for somebody is private to them. Only the LOAD that
- * inserted the row claims: a late repeat must not claim items that its run never received.
+ * requesters: a direct message that an agent sends for somebody is private to them. Items of another
+ * requester join only when that requester's budgets can hold the reservation of the run, too; otherwise
+ * they wait for a run of their own. Only the LOAD that inserted the row claims: a late repeat must not
+ * claim items that its run never received.
  */
 export const claimItems = prepare((v: Params<Claimant>) =>
   write(
@@ -205,31 +232,29 @@ export const claimItems = prepare((v: Params<Claimant>) =>
       inboxItems,
       { claimedBy: v.activationId },
       sql`WHERE ${inboxItems.id} IN (
-        SELECT ${i.id} FROM ${unreadItemsSql(i)} JOIN ${activations} ${x} ON ${x.id} = ${v.activationId}
-          AND ${x.state} = 'running' AND ${x.class} = 'inbox'
-        JOIN (${firstTaskSql(v.agentId)}) ${first}
-        WHERE ${i.accountId} = ${v.agentId} AND ${isWaitingSql(i)} AND ${i.type} <> 'approval_decision'
-          AND ${canShareRunSql(i, first)}
-          AND (${i.postId} = ${x.postId} OR ${i.id} = ${first.id} OR (${i.conversationId} = ${first.conversationId}
-              AND ${requestersOfItemSql(i)} = ${requestersOfItemSql(first)}))
-          AND NOT EXISTS (SELECT 1 FROM ${inboxItems} WHERE ${inboxItems.claimedBy} = ${v.activationId})
-        ORDER BY ${i.createdAt}, ${i.id} LIMIT ${itemsPerActivationMax})`,
+        SELECT found.id FROM found WHERE is_own OR (admission = 'granted' AND EXISTS (
+          SELECT 1 FROM (${headroomSql}) r WHERE ${room.candidate} = found.id AND NOT (${isUsedUpSql})
+            AND ${room.freeMicrousd} >= found.reserved_microusd AND ${room.freeTokens} >= found.reserved_tokens)))`,
+      sql`WITH found AS MATERIALIZED (${foundItemsSql(v)}), ask AS MATERIALIZED (${othersAskSql})`,
     ),
   ),
 )
 
-/** Stores whom an activation acts for: the requesters of the items that it claimed. */
+/** The requesters of the items that an activation claimed, as a JSON list. */
+const claimedRequestersSql = (activationId: SQLWrapper): SQL => sql`
+  SELECT json_group_array(DISTINCT n.value) AS list
+  FROM ${inboxItems} ${i} JOIN json_each(${requestersOfItemSql(i)}) n
+  WHERE ${i.claimedBy} = ${activationId} AND ${i.type} <> 'approval_decision'`
+
+/** Stores whom an activation acts for, and who pays, when it claimed items of further requesters. */
 export const recordRequesters = prepare(({ activationId }: Params<Claimant>) =>
   write(
     updateSet(
       activations,
-      {
-        requesters: sql`(SELECT coalesce(json_group_array(DISTINCT n.value), '[]')
-          FROM ${inboxItems} ${i} JOIN json_each(${requestersOfItemSql(i)}) n
-          WHERE ${i.claimedBy} = ${activationId} AND ${i.type} <> 'approval_decision')`,
-      },
-      sql`WHERE ${activations.id} = ${activationId} AND ${activations.state} = 'running'
-        AND ${activations.class} = 'inbox' AND ${activations.requesters} = '[]'`,
+      { requesters: sql`claimed.list`, payers: payersSql(sql`claimed.list`) },
+      sql`FROM (${claimedRequestersSql(activationId)}) claimed
+      WHERE ${activations.id} = ${activationId} AND ${activations.state} = 'running'
+        AND ${activations.class} = 'inbox' AND claimed.list NOT IN ('[]', ${activations.requesters})`,
     ),
   ),
 )

@@ -175,7 +175,7 @@ export async function changeBudget(
       ...(found && { before: toSettings(found) }),
       after: change,
     }),
-    mark: markUpdatedBudget(id, change),
+    mark: markUpdatedBudget(id, change, now),
     ...keepGuestsShare(clock, by, id),
     budget: selectBudget({ id, now }),
   }).catch(async (error: unknown) => {
