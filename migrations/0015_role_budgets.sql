@@ -40,7 +40,7 @@ CREATE INDEX budget_account_windows_due ON budget_account_windows (budget_id) WH
 -- Who pays for a run: its requesters and their owners, each with the role and the part at the time of the claim.
 ALTER TABLE activations ADD COLUMN payers TEXT NOT NULL DEFAULT '{}';
 UPDATE activations SET payers = coalesce((
-  SELECT json_group_object(p.payer, json_object('role', iif(a.kind = 'system', NULL, a.role), 'parts', p.parts, 'isFirst', p.is_first))
+  SELECT json_group_object(p.payer, json_object('role', coalesce(iif(a.kind = 'system', 'system', a.role), 'guest'), 'parts', p.parts, 'isFirst', p.is_first))
   FROM (
     SELECT n.payer, count(*) AS parts, max(n.place = 0) AS is_first FROM (
       SELECT key AS place, value AS payer FROM json_each(activations.requesters)

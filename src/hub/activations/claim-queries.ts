@@ -5,11 +5,17 @@ import { type Params, prepare, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import { isStoppedSql } from '../bans/ban-sql'
-import { payersSql } from '../budgets/payers-sql'
-import { agentModelsSql, headroomOf, headroomSql } from '../budgets/scope-sql'
+import { hasGuestSql, payersSql } from '../budgets/payers-sql'
+import {
+  agentModelsSql,
+  headroomOf,
+  headroomSql,
+  selectHeadroomSql,
+  spenderOf,
+} from '../budgets/scope-sql'
 import { unfiltered } from '../communities/readable-sql'
 import { canStartExplorationSql, hasInboxSlotSql } from '../exploration/share-sql'
-import { canShareRunSql, isForGuestSql, requestersOfItemSql } from '../inbox/requester-sql'
+import { canShareRunSql, requestersOfItemSql } from '../inbox/requester-sql'
 import {
   isHubPausedSql,
   isPendingCancellationSql,
@@ -64,6 +70,9 @@ const room = headroomOf('r')
 /** Whether a budget is used up. Then no model runs, not even one that costs nothing. */
 const isUsedUpSql = sql`${room.leftMicrousd} <= 0 OR ${room.leftTokens} <= 0`
 
+/** A row of `ask` as a spender. */
+const asking = { ...spenderOf('ask'), isForGuest: hasGuestSql(spenderOf('ask').payers) }
+
 /**
  * The rows of `ask` with the remaining budget of each, as `a`: one row per model that can do the task.
  * An agent without any budget has nothing to spend.
@@ -75,7 +84,7 @@ const askWithRoomSql = sql`(
       AND ${room.freeTokens} >= ask.call_floor_tokens, 0) AS is_free,
     min(coalesce(${isUsedUpSql} OR ${room.leftMicrousd} < ask.call_floor_microusd
       OR ${room.leftTokens} < ask.call_floor_tokens, 1)) OVER () AS is_exhausted
-  FROM ask LEFT JOIN (${headroomSql}) r ON ${room.candidate} = ask.candidate) AS a`
+  FROM ask LEFT JOIN (${selectHeadroomSql(asking)}) r ON ${room.candidate} = ask.candidate) AS a`
 
 /** What an admitted activation gets: a deadline, and a reservation for one model call. */
 const admit = (v: Params<Claim>) => ({
@@ -119,8 +128,7 @@ const newAskSql = (v: Params<Claim>, task: SQL): SQL => sql`
     json_array(m.value) AS models, ${g.accountId} AS agent_id, ${p.communityId},
     coalesce(${first.priority}, ${g.priority}) AS priority, ${first.type}, ${first.task}, ${first.postId},
     ${g.definitionVersion}, ${agentColumns(v)}, ${requestersOfFirstSql} AS requesters,
-    ${payersSql(requestersOfFirstSql)} AS payers,
-    ${isForGuestSql(requestersOfFirstSql)} AS is_for_guest
+    ${payersSql(requestersOfFirstSql)} AS payers
   FROM (${task}) AS ${first}
   CROSS JOIN ${agents} ${g} ON ${g.accountId} = ${v.agentId}
   CROSS JOIN json_each(iif(${first.model} IS NULL, ${agentModelsSql(g)}, json_array(${first.model}))) m
@@ -146,7 +154,7 @@ const createClaim = (v: Params<Claim>, task: SQL) =>
         communityId: sql`a.community_id`,
         priority: sql`a.priority`,
         definitionVersion: sql`a.definition_version`,
-        isForGuest: sql`a.is_for_guest`,
+        isForGuest: hasGuestSql(sql`a.payers`),
         requesters: sql`a.requesters`,
         payers: sql`a.payers`,
         startedAt: v.now,
@@ -187,7 +195,7 @@ export const resumeParked = prepare((v: Params<Claim>) =>
         AND (a.cancel_requested_at IS NOT NULL OR ${isNotPausedSql}) AND ${canRunSql(v)}`,
       sql`WITH ask AS MATERIALIZED (
         SELECT ${x.id}, ${v.now} AS at, 0 AS candidate, ${x.models}, ${x.agentId}, ${x.communityId},
-          ${x.priority}, ${x.requesters}, ${x.payers}, ${x.isForGuest}, ${x.cancelRequestedAt}, ${agentColumns(v)}
+          ${x.priority}, ${x.requesters}, ${x.payers}, ${x.cancelRequestedAt}, ${agentColumns(v)}
         FROM ${activations} ${x} JOIN ${agents} ${g} ON ${g.accountId} = ${x.agentId}
         WHERE ${x.id} = coalesce((${endingSql(v.agentId)}),
             (SELECT activation_id FROM (${firstTaskSql(v.agentId)}) WHERE type = 'approval_decision'))
@@ -199,7 +207,7 @@ export const resumeParked = prepare((v: Params<Claim>) =>
 type Claimant = Pick<Claim, 'activationId' | 'agentId'>
 
 /** Waiting items of the task's thread, or of its conversation for the same requesters, as `found`. */
-const foundItemsSql = (v: Params<Claimant>): SQL => sql`
+const foundItemsSql = (v: Params<Claimant>): SQL => sql`(
   SELECT ${i.id}, ${requestersOfItemSql(i)} AS requesters,
     ${requestersOfItemSql(i)} = ${requestersOfItemSql(first)} AS is_own,
     ${x.id} AS run_id, ${x.reservedAt} AS at, ${x.models}, ${x.agentId}, ${x.communityId}, ${x.priority},
@@ -212,12 +220,12 @@ const foundItemsSql = (v: Params<Claimant>): SQL => sql`
     AND (${i.postId} = ${x.postId} OR ${i.id} = ${first.id} OR (${i.conversationId} = ${first.conversationId}
         AND ${requestersOfItemSql(i)} = ${requestersOfItemSql(first)}))
     AND NOT EXISTS (SELECT 1 FROM ${inboxItems} WHERE ${inboxItems.claimedBy} = ${v.activationId})
-  ORDER BY ${i.createdAt}, ${i.id} LIMIT ${itemsPerActivationMax}`
+  ORDER BY ${i.createdAt}, ${i.id} LIMIT ${itemsPerActivationMax}) found`
 
-/** The found items of other requesters, as spenders beside the run that was just admitted. */
-const othersAskSql = sql`
+/** Selects the found items of other requesters, as spenders beside the run that was just admitted. */
+const othersAskSql = (v: Params<Claimant>): SQL => sql`
   SELECT run_id AS id, id AS candidate, at, models, agent_id, community_id, priority, requesters,
-    ${payersSql(sql`found.requesters`)} AS payers, is_for_guest FROM found WHERE NOT is_own`
+    ${payersSql(sql`found.requesters`)} AS payers, is_for_guest FROM ${foundItemsSql(v)} WHERE NOT is_own`
 
 /**
  * Claims the task and the other waiting items of its thread, or of its conversation for the same
@@ -232,32 +240,32 @@ export const claimItems = prepare((v: Params<Claimant>) =>
       inboxItems,
       { claimedBy: v.activationId },
       sql`WHERE ${inboxItems.id} IN (
-        SELECT found.id FROM found WHERE is_own OR (admission = 'granted' AND EXISTS (
+        SELECT found.id FROM ${foundItemsSql(v)} WHERE is_own OR (admission = 'granted' AND EXISTS (
           SELECT 1 FROM (${headroomSql}) r WHERE ${room.candidate} = found.id AND NOT (${isUsedUpSql})
             AND ${room.freeMicrousd} >= found.reserved_microusd AND ${room.freeTokens} >= found.reserved_tokens)))`,
-      sql`WITH found AS MATERIALIZED (${foundItemsSql(v)}), ask AS MATERIALIZED (${othersAskSql})`,
+      sql`WITH ask AS MATERIALIZED (${othersAskSql(v)})`,
     ),
   ),
 )
 
 /** The requesters of the items that an activation claimed, as a JSON list. */
-const claimedRequestersSql = (activationId: SQLWrapper): SQL => sql`
-  SELECT json_group_array(DISTINCT n.value) AS list
+const claimedRequestersSql = (activationId: SQLWrapper): SQL => sql`(
+  SELECT json_group_array(DISTINCT n.value)
   FROM ${inboxItems} ${i} JOIN json_each(${requestersOfItemSql(i)}) n
-  WHERE ${i.claimedBy} = ${activationId} AND ${i.type} <> 'approval_decision'`
+  WHERE ${i.claimedBy} = ${activationId} AND ${i.type} <> 'approval_decision')`
 
 /** Stores whom an activation acts for, and who pays, when it claimed items of further requesters. */
-export const recordRequesters = prepare(({ activationId }: Params<Claimant>) =>
-  write(
+export const recordRequesters = prepare(({ activationId }: Params<Claimant>) => {
+  const claimed = claimedRequestersSql(activationId)
+  return write(
     updateSet(
       activations,
-      { requesters: sql`claimed.list`, payers: payersSql(sql`claimed.list`) },
-      sql`FROM (${claimedRequestersSql(activationId)}) claimed
-      WHERE ${activations.id} = ${activationId} AND ${activations.state} = 'running'
-        AND ${activations.class} = 'inbox' AND claimed.list NOT IN ('[]', ${activations.requesters})`,
+      { requesters: claimed, payers: payersSql(claimed) },
+      sql`WHERE ${activations.id} = ${activationId} AND ${activations.state} = 'running'
+        AND ${activations.class} = 'inbox' AND ${claimed} NOT IN ('[]', ${activations.requesters})`,
     ),
-  ),
-)
+  )
+})
 
 /** Claims the decision items of the parked activation that this request resumed. */
 export const claimDecision = prepare((v: Params<Claimant>) =>

@@ -81,7 +81,7 @@ export async function createBudget(
   if (!budget) throw notFound('budget')
   const warnings = [
     ...(paidModel ? [] : listWarnings(budget)),
-    ...warnOfLowering(done.results?.isLowered ?? false, budget),
+    ...warnOfLowering(done.results?.lowered ?? []),
   ]
   return { ...done, answer: { budget, warnings } }
 }
@@ -168,7 +168,7 @@ export async function changeBudget(
   const { db, clock, scheduler, defer } = context
   const now = clock.now()
   const found = await run(db, selectBudget({ id, now }))
-  const { isUpdated, isLowered, budget } = await batch(db, {
+  const { isUpdated, lowered, budget } = await batch(db, {
     isUpdated: updateBudget(id, change, now),
     entry: recordIfChanged(context, by, {
       ...toTarget('budget.change', id),
@@ -186,7 +186,7 @@ export async function changeBudget(
   if (!isUpdated) throw budgetErrors.thresholdOrder()
   // the change may unpause exploration, so the sweep runs soon
   defer(scheduler.sweepNow())
-  return { budget, warnings: warnOfLowering(isLowered, budget) }
+  return { budget, warnings: warnOfLowering(lowered) }
 }
 
 /**

@@ -1,9 +1,10 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { accounts } from '../schema/accounts'
-import { budgetAccountWindows, budgets, roleScopes } from '../schema/budgets'
+import { budgetAccountWindows, budgets } from '../schema/budgets'
 
 const q = alias(accounts, 'q')
+const o = alias(accounts, 'o')
 const own = alias(budgets, 'own')
 const v = alias(budgetAccountWindows, 'v')
 
@@ -12,16 +13,21 @@ const v = alias(budgetAccountWindows, 'v')
  * it. A JSON object of `Payer` by account id.
  */
 export const payersSql = (requesters: SQLWrapper): SQL => sql`(
-  SELECT coalesce(json_group_object(p.payer, json_object(
-    'role', iif(${q.kind} = 'system', NULL, ${q.role}), 'parts', p.parts, 'isFirst', p.is_first)), '{}')
+  SELECT coalesce(json_group_object(p.payer, json_object('role', p.role, 'parts', p.parts, 'isFirst', p.is_first)), '{}')
   FROM (
-    SELECT n.payer, count(*) AS parts, max(n.place = 0) AS is_first FROM (
-      SELECT key AS place, value AS payer FROM json_each(${requesters})
-      UNION ALL
-      SELECT r.key, ${q.ownerId} FROM json_each(${requesters}) r JOIN ${accounts} ${q} ON ${q.id} = r.value
-        WHERE ${q.ownerId} IS NOT NULL) n
-    GROUP BY n.payer) p
-  LEFT JOIN ${accounts} ${q} ON ${q.id} = p.payer)`
+    SELECT n.value AS payer, count(*) AS parts, max(r.key = 0) AS is_first,
+      CASE n.key WHEN 1 THEN ${o.role} ELSE coalesce(iif(${q.kind} = 'system', 'system', ${q.role}), 'guest') END AS role
+    FROM json_each(${requesters}) r LEFT JOIN ${accounts} ${q} ON ${q.id} = r.value
+    LEFT JOIN ${accounts} ${o} ON ${o.id} = ${q.ownerId}
+    CROSS JOIN json_each(json_array(r.value, ${q.ownerId})) n
+    WHERE n.value IS NOT NULL GROUP BY n.value) p)`
+
+/**
+ * Condition: a payer was a guest when the payers were read. Searches the text of `payersSql`, which holds
+ * ids and roles alone, because each row of `json_each` counts as a row read.
+ */
+export const hasGuestSql = (payers: SQLWrapper): SQL<number> =>
+  sql`(instr(${payers}, '"role":"guest"') > 0)`
 
 /** Returns the part of an amount that `payer` pays: of each requester it pays for, an equal share. */
 const partSql = (payer: SQL, requesters: SQLWrapper, amount: SQL): SQL => sql`(
@@ -37,10 +43,11 @@ export const partOfAccountSql = (
 
 type Scope = Record<'scope', SQLWrapper>
 
-const roleScopesSql = sql.raw(`(${roleScopes.map((each) => `'${each}'`).join(', ')})`)
-
-/** Condition: the budget `b` holds for each account with a role, which has a window of its own. */
-export const isRoleScopeSql = (b: Scope): SQL => sql`${b.scope} IN ${roleScopesSql}`
+/**
+ * Condition: the budget `b` holds for each account with a role, which has a window of its own. A range, so
+ * that one search of the index answers it.
+ */
+export const isRoleScopeSql = (b: Scope): SQL => sql`${b.scope} BETWEEN 'role:' AND 'role:~'`
 
 /** The columns of `json_each(payers) h`: a payer for whom a budget of a role holds. */
 export const holder = {
@@ -62,10 +69,10 @@ export const hasOwnBudgetSql = (accountId: SQLWrapper): SQL =>
 
 /**
  * Joins after a budget `b` the payers `h` for whom it holds; a budget of another scope has one row without
- * a payer. `isPaidSql` must be among the conditions.
+ * a payer. `isLimitingSql` must be among the conditions.
  */
 export const joinHoldersSql = (b: Scope, payers: SQLWrapper): SQL =>
-  sql`LEFT JOIN json_each(${payers}) h ON ${holdsForSql(b)}`
+  sql`LEFT JOIN json_each(iif(${isRoleScopeSql(b)}, ${payers}, '{}')) h ON ${holdsForSql(b)}`
 
 /** Condition: `b` is no budget of a role, or its limit holds for the payer `h`. */
 export const isLimitingSql = (b: Scope): SQL => sql`(NOT ${isRoleScopeSql(b)}

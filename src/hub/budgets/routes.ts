@@ -69,7 +69,7 @@ const usageRoute = route({
 })
 
 const presentSaved = ({ budget, warnings }: SavedBudget) => ({
-  budget: presentBudget(budget),
+  budget: presentBudget(budget, true),
   warnings,
 })
 
@@ -85,8 +85,8 @@ export const budgetRoutes: Route[] = [
     answer: healthAnswer,
     handle: async ({ context, read }) => {
       const now = context.clock.now()
-      const { answers } = await read({ budgets: selectBudgets({ now }) })
-      return presentHealth(answers.budgets, now)
+      const { answers, viewer } = await read({ budgets: selectBudgets({ now }) })
+      return presentHealth(answers.budgets, now, viewer?.role === 'admin')
     },
   }),
   route({
@@ -98,8 +98,11 @@ export const budgetRoutes: Route[] = [
     rate: 'read',
     answer: z.object({ budgets: z.array(budgetAnswer) }),
     handle: async ({ context, read }) => {
-      const { answers } = await read({ budgets: selectBudgets({ now: context.clock.now() }) })
-      return { budgets: answers.budgets.map(presentBudget) }
+      const { answers, viewer } = await read({
+        budgets: selectBudgets({ now: context.clock.now() }),
+      })
+      const isAdmin = viewer?.role === 'admin'
+      return { budgets: answers.budgets.map((budget) => presentBudget(budget, isAdmin)) }
     },
   }),
   route({

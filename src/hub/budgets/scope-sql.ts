@@ -145,7 +145,7 @@ const freeShareSql = (kind: Kind): SQL => sql`
        ELSE (${b[`limit${kind}`]} - ${w[`spent${kind}`]} - total(${x[`reserved${kind}`]})) / ${b[`limit${kind}`]} END`
 
 /**
- * Selects what is left for each row of the table `ask`, over all budgets that pay for the row. A row of
+ * Selects what is left for each row of the table `ask`, whose columns are `spender`, over all budgets that pay for the row. A row of
  * `ask` is a spender with `id`, `candidate` (its key), `at` (the time) and `priority`. The columns are
  * `candidate` and those of `headroomOf`.
  * `left` is limit - spent, ignoring reservations of OTHER running activations; what those have spent
@@ -154,7 +154,7 @@ const freeShareSql = (kind: Kind): SQL => sql`
  * `freeShare` considers only budgets of the model and its provider. The index is named, because SQLite
  * would otherwise build a temporary index over all activations ever run.
  */
-export const headroomSql = sql`
+export const selectHeadroomSql = (spender: Spender): SQL => sql`
   SELECT candidate,
     max(0, min(microusd - used_microusd)) AS left_microusd, max(0, min(tokens - used_tokens)) AS left_tokens,
     max(0, min(microusd - held_microusd)) AS free_microusd, max(0, min(tokens - held_tokens)) AS free_tokens,
@@ -165,8 +165,8 @@ export const headroomSql = sql`
       total(${x.reservedMicrousd}) AS held_microusd, total(${x.reservedTokens}) AS held_tokens,
       min(${freeShareSql('Microusd')}, ${freeShareSql('Tokens')}) AS free_share,
       ${isBeyondThrottleSql(b, w)} AS is_throttled
-    FROM ask CROSS JOIN ${budgets} ${b} ON ${mayPayForSql(b, spenderOf('ask'))}
-    ${joinHoldersSql(b, spenderOf('ask').payers)}
+    FROM ask CROSS JOIN ${budgets} ${b} ON ${mayPayForSql(b, spender)}
+    ${joinHoldersSql(b, spender.payers)}
     LEFT JOIN ${budgetWindows} ${w} ON ${isCurrentWindowSql(b, w, sql`ask.at`)}
     ${joinAccountWindowSql(w)}
     LEFT JOIN ${activations} ${x} INDEXED BY activations_running
@@ -174,6 +174,9 @@ export const headroomSql = sql`
     WHERE ${isLimitingSql(b)}
     GROUP BY ask.candidate, ${b.id}, ${holder.id})
   GROUP BY candidate`
+
+/** The headroom of a table `ask` that has all columns of a spender. */
+export const headroomSql = selectHeadroomSql(spenderOf('ask'))
 
 /** The columns of `headroomSql` in a join as `name`: `LEFT JOIN (${headroomSql}) r ON r.candidate = ...`. */
 export const headroomOf = (name: string) => ({

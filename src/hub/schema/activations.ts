@@ -11,8 +11,8 @@ export const activationTraces = sqliteTable('activation_traces', {
 
 /** An account whose budgets pay for a run. */
 export interface Payer {
-  /** At the time of the claim; null for the hub's own account. */
-  role: 'guest' | 'member' | 'admin' | null
+  /** At the time of the claim; an account that is gone counts as a guest. */
+  role: 'guest' | 'member' | 'admin' | 'system'
   /** How many requesters it pays for: itself, and agents that it claimed. */
   parts: number
   /** 1 when it pays for the first requester, who has the remainder of a shared cost. */
