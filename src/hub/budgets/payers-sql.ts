@@ -49,6 +49,10 @@ type Scope = Record<'scope', SQLWrapper>
  */
 export const isRoleScopeSql = (b: Scope): SQL => sql`${b.scope} BETWEEN 'role:' AND 'role:~'`
 
+/** Condition: the budget `b` has one window for all its spenders; reads no index. */
+export const isSharedScopeSql = (b: Scope): SQL =>
+  sql`+${b.scope} NOT BETWEEN 'role:' AND 'role:~'`
+
 /** The columns of `json_each(payers) h`: a payer for whom a budget of a role holds. */
 export const holder = {
   id: sql.raw('h.key') as SQL<string>,
@@ -75,7 +79,7 @@ export const joinHoldersSql = (b: Scope, payers: SQLWrapper): SQL =>
   sql`LEFT JOIN json_each(iif(${isRoleScopeSql(b)}, ${payers}, '{}')) h ON ${holdsForSql(b)}`
 
 /** Condition: `b` is no budget of a role, or its limit holds for the payer `h`. */
-export const isLimitingSql = (b: Scope): SQL => sql`(NOT ${isRoleScopeSql(b)}
+export const isLimitingSql = (b: Scope): SQL => sql`(${isSharedScopeSql(b)}
   OR (${holder.id} IS NOT NULL AND NOT ${hasOwnBudgetSql(holder.id)}))`
 
 /** Joins what the payer `h` has spent in the window `w` as `v`; no row for other scopes. */

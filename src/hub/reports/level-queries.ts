@@ -82,7 +82,7 @@ export type UsedUpAccount = RowOf<typeof usedUpFields>
 export const selectUsedUpAccounts = prepare(() =>
   manySql(
     usedUpFields,
-    sql`FROM ${budgetAccountWindows} ${v} CROSS JOIN ${budgets} ${b} ON ${b.id} = ${v.budgetId}
+    sql`FROM ${budgetAccountWindows} ${v} INDEXED BY budget_account_windows_due CROSS JOIN ${budgets} ${b} ON ${b.id} = ${v.budgetId}
       CROSS JOIN ${budgetWindows} ${w} ON ${w.budgetId} = ${v.budgetId} AND ${w.startsAt} = ${v.startsAt}
       WHERE ${v.alert} = 'due' ORDER BY ${b.id}, ${v.startsAt}, ${v.accountId} LIMIT 100`,
   ),
