@@ -33,7 +33,8 @@ test('T3: an admin creates a budget for each member in the browser, and its row 
   expect(shown).toContain('Each member')
   expect(shown).toContain('at most $4.10 of $5.00')
   expect(shown).toContain('1 account has spent in this period, none of them used up the limit.')
-  const note = /<ul class="meta up" aria-label="Most spent of the budget of each member">(.*?)<\/ul>/s
+  const note =
+    /<ul class="meta up" aria-label="Most spent of the budget of each member">(.*?)<\/ul>/s
   expect(note.exec(shown)?.[1]).toContain(mira.name)
   expect(await person.read('/budgets')).not.toMatch(note)
 })

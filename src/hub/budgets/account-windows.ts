@@ -36,12 +36,13 @@ export const usageCalls: Calls = {
 
 /**
  * Selects what each payer of `calls` pays from the budgets of its role: `budget_id`, `starts_at`,
- * `account_id`, `microusd` and `tokens`. Reads nothing on a hub without such budgets.
+ * `account_id`, `microusd` and `tokens`. Reads one row on a hub without such budgets: the plus before the
+ * id keeps SQLite from reading all budgets in the order of the groups.
  *
  * @param from the table of the calls
  */
 export const accountSumsSql = (from: SQL, calls: Calls, condition = sql`1`): SQL => sql`
-  SELECT ${b.id} AS budget_id, ${lastStartSql(b.id, calls.at)} AS starts_at, ${holder.id} AS account_id,
+  SELECT +${b.id} AS budget_id, ${lastStartSql(b.id, calls.at)} AS starts_at, ${holder.id} AS account_id,
     sum(${partOfAccountSql(calls, holder.id, calls.microusd)}) AS microusd,
     sum(${partOfAccountSql(calls, holder.id, calls.tokens)}) AS tokens
   FROM ${budgets} ${b} CROSS JOIN ${from} CROSS JOIN json_each(${calls.payers}) h ON ${holdsForSql(b)}

@@ -29,7 +29,9 @@ const isAsLongSql = (period: SQLWrapper | Period): SQL => {
 const tenthSql = (kind: Kind): SQL<number | null> => sql`(${h[`limit${kind}`]} / 10)`
 
 /** The most that the budget `g` of guests gets: of all budgets of the hub, the least tenth; or NULL. */
-const shareSql = (kind: Kind): SQL<number | null> => sql`(SELECT min(${tenthSql(kind)}) FROM ${budgets} ${h}
+const shareSql = (
+  kind: Kind,
+): SQL<number | null> => sql`(SELECT min(${tenthSql(kind)}) FROM ${budgets} ${h}
   WHERE ${h.scope} = 'hub' AND ${h.scopeId} = '' AND ${isAsLongSql(g.period)})`
 
 const exceedsSql = (kind: Kind): SQL =>

@@ -50,7 +50,6 @@ export function normalizeScopeId(name: string): string {
   ].join('/')
 }
 
-
 export const budgetInput = z
   .strictObject({
     scope: z

@@ -50,8 +50,7 @@ type Scope = Record<'scope', SQLWrapper>
 export const isRoleScopeSql = (b: Scope): SQL => sql`${b.scope} BETWEEN 'role:' AND 'role:~'`
 
 /** Condition: the budget `b` has one window for all its spenders; reads no index. */
-export const isSharedScopeSql = (b: Scope): SQL =>
-  sql`+${b.scope} NOT BETWEEN 'role:' AND 'role:~'`
+export const isSharedScopeSql = (b: Scope): SQL => sql`+${b.scope} NOT BETWEEN 'role:' AND 'role:~'`
 
 /** The columns of `json_each(payers) h`: a payer for whom a budget of a role holds. */
 export const holder = {

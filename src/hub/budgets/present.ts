@@ -156,7 +156,9 @@ const presentForecast = (forecast: Forecast): z.input<typeof forecastAnswer> => 
 export const healthAnswer = z.object({
   status: z
     .enum(levels)
-    .describe('The worst status of all budgets but those per member or guest, which stop one account.'),
+    .describe(
+      'The worst status of all budgets but those per member or guest, which stop one account.',
+    ),
   budgets: z.array(budgetAnswer.extend({ forecast: forecastAnswer })),
 })
 

@@ -19,13 +19,7 @@ import { recountAccounts, roleBudget, updateAlerts } from './account-windows'
 import type { Window } from './calendar'
 import { changedBudget, markChanged, markCrossed } from './crossing-queries'
 import { currentWindowSql, statusFields } from './page-queries'
-import {
-  holder,
-  isLimitingSql,
-  joinAccountWindowSql,
-  joinHoldersSql,
-  spentSql,
-} from './payers-sql'
+import { holder, isLimitingSql, joinAccountWindowSql, joinHoldersSql, spentSql } from './payers-sql'
 import {
   agentModelsSql,
   mayPayForSql,
@@ -172,7 +166,8 @@ export function insertWindows(list: BudgetWindow[], now: number): Statement<void
     markRecounted({ windows, now }),
     updateAlerts({
       at: sql`${now}`,
-      condition: () => sql`${roleBudget.id} IN (SELECT value ->> 'budgetId' FROM json_each(${windows}))`,
+      condition: () =>
+        sql`${roleBudget.id} IN (SELECT value ->> 'budgetId' FROM json_each(${windows}))`,
     }),
   ]
 }

@@ -5,7 +5,14 @@ import { insertSelect } from '../../shared/db/write-sql'
 import type { ActivationId } from '../../shared/ids'
 import { activations } from '../schema/activations'
 import { budgetAccountWindows, budgetRefusals, budgets, budgetWindows } from '../schema/budgets'
-import { holder, isLimitingSql, isRoleScopeSql, joinAccountWindowSql, joinHoldersSql, spentSql } from './payers-sql'
+import {
+  holder,
+  isLimitingSql,
+  isRoleScopeSql,
+  joinAccountWindowSql,
+  joinHoldersSql,
+  spentSql,
+} from './payers-sql'
 import { isCurrentWindowSql, paysForSql } from './scope-sql'
 
 const b = alias(budgets, 'b')

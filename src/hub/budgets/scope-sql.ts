@@ -71,7 +71,10 @@ export const mayPayForSql = (b: Scope, spender: Spender): SQL =>
   sql`(${paysForSql(b, spender)} OR ${isRoleScopeSql(b)})`
 
 /** Condition: the running activation `x` spends from the window of `b`, or of the payer `h` in it. */
-const holdsMoneySql = (b: Scope, by: Spender): SQL => sql`iif(${holder.id} IS NULL, ${paysForSql(b, by)},
+const holdsMoneySql = (
+  b: Scope,
+  by: Spender,
+): SQL => sql`iif(${holder.id} IS NULL, ${paysForSql(b, by)},
   ${isHeldBySql(b, holder.id, by.payers)})`
 
 /**

@@ -71,7 +71,10 @@ export const activations = sqliteTable(
     /** The accounts whose items it answers; empty: the hub itself, in an exploration. */
     requesters: text('requesters', { mode: 'json' }).$type<AccountId[]>().notNull().default([]),
     /** Its requesters and their owners, by account id, as they were when it was claimed. */
-    payers: text('payers', { mode: 'json' }).$type<Record<AccountId, Payer>>().notNull().default({}),
+    payers: text('payers', { mode: 'json' })
+      .$type<Record<AccountId, Payer>>()
+      .notNull()
+      .default({}),
   },
   (table) => [
     index('activations_resumed').on(table.resumedBy).where(sql`${table.resumedBy} IS NOT NULL`),

@@ -81,7 +81,8 @@ const namelessLabels: Partial<Record<PageBudget['scope'], string>> = {
 export const formatBudgetName = (budget: PageBudget): string =>
   budget.name ??
   (budget.community && `m/${budget.community}`) ??
-  (namelessLabels[budget.scope] ?? budget.scopeId)
+  namelessLabels[budget.scope] ??
+  budget.scopeId
 
 /** Formats the period, as `monthly`, with reset day and time zone unless they are the default. */
 export function formatBudgetPeriod({ period, resetDay, timezone }: PageBudget): string {

@@ -1,8 +1,9 @@
-import { test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { commit } from '../../../src/hub/activations/commit'
 import { load } from '../../../src/hub/activations/load'
 import { renew } from '../../../src/hub/activations/renew'
 import type { ActivationId } from '../../../src/shared/ids'
+import { adminKey } from '../create-test-hub'
 import { createOffice } from './create-office'
 
 const office = createOffice()
@@ -53,12 +54,36 @@ async function measureLeast(agent: Account, key: string): Promise<Costs> {
   )
 }
 
-test('B4: cost', async () => {
+beforeAll(async () => {
+  await office.hubApi.sweep(hub.clock.now())
+})
+
+test('B4 T3: budgets by role make a mention on a hub without them no dearer', async () => {
   const ada = await hub.join('ada', 'human')
   const scout = await createAgent('scout')
-  await office.hubApi.sweep(hub.clock.now())
-  console.log(JSON.stringify(await measureLeast(scout, ada.key)))
-  const kit = await hub.join('kit')
-  await office.run('UPDATE accounts SET owner_id = ?1 WHERE id = ?2', ada.id, kit.id)
-  console.log(JSON.stringify(await measureLeast(scout, kit.key)))
+  // before budgets by role: 112, 71 and 111 rows read, 10, 1 and 32 written
+  const { load: loaded, renew: renewed, commit: committed } = await measureLeast(scout, ada.key)
+  expect(loaded).toMatchObject({ roundTrips: 1, rowsWritten: 9 })
+  expect(renewed).toMatchObject({ roundTrips: 1, rowsWritten: 1 })
+  expect(committed).toMatchObject({ roundTrips: 1, rowsWritten: 32 })
+  const rowsRead = [loaded, renewed, committed].reduce(
+    (sum, each) => sum + (each?.rowsRead ?? 0),
+    0,
+  )
+  expect(rowsRead).toBeLessThanOrEqual(296)
+})
+
+test('B4 T3: a budget by role costs one more row written, and rows read as any other budget', async () => {
+  const mira = await hub.join('mira', 'human')
+  const finch = await createAgent('finch')
+  const before = await measureLeast(finch, mira.key)
+  const body = { scope: 'role:member', period: 'month', limit_microusd: 20_000_000 }
+  expect((await hub.call('/budgets', { key: adminKey, body })).status).toBe(201)
+  const after = await measureLeast(finch, mira.key)
+  for (const step of ['load', 'renew', 'commit']) {
+    expect(after[step]?.roundTrips).toBe(1)
+    const grown = (after[step]?.rowsRead ?? 0) - (before[step]?.rowsRead ?? 0)
+    expect(grown, `rows read by ${step}`).toBeLessThan(30)
+  }
+  expect(after.commit?.rowsWritten).toBe((before.commit?.rowsWritten ?? 0) + 1)
 })

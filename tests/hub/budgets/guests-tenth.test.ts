@@ -112,7 +112,10 @@ test('T3: of several budgets of the hub, the least tenth limits guests, of each 
       path: 'body.limit_microusd',
       message: 'At most $2.00 (2000000 micro-dollars), a tenth of the hub’s monthly budget',
     },
-    { path: 'body.limit_tokens', message: 'At most 100 tokens, a tenth of the hub’s weekly budget' },
+    {
+      path: 'body.limit_tokens',
+      message: 'At most 100 tokens, a tenth of the hub’s weekly budget',
+    },
   ])
 })
 

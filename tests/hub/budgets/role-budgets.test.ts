@@ -9,7 +9,7 @@ const { hub, createAgent, start, post, comment } = office
 type Account = Awaited<ReturnType<typeof hub.join>>
 const people: Record<string, Account> = {}
 const agents: Account[] = []
-const get = (name: string): Account => people[name] ?? { id: '', key: '', name: '' } as Account
+const get = (name: string): Account => people[name] ?? ({ id: '', key: '', name: '' } as Account)
 
 beforeAll(async () => {
   for (const name of ['mira', 'ada', 'ben']) people[name] = await hub.join(name, 'human')
@@ -24,7 +24,9 @@ beforeEach(async () => {
   await office.clear()
   await office.run(`DELETE FROM budgets WHERE scope = 'requester' OR scope LIKE 'role:%'`)
   await office.run('DELETE FROM budget_account_windows')
-  await office.run(`UPDATE accounts SET role = 'member' WHERE name IN ('mira', 'ada', 'ben', 'kit')`)
+  await office.run(
+    `UPDATE accounts SET role = 'member' WHERE name IN ('mira', 'ada', 'ben', 'kit')`,
+  )
 })
 
 const createBudget = async (body: object): Promise<string> => {
@@ -158,11 +160,18 @@ test('B11 T3: a new budget counts the period so far, and repair corrects the win
   await office.run('DELETE FROM budget_account_windows WHERE account_id = ?', get('kit').id)
   const differences = await readDifferences()
   expect(
-    differences.map((each: { account_id: string; events_microusd: number }) => [
-      each.account_id,
-      each.events_microusd,
-    ]).sort(),
-  ).toEqual([[get('ada').id, 33], [get('kit').id, 9]].sort())
+    differences
+      .map((each: { account_id: string; events_microusd: number }) => [
+        each.account_id,
+        each.events_microusd,
+      ])
+      .sort(),
+  ).toEqual(
+    [
+      [get('ada').id, 33],
+      [get('kit').id, 9],
+    ].sort(),
+  )
   await hub.call('/system/budget-audit/repair', { method: 'POST', key: adminKey })
   expect(await readDifferences()).toEqual([])
   expect([await spentOf(id, 'ada'), await spentOf(id, 'kit')]).toEqual([33, 9])
@@ -174,7 +183,9 @@ test('T3 B9: the API shows how many accounts have spent, to admins the greatest,
   await spend('ada', 100)
   await spend('ben', 40)
   const read = async (key: string) =>
-    (await hub.call('/budgets', { key })).body.budgets.find((each: { id: string }) => each.id === id)
+    (await hub.call('/budgets', { key })).body.budgets.find(
+      (each: { id: string }) => each.id === id,
+    )
   const shown = await read(adminKey)
   expect(shown).toMatchObject({ spent_microusd: 100, share_used: 1, status: 'critical' })
   expect(shown.accounts).toMatchObject({
@@ -256,9 +267,21 @@ test('T3: however runs of several accounts interleave, no account exceeds its wi
     await office.run(`UPDATE accounts SET role = 'member' WHERE name IN ('ada', 'ben')`)
     const [month = 0, day = 0, guest = 0, own = 0] = limits
     const budgets = [
-      { id: await createBudget({ scope: 'role:member', limit_microusd: month }), role: 'member', limit: month },
-      { id: await createBudget({ scope: 'role:member', period: 'day', limit_microusd: day }), role: 'member', limit: day },
-      { id: await createBudget({ scope: 'role:guest', limit_microusd: guest }), role: 'guest', limit: guest },
+      {
+        id: await createBudget({ scope: 'role:member', limit_microusd: month }),
+        role: 'member',
+        limit: month,
+      },
+      {
+        id: await createBudget({ scope: 'role:member', period: 'day', limit_microusd: day }),
+        role: 'member',
+        limit: day,
+      },
+      {
+        id: await createBudget({ scope: 'role:guest', limit_microusd: guest }),
+        role: 'guest',
+        limit: guest,
+      },
     ]
     if (hasOwn) await createBudget({ scope: 'requester', name: 'ben', limit_microusd: own })
     for (const { by, to, also } of asks) {
@@ -302,7 +325,13 @@ test('T3: however runs of several accounts interleave, no account exceeds its wi
         const activationId = office.newId<ActivationId>()
         const answer = await office.load(agent.id, activationId)
         if (answer.kind !== 'loaded') return
-        const begun: Run = { activationId, roles, reserved: answer.reservation.microusd, spent: 0, calls: [] }
+        const begun: Run = {
+          activationId,
+          roles,
+          reserved: answer.reservation.microusd,
+          spent: 0,
+          calls: [],
+        }
         if (answer.admission === 'granted') running.set(agent.id, begun)
         else {
           refusals += 1
@@ -315,7 +344,9 @@ test('T3: however runs of several accounts interleave, no account exceeds its wi
       run.spent += cost
       calls += 1
       const again =
-        run.calls.length < 2 ? await office.renew(agent.id, run.activationId, { spent: run.spent }) : null
+        run.calls.length < 2
+          ? await office.renew(agent.id, run.activationId, { spent: run.spent })
+          : null
       if (again?.kind === 'renewed') {
         run.reserved = again.reservation.microusd
         return
