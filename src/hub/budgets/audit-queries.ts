@@ -6,7 +6,7 @@ import { manySql, prepare, type Statement, write } from '../../shared/db/stateme
 import { updateSet } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
 import { budgetAccountWindows, budgets, budgetWindows } from '../schema/budgets'
-import { accountSumsSql, usageCalls, writeAccountSums } from './account-windows'
+import { accountSumsSql, usageCalls, writeAccountSums } from './account-window-queries'
 import { lastStartSql } from './crossing-queries'
 import { paysForSql, shareSql, spenderOf, usageSpendersSql } from './scope-sql'
 

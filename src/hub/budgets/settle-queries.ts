@@ -6,7 +6,7 @@ import type { ActivationId } from '../../shared/ids'
 import type { Usage } from '../contract/hub'
 import { activations } from '../schema/activations'
 import { budgets, budgetWindows, usageDays, usageEvents } from '../schema/budgets'
-import { accountSumsSql, updateAlerts, writeAccountSums } from './account-windows'
+import { accountSumsSql, updateAlerts, writeAccountSums } from './account-window-queries'
 import { changedBudget, lastStartSql, markCrossed } from './crossing-queries'
 import { paysForSql, providerSql, shareSql, spenderOf } from './scope-sql'
 
