@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { commit } from '../../../src/hub/activations/commit'
 import { load } from '../../../src/hub/activations/load'
 import { renew } from '../../../src/hub/activations/renew'
-import type { ActivationId } from '../../../src/shared/ids'
+import type { ActivationId, CommentId } from '../../../src/shared/ids'
 import { adminKey } from '../create-test-hub'
 import { createOffice } from './create-office'
 
@@ -19,7 +19,7 @@ async function measureMention(agent: Account, key: string): Promise<Costs> {
   const now = hub.clock.now()
   const request = { agentId: agent.id, activationId, now, capacity: 50, canExplore: false }
   const money = { microusd: 10, tokens: 1 }
-  const answer = { id: office.newId(), postId, parentId: null, content: 'A decision.' } as const
+  const answer = { id: office.newId<CommentId>(), postId, parentId: null, content: 'A decision.' } as const
   const steps = {
     load: (context: ReturnType<typeof office.context>) => load(context.db, request),
     renew: (context: ReturnType<typeof office.context>) =>

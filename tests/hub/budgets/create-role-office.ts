@@ -5,7 +5,7 @@ import { adminKey } from '../create-test-hub'
 /** A hub with three members, an agent that one of them claimed, a guest, and three hosted agents. */
 export function createRoleOffice() {
   const office = createOffice()
-  const { hub, createAgent, start, post, comment } = office
+  const { hub, createAgent, start, post } = office
   const people: Record<string, Account> = {}
   const agents: Account[] = []
   const get = (name: string): Account => people[name] ?? ({ id: '', key: '', name: '' } as Account)
