@@ -19,7 +19,12 @@ async function measureMention(agent: Account, key: string): Promise<Costs> {
   const now = hub.clock.now()
   const request = { agentId: agent.id, activationId, now, capacity: 50, canExplore: false }
   const money = { microusd: 10, tokens: 1 }
-  const answer = { id: office.newId<CommentId>(), postId, parentId: null, content: 'A decision.' } as const
+  const answer = {
+    id: office.newId<CommentId>(),
+    postId,
+    parentId: null,
+    content: 'A decision.',
+  } as const
   const steps = {
     load: (context: ReturnType<typeof office.context>) => load(context.db, request),
     renew: (context: ReturnType<typeof office.context>) =>
