@@ -22,7 +22,7 @@ await runCli(async () => {
 
 /** @param {Record<string, any>} each a window that differs */
 function describe(each) {
-  const whose = [each.scope, each.scope_id].filter(Boolean).join(' ')
+  const whose = [each.scope, each.scope_id, each.account_id].filter(Boolean).join(' ')
   return (
     `${each.budget_id} (${whose}) from ${each.starts_at}: ` +
     `counted ${each.counted_microusd} micro-dollars and ${each.counted_tokens} tokens, ` +

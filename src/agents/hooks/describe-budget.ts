@@ -1,5 +1,13 @@
 import type { BudgetStatus } from '../../hub/contract/hub'
 
+/** Whose budget it is, where the scope does not say it. */
+const ownerLabels: Partial<Record<BudgetStatus['scope'], string>> = {
+  agent: 'Your',
+  guests: "All guests'",
+  'role:member': "The requester's",
+  'role:guest': "The requester's",
+}
+
 /**
  * Describes a budget for a model: how much is used, what is left, what is paused. With a limit of
  * money and one of tokens, describes the limit with the greater share used, as it decides what is
@@ -7,7 +15,7 @@ import type { BudgetStatus } from '../../hub/contract/hub'
  */
 export function describeBudget(budget: BudgetStatus): string {
   const { limitMicrousd, limitTokens, period } = budget
-  const owner = budget.scope === 'agent' ? 'Your' : `The ${budget.scope}'s`
+  const owner = ownerLabels[budget.scope] ?? `The ${budget.scope}'s`
   const name = `${owner} budget for this ${period}`
   if (limitMicrousd === 0 || limitTokens === 0) return `${name} is 0: no spending is allowed.`
   const ofMoney = limitMicrousd === null ? null : budget.spentMicrousd / limitMicrousd

@@ -15,6 +15,8 @@ const budgetNames: Record<BudgetShortage['scope'], string> = {
   community: 'budget of this community',
   requester: 'budget of a requester',
   guests: 'budget of all guests together',
+  'role:member': 'budget per member',
+  'role:guest': 'budget per guest',
 }
 const periodNames = { day: 'daily', week: 'weekly', month: 'monthly' } as const
 

@@ -5,10 +5,17 @@ import { type Params, prepare, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import { isStoppedSql } from '../bans/ban-sql'
-import { agentModelsSql, headroomOf, headroomSql } from '../budgets/scope-sql'
+import { hasGuestSql, payersSql } from '../budgets/payers-sql'
+import {
+  agentModelsSql,
+  headroomOf,
+  headroomSql,
+  selectHeadroomSql,
+  spenderOf,
+} from '../budgets/scope-sql'
 import { unfiltered } from '../communities/readable-sql'
 import { canStartExplorationSql, hasInboxSlotSql } from '../exploration/share-sql'
-import { canShareRunSql, isForGuestSql, requestersOfItemSql } from '../inbox/requester-sql'
+import { canShareRunSql, requestersOfItemSql } from '../inbox/requester-sql'
 import { isItemStoppedSql } from '../inbox/stopped-queries'
 import {
   isHubPausedSql,
@@ -64,6 +71,9 @@ const room = headroomOf('r')
 /** Whether a budget is used up. Then no model runs, not even one that costs nothing. */
 const isUsedUpSql = sql`${room.leftMicrousd} <= 0 OR ${room.leftTokens} <= 0`
 
+/** A row of `ask` as a spender. */
+const asking = { ...spenderOf('ask'), isForGuest: hasGuestSql(spenderOf('ask').payers) }
+
 /**
  * The rows of `ask` with the remaining budget of each, as `a`: one row per model that can do the task.
  * An agent without any budget has nothing to spend.
@@ -75,7 +85,7 @@ const askWithRoomSql = sql`(
       AND ${room.freeTokens} >= ask.call_floor_tokens, 0) AS is_free,
     min(coalesce(${isUsedUpSql} OR ${room.leftMicrousd} < ask.call_floor_microusd
       OR ${room.leftTokens} < ask.call_floor_tokens, 1)) OVER () AS is_exhausted
-  FROM ask LEFT JOIN (${headroomSql}) r ON ${room.candidate} = ask.candidate) AS a`
+  FROM ask LEFT JOIN (${selectHeadroomSql(asking)}) r ON ${room.candidate} = ask.candidate) AS a`
 
 /** What an admitted activation gets: a deadline, and a reservation for one model call. */
 const admit = (v: Params<Claim>) => ({
@@ -119,7 +129,7 @@ const newAskSql = (v: Params<Claim>, task: SQL): SQL => sql`
     json_array(m.value) AS models, ${g.accountId} AS agent_id, ${p.communityId},
     coalesce(${first.priority}, ${g.priority}) AS priority, ${first.type}, ${first.task}, ${first.postId},
     ${g.definitionVersion}, ${agentColumns(v)}, ${requestersOfFirstSql} AS requesters,
-    ${isForGuestSql(requestersOfFirstSql)} AS is_for_guest
+    ${payersSql(requestersOfFirstSql)} AS payers
   FROM (${task}) AS ${first}
   CROSS JOIN ${agents} ${g} ON ${g.accountId} = ${v.agentId}
   CROSS JOIN json_each(iif(${first.model} IS NULL, ${agentModelsSql(g)}, json_array(${first.model}))) m
@@ -145,7 +155,9 @@ const createClaim = (v: Params<Claim>, task: SQL) =>
         communityId: sql`a.community_id`,
         priority: sql`a.priority`,
         definitionVersion: sql`a.definition_version`,
-        isForGuest: sql`a.is_for_guest`,
+        isForGuest: hasGuestSql(sql`a.payers`),
+        requesters: sql`a.requesters`,
+        payers: sql`a.payers`,
         startedAt: v.now,
       },
       sql`FROM ${askWithRoomSql}
@@ -184,7 +196,7 @@ export const resumeParked = prepare((v: Params<Claim>) =>
         AND (a.cancel_requested_at IS NOT NULL OR ${isNotPausedSql}) AND ${canRunSql(v)}`,
       sql`WITH ask AS MATERIALIZED (
         SELECT ${x.id}, ${v.now} AS at, 0 AS candidate, ${x.models}, ${x.agentId}, ${x.communityId},
-          ${x.priority}, ${x.requesters}, ${x.isForGuest}, ${x.cancelRequestedAt}, ${agentColumns(v)}
+          ${x.priority}, ${x.requesters}, ${x.payers}, ${x.cancelRequestedAt}, ${agentColumns(v)}
         FROM ${activations} ${x} JOIN ${agents} ${g} ON ${g.accountId} = ${x.agentId}
         WHERE ${x.id} = coalesce((${endingSql(v.agentId)}),
             (SELECT activation_id FROM (${firstTaskSql(v.agentId)}) WHERE type = 'approval_decision'))
@@ -194,46 +206,68 @@ export const resumeParked = prepare((v: Params<Claim>) =>
 )
 
 type Claimant = Pick<Claim, 'activationId' | 'agentId'>
+type NewClaim = Pick<Claim, 'activationId' | 'agentId' | 'now'>
+
+/** Waiting items of the task's thread, or of its conversation for the same requesters, as `found`. */
+const foundItemsSql = (v: Params<NewClaim>): SQL => sql`(
+  SELECT ${i.id}, ${requestersOfItemSql(i)} AS requesters,
+    ${requestersOfItemSql(i)} = ${requestersOfItemSql(first)} AS is_own,
+    ${x.id} AS run_id, ${x.reservedAt} AS at, ${x.models}, ${x.agentId}, ${x.communityId}, ${x.priority},
+    ${x.isForGuest}, ${x.admission}, ${x.reservedMicrousd}, ${x.reservedTokens}
+  FROM ${unreadItemsSql(i)} JOIN ${activations} ${x} ON ${x.id} = ${v.activationId}
+    AND ${x.state} = 'running' AND ${x.class} = 'inbox'
+  JOIN (${firstTaskSql(v.agentId)}) ${first}
+  WHERE ${i.accountId} = ${v.agentId} AND ${isWaitingSql(i)} AND ${i.type} <> 'approval_decision'
+    AND ${canShareRunSql(i, first)} AND NOT ${isItemStoppedSql(i, v.now)}
+    AND (${i.postId} = ${x.postId} OR ${i.id} = ${first.id} OR (${i.conversationId} = ${first.conversationId}
+        AND ${requestersOfItemSql(i)} = ${requestersOfItemSql(first)}))
+    AND NOT EXISTS (SELECT 1 FROM ${inboxItems} WHERE ${inboxItems.claimedBy} = ${v.activationId})
+  ORDER BY ${i.createdAt}, ${i.id} LIMIT ${itemsPerActivationMax}) found`
+
+/** Selects the found items of other requesters, as spenders beside the run that was just admitted. */
+const othersAskSql = (v: Params<NewClaim>): SQL => sql`
+  SELECT run_id AS id, id AS candidate, at, models, agent_id, community_id, priority, requesters,
+    ${payersSql(sql`found.requesters`)} AS payers, is_for_guest FROM ${foundItemsSql(v)} WHERE NOT is_own`
 
 /**
  * Claims the task and the other waiting items of its thread, or of its conversation for the same
- * requesters: a direct message that an agent sends for somebody is private to them. What must not run stays,
- * and is refused when it comes first. Only the LOAD that inserted the row claims: a late repeat must not claim items that its run never received.
+ * requesters: a direct message that an agent sends for somebody is private to them. Items of another
+ * requester join only when that requester's budgets can hold the reservation of the run, too; otherwise
+ * they wait for a run of their own. What must not run stays, and is refused when it comes first. Only the LOAD that inserted the row claims: a late repeat must not
+ * claim items that its run never received.
  */
-export const claimItems = prepare((v: Params<Claimant & Pick<Claim, 'now'>>) =>
+export const claimItems = prepare((v: Params<NewClaim>) =>
   write(
     updateSet(
       inboxItems,
       { claimedBy: v.activationId },
       sql`WHERE ${inboxItems.id} IN (
-        SELECT ${i.id} FROM ${unreadItemsSql(i)} JOIN ${activations} ${x} ON ${x.id} = ${v.activationId}
-          AND ${x.state} = 'running' AND ${x.class} = 'inbox'
-        JOIN (${firstTaskSql(v.agentId)}) ${first}
-        WHERE ${i.accountId} = ${v.agentId} AND ${isWaitingSql(i)} AND ${i.type} <> 'approval_decision'
-          AND ${canShareRunSql(i, first)} AND NOT ${isItemStoppedSql(i, v.now)}
-          AND (${i.postId} = ${x.postId} OR ${i.id} = ${first.id} OR (${i.conversationId} = ${first.conversationId}
-              AND ${requestersOfItemSql(i)} = ${requestersOfItemSql(first)}))
-          AND NOT EXISTS (SELECT 1 FROM ${inboxItems} WHERE ${inboxItems.claimedBy} = ${v.activationId})
-        ORDER BY ${i.createdAt}, ${i.id} LIMIT ${itemsPerActivationMax})`,
+        SELECT found.id FROM ${foundItemsSql(v)} WHERE is_own OR (admission = 'granted' AND EXISTS (
+          SELECT 1 FROM (${headroomSql}) r WHERE ${room.candidate} = found.id AND NOT (${isUsedUpSql})
+            AND ${room.freeMicrousd} >= found.reserved_microusd AND ${room.freeTokens} >= found.reserved_tokens)))`,
+      sql`WITH ask AS MATERIALIZED (${othersAskSql(v)})`,
     ),
   ),
 )
 
-/** Stores whom an activation acts for: the requesters of the items that it claimed. */
-export const recordRequesters = prepare(({ activationId }: Params<Claimant>) =>
-  write(
+/** The requesters of the items that an activation claimed, as a JSON list. */
+const claimedRequestersSql = (activationId: SQLWrapper): SQL => sql`(
+  SELECT json_group_array(DISTINCT n.value)
+  FROM ${inboxItems} ${i} JOIN json_each(${requestersOfItemSql(i)}) n
+  WHERE ${i.claimedBy} = ${activationId} AND ${i.type} <> 'approval_decision')`
+
+/** Stores whom an activation acts for, and who pays, when it claimed items of further requesters. */
+export const recordRequesters = prepare(({ activationId }: Params<Claimant>) => {
+  const claimed = claimedRequestersSql(activationId)
+  return write(
     updateSet(
       activations,
-      {
-        requesters: sql`(SELECT coalesce(json_group_array(DISTINCT n.value), '[]')
-          FROM ${inboxItems} ${i} JOIN json_each(${requestersOfItemSql(i)}) n
-          WHERE ${i.claimedBy} = ${activationId} AND ${i.type} <> 'approval_decision')`,
-      },
+      { requesters: claimed, payers: payersSql(claimed) },
       sql`WHERE ${activations.id} = ${activationId} AND ${activations.state} = 'running'
-        AND ${activations.class} = 'inbox' AND ${activations.requesters} = '[]'`,
+        AND ${activations.class} = 'inbox' AND ${claimed} NOT IN ('[]', ${activations.requesters})`,
     ),
-  ),
-)
+  )
+})
 
 /** Claims the decision items of the parked activation that this request resumed. */
 export const claimDecision = prepare((v: Params<Claimant>) =>

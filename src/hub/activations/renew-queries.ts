@@ -67,7 +67,7 @@ export const extend = prepare((v: Params<Extension>) =>
         AND ${activations.costMicrousd} <= ${v.spentMicrousd} AND ${activations.inputTokens} <= ${v.spentTokens}`,
       sql`WITH ask AS MATERIALIZED (
         SELECT ${x.id}, max(${v.now}, ${x.reservedAt}) AS at, 0 AS candidate, ${x.agentId}, ${x.communityId},
-          ${x.priority}, ${x.requesters}, ${x.isForGuest}, coalesce(${v.models}, ${x.models}) AS models,
+          ${x.priority}, ${x.requesters}, ${x.payers}, ${x.isForGuest}, coalesce(${v.models}, ${x.models}) AS models,
           ${x.settledTokens} + ${v.spentTokens} < coalesce(${g.activationTokensMax}, ${noTokensMax}) AS has_tokens
         FROM ${activations} ${x} JOIN ${agents} ${g} ON ${g.accountId} = ${x.agentId}
         WHERE ${x.id} = ${v.activationId})`,

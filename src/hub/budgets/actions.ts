@@ -83,7 +83,7 @@ export async function createBudget(
   if (!budget) throw notFound('budget')
   const warnings = [
     ...(paidModel ? [] : listWarnings(budget)),
-    ...warnOfLowering(done.results?.isLowered ?? false, budget),
+    ...warnOfLowering(done.results?.lowered ?? []),
   ]
   return { ...done, answer: { budget, warnings } }
 }
@@ -171,14 +171,14 @@ export async function changeBudget(
   const now = clock.now()
   const reader = accountReader(by)
   const found = await run(db, selectBudget({ id, now, reader }))
-  const { isUpdated, isLowered, budget } = await batch(db, {
+  const { isUpdated, lowered, budget } = await batch(db, {
     isUpdated: updateBudget(id, change, now),
     entry: recordIfChanged(context, by, {
       ...toTarget('budget.change', id),
       ...(found && { before: toSettings(found) }),
       after: change,
     }),
-    mark: markUpdatedBudget(id, change),
+    mark: markUpdatedBudget(id, change, now),
     ...keepGuestsShare(clock, by, id),
     budget: selectBudget({ id, now, reader }),
   }).catch(async (error: unknown) => {
@@ -189,7 +189,7 @@ export async function changeBudget(
   if (!isUpdated) throw budgetErrors.thresholdOrder()
   // the change may unpause exploration, so the sweep runs soon
   defer(scheduler.sweepNow())
-  return { budget, warnings: warnOfLowering(isLowered, budget) }
+  return { budget, warnings: warnOfLowering(lowered) }
 }
 
 /**

@@ -12,9 +12,10 @@ import {
 } from '../../shared/db/statement'
 import type { BudgetId } from '../../shared/ids'
 import { accounts } from '../schema/accounts'
-import { budgetLevels, budgets, budgetWindows } from '../schema/budgets'
+import { budgetAccountWindows, budgetLevels, budgets, budgetWindows } from '../schema/budgets'
 import { communities } from '../schema/communities'
 import { agents } from '../schema/definitions'
+import { roleBudget, updateAlerts } from './account-window-queries'
 import { changedBudget, markChanged } from './crossing-queries'
 import { type BudgetChange, readThresholds } from './inputs'
 import { type LimitColumns, thresholds } from './levels'
@@ -101,9 +102,15 @@ export const updateBudget = (id: string, change: BudgetChange, now: number): Sta
       .where(sql`${budgets.id} = ${id} AND ${isOrderedSql(budgets, change)}`),
   )
 
-/** Marks a budget for the next report, unless `updateBudget` refused the change. */
-export const markUpdatedBudget = (id: string, change: BudgetChange): Statement<void> =>
-  markChanged(sql`${changedBudget.id} = ${id} AND ${isOrderedSql(changedBudget, change)}`)
+/** Marks a budget and its accounts for the next report, unless `updateBudget` refused the change. */
+export const markUpdatedBudget = (
+  id: string,
+  change: BudgetChange,
+  now: number,
+): Statement<void>[] => [
+  markChanged(sql`${changedBudget.id} = ${id} AND ${isOrderedSql(changedBudget, change)}`),
+  updateAlerts({ at: sql`${now}`, condition: () => sql`${roleBudget.id} = ${id}` }),
+]
 
 /**
  * Deletes a budget, unless it is the hub's last one, a definition's limit or the share of guests in a
@@ -122,7 +129,7 @@ export const deleteBudget = (id: string): Statement<boolean> =>
 
 /** Deletes the counters and reported levels of a deleted budget. */
 export const deleteOrphanedRows = (id: string): Statement<void>[] =>
-  [budgetWindows, budgetLevels].map((table) =>
+  [budgetWindows, budgetLevels, budgetAccountWindows].map((table) =>
     write(
       orm
         .delete(table)

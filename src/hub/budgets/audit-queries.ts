@@ -2,61 +2,91 @@ import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { budgetLimits } from '../../shared/config'
 import { number, type RowOf } from '../../shared/db/fields'
-import { manySql, prepare, write } from '../../shared/db/statement'
+import { manySql, prepare, type Statement, write } from '../../shared/db/statement'
 import { updateSet } from '../../shared/db/write-sql'
-import { budgets, budgetWindows } from '../schema/budgets'
+import type { AccountId } from '../../shared/ids'
+import { budgetAccountWindows, budgets, budgetWindows } from '../schema/budgets'
+import { accountSumsSql, usageCalls, writeAccountSums } from './account-window-queries'
 import { lastStartSql } from './crossing-queries'
 import { paysForSql, shareSql, spenderOf, usageSpendersSql } from './scope-sql'
 
 const b = alias(budgets, 'b')
 const w = alias(budgetWindows, 'w')
-
-const differenceFields = {
-  budgetId: b.id,
-  scope: b.scope,
-  scopeId: b.scopeId,
-  startsAt: w.startsAt,
-  endsAt: w.endsAt,
-  countedMicrousd: w.spentMicrousd,
-  countedTokens: w.spentTokens,
-  eventsMicrousd: number(sql`coalesce(e.microusd, 0)`),
-  eventsTokens: number(sql`coalesce(e.tokens, 0)`),
-}
-
-/** A window whose counters differ from the usage events. */
-export type WindowDifference = RowOf<typeof differenceFields>
+const v = alias(budgetAccountWindows, 'v')
 
 /**
- * `FROM` the windows whose counters differ from the usage events. An event counts for each budget that
- * pays for it, in the last window that started before the event, as when the event was settled.
+ * The windows `d` whose counters differ from the usage events: those of budgets, and those of accounts in
+ * budgets of their roles. An event counts for each budget that pays for it, in the last window that
+ * started before the event, as when the event was settled.
  */
-const fromDifferencesSql = sql`FROM ${budgetWindows} ${w} JOIN ${budgets} ${b} ON ${b.id} = ${w.budgetId}
-  LEFT JOIN (
+const differencesSql = sql`(
+  SELECT ${w.budgetId} AS budget_id, NULL AS account_id, ${w.startsAt} AS starts_at,
+    ${w.spentMicrousd} AS counted_microusd, ${w.spentTokens} AS counted_tokens,
+    coalesce(e.microusd, 0) AS microusd, coalesce(e.tokens, 0) AS tokens
+  FROM ${budgetWindows} ${w} LEFT JOIN (
     SELECT ${b.id} AS budget_id, ${lastStartSql(b.id, sql`u.created_at`)} AS starts_at,
       sum(${shareSql(b, spenderOf('u'), sql`u.cost_microusd`)}) AS microusd,
       sum(${shareSql(b, spenderOf('u'), sql`(u.input_tokens + u.output_tokens)`)}) AS tokens
     FROM ${usageSpendersSql} u CROSS JOIN ${budgets} ${b} ON ${paysForSql(b, spenderOf('u'))}
     GROUP BY 1, 2) e ON e.budget_id = ${w.budgetId} AND e.starts_at = ${w.startsAt}
-  WHERE ${w.spentMicrousd} <> coalesce(e.microusd, 0) OR ${w.spentTokens} <> coalesce(e.tokens, 0)`
+  WHERE ${w.spentMicrousd} <> coalesce(e.microusd, 0) OR ${w.spentTokens} <> coalesce(e.tokens, 0)
+  UNION ALL
+  SELECT coalesce(${v.budgetId}, e.budget_id), coalesce(${v.accountId}, e.account_id),
+    coalesce(${v.startsAt}, e.starts_at), coalesce(${v.spentMicrousd}, 0), coalesce(${v.spentTokens}, 0),
+    coalesce(e.microusd, 0), coalesce(e.tokens, 0)
+  FROM ${budgetAccountWindows} ${v} FULL JOIN (${accountSumsSql(sql`${usageSpendersSql} u`, usageCalls)}) e
+    ON e.budget_id = ${v.budgetId} AND e.starts_at = ${v.startsAt} AND e.account_id = ${v.accountId}
+  WHERE coalesce(${v.spentMicrousd}, 0) <> coalesce(e.microusd, 0)
+    OR coalesce(${v.spentTokens}, 0) <> coalesce(e.tokens, 0)) d`
+
+const differenceFields = {
+  budgetId: b.id,
+  scope: b.scope,
+  scopeId: b.scopeId,
+  /** Of the account that has the window, in a budget of its role; else null. */
+  accountId: sql<AccountId | null>`d.account_id`,
+  startsAt: w.startsAt,
+  endsAt: w.endsAt,
+  countedMicrousd: number(sql`d.counted_microusd`),
+  countedTokens: number(sql`d.counted_tokens`),
+  eventsMicrousd: number(sql`d.microusd`),
+  eventsTokens: number(sql`d.tokens`),
+}
+
+/** A window whose counters differ from the usage events. */
+export type WindowDifference = RowOf<typeof differenceFields>
 
 export const selectDifferences = prepare(() =>
   manySql(
     differenceFields,
-    sql`${fromDifferencesSql} ORDER BY ${b.id}, ${w.startsAt} LIMIT ${sql.raw(String(budgetLimits.differencesMax))}`,
+    sql`FROM ${differencesSql} JOIN ${budgets} ${b} ON ${b.id} = d.budget_id
+      JOIN ${budgetWindows} ${w} ON ${w.budgetId} = ${b.id} AND ${w.startsAt} = d.starts_at
+      ORDER BY ${b.id}, ${w.startsAt}, d.account_id LIMIT ${sql.raw(String(budgetLimits.differencesMax))}`,
+  ),
+)
+
+const repairBudgetWindows = prepare(() =>
+  write(
+    updateSet(
+      budgetWindows,
+      { spentMicrousd: sql`d.microusd`, spentTokens: sql`d.tokens` },
+      sql`FROM ${differencesSql}
+        WHERE ${budgetWindows.budgetId} = d.budget_id AND ${budgetWindows.startsAt} = d.starts_at
+          AND d.account_id IS NULL`,
+    ),
+  ),
+)
+
+const repairAccountWindows = prepare(() =>
+  writeAccountSums(
+    sql`SELECT d.budget_id, d.account_id, d.starts_at, d.microusd, d.tokens
+      FROM ${differencesSql} WHERE d.account_id IS NOT NULL`,
+    'set',
   ),
 )
 
 /** Overwrites differing counters with the sums of the usage events at execution time. */
-export const repairWindows = prepare(() =>
-  write(
-    updateSet(
-      budgetWindows,
-      { spentMicrousd: sql`r.microusd`, spentTokens: sql`r.tokens` },
-      sql`FROM (
-          SELECT ${w.budgetId} AS budget_id, ${w.startsAt} AS starts_at,
-            coalesce(e.microusd, 0) AS microusd, coalesce(e.tokens, 0) AS tokens
-          ${fromDifferencesSql}) AS r
-        WHERE ${budgetWindows.budgetId} = r.budget_id AND ${budgetWindows.startsAt} = r.starts_at`,
-    ),
-  ),
-)
+export const repairWindows = (): Statement<void>[] => [
+  repairBudgetWindows({}),
+  repairAccountWindows({}),
+]

@@ -10,6 +10,10 @@ const differenceAnswer = z
     budget_id: z.string(),
     scope: z.enum(budgets.scope.enumValues),
     scope_id: z.string(),
+    account_id: z
+      .string()
+      .nullable()
+      .describe('The account that has the window, in a budget of its role; else null.'),
     starts_at: timeAnswer,
     ends_at: timeAnswer,
     counted_microusd: microusdAnswer,
@@ -23,6 +27,7 @@ const presentDifference = (difference: WindowDifference): z.input<typeof differe
   budget_id: difference.budgetId,
   scope: difference.scope,
   scope_id: difference.scopeId,
+  account_id: difference.accountId,
   starts_at: presentTime(difference.startsAt),
   ends_at: presentTime(difference.endsAt),
   counted_microusd: difference.countedMicrousd,

@@ -54,7 +54,7 @@ async function repair(context: ActionContext, accountId: AccountId): Promise<Win
   await batch(db, {
     entry: insertAuditEntry(id, accountId, entry, null),
     recorded,
-    repair: repairWindows({}),
+    repair: repairWindows(),
   })
   return differences
 }

@@ -13,6 +13,8 @@ export const scopeLabels = {
   community: 'Community',
   requester: 'Requester',
   guests: 'All guests',
+  'role:member': 'Each member',
+  'role:guest': 'Each guest',
 } as const satisfies Record<Scope, string>
 
 /** Scopes as the form offers them, in its order. */
@@ -22,6 +24,8 @@ export const scopeOptions = {
   executor: `${scopeLabels.executor} (all models)`,
   community: scopeLabels.community,
   requester: scopeLabels.requester,
+  'role:member': scopeLabels['role:member'],
+  'role:guest': scopeLabels['role:guest'],
   guests: scopeLabels.guests,
   hub: scopeLabels.hub,
 } satisfies Record<Scope, string>
@@ -59,6 +63,8 @@ export const explorationLabels: Record<Scope, string> = {
   community: 'exploration in this community',
   requester: 'nothing',
   guests: 'nothing',
+  'role:member': 'nothing',
+  'role:guest': 'nothing',
 }
 
 /** The usage that a budget of each scope stops at its limit, at the start of a sentence. */
@@ -70,6 +76,8 @@ export const spendingLabels: Record<Scope, string> = {
   community: 'Agents can’t spend more in this community',
   requester: 'Agents can’t spend more for this account',
   guests: 'Agents can’t spend more for guests',
+  'role:member': 'Agents can’t spend more for a member who has used this up',
+  'role:guest': 'Agents can’t spend more for a guest who has used this up',
 }
 
 /** Errors of an invalid name in the form, by scope. */
@@ -80,6 +88,8 @@ export const nameHints: Record<string, string> = {
   model: 'Enter a model as provider/model, such as openai/gpt-6-sol.',
   requester: 'Enter the name of an account on this hub, such as mira.',
   guests: 'All guests share this budget. Leave this empty, or choose another scope.',
+  'role:member': 'Every member gets this budget. Leave this empty, or choose Requester.',
+  'role:guest': 'Every guest gets this budget. Leave this empty, or choose Requester.',
   community: 'Enter the name of a community on this hub, such as general.',
 }
 

@@ -4,6 +4,7 @@ import { type Statement, write } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import { budgetLevels, budgets, budgetWindows } from '../schema/budgets'
 import { levelSql } from './levels'
+import { isSharedScopeSql } from './payers-sql'
 
 const b = alias(budgets, 'b')
 const w = alias(budgetWindows, 'w')
@@ -24,7 +25,7 @@ export const changedBudget = b
 
 /** Marks budgets whose limit or thresholds were changed for the next report; runs after the change. */
 export const markChanged = (condition: SQL): Statement<void> =>
-  markSql(sql`FROM ${budgets} ${b} WHERE ${condition}`)
+  markSql(sql`FROM ${budgets} ${b} WHERE ${condition} AND ${isSharedScopeSql(b)}`)
 
 /**
  * Marks budgets that have reached a level above the one last reported; runs after the counters of their
@@ -37,7 +38,7 @@ export const markCrossed = (of: { from?: SQL; condition: SQL; at: SQL }): Statem
   markSql(sql`FROM ${of.from ? sql`${of.from} CROSS JOIN ` : undefined}${budgets} ${b}
     CROSS JOIN ${budgetWindows} ${w} ON ${w.budgetId} = ${b.id} AND ${w.startsAt} = ${lastStartSql(b.id, of.at)}
     LEFT JOIN ${budgetLevels} ${l} ON ${l.budgetId} = ${b.id} AND ${l.startsAt} = ${w.startsAt}
-    WHERE ${of.condition} AND coalesce(${l.level}, 0) < ${levelSql(b, w)}`)
+    WHERE ${of.condition} AND ${isSharedScopeSql(b)} AND coalesce(${l.level}, 0) < ${levelSql(b, w)}`)
 
 /**
  * The start of the window that counts what is spent at a time. Without a current window the last

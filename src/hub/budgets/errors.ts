@@ -3,25 +3,30 @@ import { formatCount, formatMoney } from '../../shared/format'
 import { periodLabels } from './budget-labels'
 import type { GuestsShare } from './guests-queries'
 
-/** Names the highest amount of each limit that exceeds it. */
-function listExcess(
-  share: Omit<GuestsShare, 'period'>,
-  { period, limitMicrousd, limitTokens }: GuestsShare,
-): ErrorDetail[] {
-  const of = `a tenth of the hub’s ${periodLabels[period]} budget`
-  const isOver = (limit: number | null, most: number) => limit === null || limit > most
-  const details: ErrorDetail[] = []
-  if (share.limitMicrousd !== null && isOver(limitMicrousd, share.limitMicrousd)) {
-    const dollars = formatMoney(share.limitMicrousd, 'budget')
-    const message = `At most ${dollars} (${share.limitMicrousd} micro-dollars), ${of}`
-    details.push({ path: 'body.limit_microusd', message })
-  }
-  if (share.limitTokens !== null && isOver(limitTokens, share.limitTokens)) {
-    const message = `At most ${formatCount(share.limitTokens)} tokens, ${of}`
-    details.push({ path: 'body.limit_tokens', message })
-  }
-  return details
-}
+const limitsOfGuests = [
+  {
+    limit: 'limitMicrousd',
+    path: 'body.limit_microusd',
+    format: (most: number) => `${formatMoney(most, 'budget')} (${most} micro-dollars)`,
+  },
+  {
+    limit: 'limitTokens',
+    path: 'body.limit_tokens',
+    format: (most: number) => `${formatCount(most)} tokens`,
+  },
+] as const
+
+/** Names the highest amount of each limit that exceeds it: the least of `shares`. */
+const listExcess = (shares: GuestsShare[], wanted: GuestsShare): ErrorDetail[] =>
+  limitsOfGuests.flatMap(({ limit, path, format }) => {
+    const [tightest] = shares
+      .flatMap(({ period, [limit]: most }) => (most === null ? [] : [{ period, most }]))
+      .toSorted((one, other) => one.most - other.most)
+    const asked = wanted[limit]
+    if (!tightest || (asked !== null && asked <= tightest.most)) return []
+    const of = `a tenth of the hub’s ${periodLabels[tightest.period]} budget`
+    return [{ path, message: `At most ${format(tightest.most)}, ${of}` }]
+  })
 
 /** Errors of budgets, as users read them. */
 export const budgetErrors = {
@@ -42,9 +47,9 @@ export const budgetErrors = {
     new AppError('CONFLICT', "You can't delete the hub's last budget.", {
       hint: 'Remove the limits of this budget instead.',
     }),
-  overGuestsShare: (share: Omit<GuestsShare, 'period'>, wanted: GuestsShare, cause: unknown) =>
+  overGuestsShare: (shares: GuestsShare[], wanted: GuestsShare, cause: unknown) =>
     new AppError('VALIDATION', 'All guests together get at most a tenth of the hub’s budget.', {
-      details: listExcess(share, wanted),
+      details: listExcess(shares, wanted),
       hint: 'Lower this limit, or raise the hub’s limit first.',
       cause,
     }),

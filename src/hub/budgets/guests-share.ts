@@ -12,19 +12,26 @@ import {
   lowerGuestsLimits,
   markLowered,
   recordLowering,
-  selectGuestsShare,
+  selectGuestsShares,
+  selectLowered,
 } from './guests-queries'
 import type { BudgetChange } from './inputs'
 import type { NewBudget } from './queries'
 
 /**
- * Returns the statements that keep guests to a tenth of the hub's budget of the same period; run them in
- * the batch that writes the budget `id`, after the write. A higher limit of guests fails the batch; a
- * lower limit of the hub lowers that of guests.
+ * Returns the statements that keep guests to a tenth of each budget of the hub of the same or a longer
+ * period; run them in the batch that writes the budget `id`, after the write. A higher limit of guests
+ * fails the batch; a lower limit of the hub lowers those of guests.
  */
 export const keepGuestsShare = (clock: Clock, by: AccountId, id: string) => ({
-  lowering: recordLowering({ hubId: id, entryId: clock.newId(), by, now: clock.now() }),
-  isLowered: lowerGuestsLimits(id, clock.now()),
+  lowering: recordLowering({
+    hubId: id,
+    entryIds: { day: clock.newId(), week: clock.newId(), month: clock.newId() },
+    by,
+    now: clock.now(),
+  }),
+  lowered: selectLowered(id),
+  lower: lowerGuestsLimits(id, clock.now()),
   markLowered: markLowered(id),
   guestsGuard: guardGuestsShare(id),
 })
@@ -39,27 +46,16 @@ export async function throwExcessOfGuests(
   cause: unknown,
 ): Promise<void> {
   if (findFailedConstraint(cause) !== guestsShareConstraint) return
-  const share = await run(db, selectGuestsShare(wanted.period))
-  throw budgetErrors.overGuestsShare(
-    { limitMicrousd: null, limitTokens: null, ...share },
-    wanted,
-    cause,
-  )
+  const shares = await run(db, selectGuestsShares(wanted.period))
+  throw budgetErrors.overGuestsShare(shares, wanted, cause)
 }
 
-/** Warns that the budget of guests was lowered. */
-export const warnOfLowering = (
-  isLowered: boolean,
-  { period }: Pick<GuestsShare, 'period'>,
-): ErrorDetail[] =>
-  isLowered
-    ? [
-        {
-          path: 'body',
-          message: `The ${periodLabels[period]} budget of guests was lowered to a tenth of the hub’s`,
-        },
-      ]
-    : []
+/** Warns of each budget of guests that was lowered. */
+export const warnOfLowering = (lowered: readonly Pick<GuestsShare, 'period'>[]): ErrorDetail[] =>
+  lowered.map(({ period }) => ({
+    path: 'body',
+    message: `The ${periodLabels[period]} budget of guests was lowered to a tenth of the hub’s`,
+  }))
 
 type Limit = number | null | undefined
 const pickLimit = (changed: Limit, stored: Limit) =>

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { budgetLimits } from '../../shared/config'
+import { budgetScopes } from '../schema/budgets'
 import { type Threshold, type Thresholds, thresholds } from './levels'
 
 /** Far above any bill, and exact as a JSON number. */
@@ -49,11 +50,13 @@ export function normalizeScopeId(name: string): string {
   ].join('/')
 }
 
-const scopes = ['hub', 'agent', 'executor', 'model', 'community', 'requester', 'guests'] as const
-
 export const budgetInput = z
   .strictObject({
-    scope: z.enum(scopes),
+    scope: z
+      .enum(budgetScopes)
+      .describe(
+        'role:member and role:guest limit each account with that role; a budget of scope requester replaces them for its account',
+      ),
     name: z
       .string()
       .trim()
@@ -61,7 +64,7 @@ export const budgetInput = z
       .max(budgetLimits.scopeIdCharsMax)
       .optional()
       .describe(
-        'name of the agent, community or requester, executor or provider, or provider/model; none for the hub and for all guests together',
+        'name of the agent, community or requester, executor or provider, or provider/model; none for the hub, for all guests together and for roles',
       ),
     period: z.enum(['day', 'week', 'month']),
     reset_day: z
@@ -85,18 +88,20 @@ export const budgetInput = z
   })
 export type BudgetInput = z.output<typeof budgetInput>
 
+const namedScopes: readonly string[] = ['agent', 'executor', 'model', 'community', 'requester']
+
 /** Returns path and message of each field that doesn't fit the others. */
 function findMismatches(input: {
-  scope: (typeof scopes)[number]
+  scope: (typeof budgetScopes)[number]
   name?: string | undefined
   period: 'day' | 'week' | 'month'
   reset_day: number
 }): [string, string][] {
   const { scope, name, period, reset_day: day } = input
-  const isNameless = scope === 'hub' || scope === 'guests'
+  const isNameless = !namedScopes.includes(scope)
   const hasForm = (pattern: RegExp) => name === undefined || pattern.test(normalizeScopeId(name))
   const rules: [boolean, string, string][] = [
-    [isNameless && name !== undefined, 'name', 'Omit the name for the hub and for guests'],
+    [isNameless && name !== undefined, 'name', 'Omit the name for the hub, guests and roles'],
     [
       !isNameless && name === undefined,
       'name',

@@ -2,13 +2,22 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { budgetLimits } from '../../shared/config'
 import { nullable, number, type RowOf } from '../../shared/db/fields'
-import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement'
+import { manySql, mapStatement, oneSql, type Params, prepare } from '../../shared/db/statement'
+import type { AccountId } from '../../shared/ids'
 import { isShownSql } from '../communities/readable-sql'
+import type { AccountKind } from '../contract/hub'
 import { accounts } from '../schema/accounts'
-import { budgetRefusals, budgets, budgetWindows, usageDays } from '../schema/budgets'
+import {
+  budgetAccountWindows,
+  budgetRefusals,
+  budgets,
+  budgetWindows,
+  usageDays,
+} from '../schema/budgets'
 import { communities } from '../schema/communities'
 import type { Reader } from '../viewers/reader'
 import { pickThresholds } from './levels'
+import { hasOwnBudgetSql, isRoleScopeSql } from './payers-sql'
 import { isCurrentWindowSql, reservedSql } from './scope-sql'
 
 const b = alias(budgets, 'b')
@@ -16,6 +25,7 @@ const w = alias(budgetWindows, 'w')
 const a = alias(accounts, 'a')
 const m = alias(communities, 'm')
 const f = alias(budgetRefusals, 'f')
+const v = alias(budgetAccountWindows, 'v')
 
 /** A budget `b` with its current window `w`, and what running activations have reserved. */
 export const statusFields = {
@@ -32,7 +42,54 @@ export const statusFields = {
   reservedTokens: number(reservedSql(b, 'reservedTokens')),
 }
 
+/** An account in the current window of a budget of its role. */
+export interface RoleAccount {
+  id: AccountId
+  /** Null when deleted. */
+  name: string | null
+  kind: AccountKind | null
+  spentMicrousd: number
+  spentTokens: number
+  neededMicrousd: number | null
+  neededTokens: number | null
+}
+
+/** The accounts that have spent from a budget of their role in the current window. */
+export interface RoleAccounts {
+  count: number
+  /** Those for which the limit is used up, or that were refused since too little is left. */
+  usedUp: number
+  /** Those that have used the most of the limit, greatest first. */
+  top: RoleAccount[]
+}
+
+/** Accounts shown of a budget of a role. */
+const accountsShown = sql.raw('5')
+
+const usedShareSql = sql`max(coalesce(${v.spentMicrousd} * 1.0 / ${b.limitMicrousd}, 0),
+  coalesce(${v.spentTokens} * 1.0 / ${b.limitTokens}, 0))`
+/** Whether nothing is left for an account, or less than its last call needed. */
+const isUsedUpSql = sql`
+  (coalesce(cast(${b.limitMicrousd} * ${b.criticalShare} AS INTEGER) - ${v.spentMicrousd} < max(1, coalesce(${v.neededMicrousd}, 1)), 0)
+  OR coalesce(cast(${b.limitTokens} * ${b.criticalShare} AS INTEGER) - ${v.spentTokens} < max(1, coalesce(${v.neededTokens}, 1)), 0))`
+
+/** The accounts of a budget of a role; NULL for other scopes. Reads a row for each account that has spent. */
+const roleAccountsSql = sql<RoleAccounts | null>`iif(${isRoleScopeSql(b)}, (
+  SELECT json_object('count', count(*), 'usedUp', total(p.is_used_up), 'top', json_group_array(json_object(
+    'id', p.account_id, 'name', n.name, 'kind', n.kind, 'spentMicrousd', p.spent_microusd, 'spentTokens', p.spent_tokens,
+    'neededMicrousd', p.needed_microusd, 'neededTokens', p.needed_tokens)) FILTER (WHERE p.place <= ${accountsShown}))
+  FROM (
+    SELECT ${v.accountId}, ${v.spentMicrousd}, ${v.spentTokens}, ${v.neededMicrousd}, ${v.neededTokens},
+      ${isUsedUpSql} AS is_used_up,
+      row_number() OVER (ORDER BY ${isUsedUpSql} DESC, ${usedShareSql} DESC, ${v.spentMicrousd} DESC, ${v.accountId}) AS place
+    FROM ${budgetAccountWindows} ${v}
+    WHERE ${v.budgetId} = ${b.id} AND ${v.startsAt} = ${w.startsAt} AND NOT ${hasOwnBudgetSql(v.accountId)}
+    ORDER BY place) p
+  LEFT JOIN ${accounts} n ON n.id = p.account_id), NULL)`.mapWith(JSON.parse)
+
 const pageFields = {
+  /** Null for scopes other than roles. */
+  accounts: roleAccountsSql as SQL<RoleAccounts | null>,
   ...statusFields,
   resetDay: b.resetDay,
   timezone: b.timezone,
@@ -52,7 +109,10 @@ const pageFields = {
   community: nullable(m.name),
 }
 
-/** A budget as the API and pages show it. */
+/**
+ * A budget as the API and pages show it. What is spent of a budget of a role is what the account has spent
+ * that has used the most of it.
+ */
 export type PageBudget = RowOf<typeof pageFields>
 
 type Now = Params<{ now: number }>['now']
@@ -72,15 +132,29 @@ const fromBudgets = ({ now, reader }: At, rest: SQL): SQL => sql`FROM ${budgets}
 
 /** Selects all budgets, those of the hub first. */
 export const selectBudgets = prepare((v: At) =>
-  manySql(
-    pageFields,
-    fromBudgets(v, sql`ORDER BY ${b.scope} <> 'hub', ${a.name}, ${b.id} LIMIT 1000`),
+  mapStatement(
+    manySql(
+      pageFields,
+      fromBudgets(v, sql`ORDER BY ${b.scope} <> 'hub', ${a.name}, ${b.id} LIMIT 1000`),
+    ),
+    (rows) => rows.map(fillFromAccounts),
   ),
 )
 
 export const selectBudget = prepare((v: At & Params<{ id: string }>) =>
-  oneSql(pageFields, fromBudgets(v, sql`WHERE ${b.id} = ${v.id}`)),
+  mapStatement(
+    oneSql(pageFields, fromBudgets(v, sql`WHERE ${b.id} = ${v.id}`)),
+    (row) => row && fillFromAccounts(row),
+  ),
 )
+
+/** Returns a budget of a role with what its first account has spent; others unchanged. */
+function fillFromAccounts(budget: PageBudget): PageBudget {
+  const [first] = budget.accounts?.top ?? []
+  if (!first) return budget
+  const { spentMicrousd, spentTokens, neededMicrousd, neededTokens } = first
+  return { ...budget, spentMicrousd, spentTokens, neededMicrousd, neededTokens }
+}
 
 /** Selects the budget of an agent that has the greatest used share of a limit. */
 export const selectAgentBudget = prepare((v: At & Params<{ name: string }>) =>

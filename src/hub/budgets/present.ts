@@ -17,7 +17,7 @@ export const budgetAnswer = z
     scope_id: z
       .string()
       .describe(
-        'Empty for the hub and for guests, an account id, an executor or provider, provider/model, or a community id.',
+        'Empty for the hub, guests and roles, an account id, an executor or provider, provider/model, or a community id.',
       ),
     community: z
       .string()
@@ -34,6 +34,25 @@ export const budgetAnswer = z
       .extend({ name: z.string().nullable(), kind: kindAnswer.nullable() })
       .nullable()
       .describe('Null for other scopes.'),
+    accounts: z
+      .object({
+        count: countAnswer.describe('Accounts that have spent in this period.'),
+        used_up: countAnswer.describe('Those for which nothing is left, or too little for a call.'),
+        top: z
+          .array(
+            briefPersonAnswer.extend({
+              name: z.string().nullable(),
+              kind: kindAnswer.nullable(),
+              spent_microusd: microusdAnswer,
+              spent_tokens: countAnswer,
+            }),
+          )
+          .describe('Those that have used the most; empty unless you are an admin.'),
+      })
+      .nullable()
+      .describe(
+        'For role:member and role:guest: each account has a window of its own. What is spent, needed and forecast is that of the account that has used the most, and nothing is shown as reserved. Accounts with a budget of their own are left out. Null for other scopes.',
+      ),
     period: z.enum(budgets.period.enumValues),
     reset_day: z.int().describe('Day of the month or of the week on which the period begins.'),
     timezone: z.string(),
@@ -69,8 +88,27 @@ export const budgetAnswer = z
 
 const presentOwner = ({ scopeId, name, kind }: PageBudget) => ({ id: scopeId, name, kind })
 
+const presentAccounts = (
+  { accounts }: PageBudget,
+  isAdmin: boolean,
+): z.input<typeof budgetAnswer>['accounts'] =>
+  accounts && {
+    count: accounts.count,
+    used_up: accounts.usedUp,
+    top: (isAdmin ? accounts.top : []).map(({ id, name, kind, spentMicrousd, spentTokens }) => ({
+      id,
+      name,
+      kind,
+      spent_microusd: spentMicrousd,
+      spent_tokens: spentTokens,
+    })),
+  }
+
 /** Presents a budget. `share_used` is the larger used share of its limits, 1 being all; null without a limit. */
-export const presentBudget = (budget: PageBudget): z.input<typeof budgetAnswer> => ({
+export const presentBudget = (
+  budget: PageBudget,
+  isAdmin: boolean,
+): z.input<typeof budgetAnswer> => ({
   id: budget.id,
   scope: budget.scope,
   scope_id: budget.scopeId,
@@ -78,6 +116,7 @@ export const presentBudget = (budget: PageBudget): z.input<typeof budgetAnswer> 
   made_by: budget.madeBy,
   agent: budget.scope === 'agent' ? presentOwner(budget) : null,
   requester: budget.scope === 'requester' ? presentOwner(budget) : null,
+  accounts: presentAccounts(budget, isAdmin),
   period: budget.period,
   reset_day: budget.resetDay,
   timezone: budget.timezone,
@@ -121,7 +160,11 @@ const presentForecast = (forecast: Forecast): z.input<typeof forecastAnswer> => 
 })
 
 export const healthAnswer = z.object({
-  status: z.enum(levels).describe('The worst status of all budgets.'),
+  status: z
+    .enum(levels)
+    .describe(
+      'The worst status of all budgets but those per member or guest, which stop one account.',
+    ),
   budgets: z.array(budgetAnswer.extend({ forecast: forecastAnswer })),
 })
 
@@ -129,10 +172,11 @@ export const healthAnswer = z.object({
 export const presentHealth = (
   budgets: PageBudget[],
   now: number,
+  isAdmin: boolean,
 ): z.input<typeof healthAnswer> => ({
-  status: findWorstLevel(budgets),
+  status: findWorstLevel(budgets.filter(({ accounts }) => accounts === null)),
   budgets: budgets.map((budget) => ({
-    ...presentBudget(budget),
+    ...presentBudget(budget, isAdmin),
     forecast: presentForecast(computeForecast(budget, now)),
   })),
 })

@@ -15,10 +15,20 @@ import type { AccountId, BudgetId } from '../../shared/ids'
 import { activations } from '../schema/activations'
 import { budgets, budgetWindows } from '../schema/budgets'
 import { agents } from '../schema/definitions'
+import { recountAccounts, roleBudget, updateAlerts } from './account-window-queries'
 import type { Window } from './calendar'
 import { changedBudget, markChanged, markCrossed } from './crossing-queries'
 import { currentWindowSql, statusFields } from './page-queries'
-import { agentModelsSql, paysForSql, shareSql, spenderOf, usageSpendersSql } from './scope-sql'
+import { holder, isLimitingSql, joinAccountWindowSql, joinHoldersSql, spentSql } from './payers-sql'
+import {
+  agentModelsSql,
+  mayPayForSql,
+  paysForSql,
+  reservedSql,
+  shareSql,
+  spenderOf,
+  usageSpendersSql,
+} from './scope-sql'
 
 /** A new budget with its limits and thresholds. */
 export type NewBudget = Omit<typeof budgets.$inferInsert, 'createdAt' | 'updatedAt'> &
@@ -110,6 +120,10 @@ function nextStartSql(): SQL {
     WHERE a.budget_id = ${w.budgetId} AND a.starts_at > ${w.startsAt})`
 }
 
+/** Condition: the window `w` is recounted, and its budget is among those of `windows`. */
+const isListedSql = (windows: SQLWrapper | string): SQL =>
+  sql`${w.budgetId} IN (SELECT value ->> 'budgetId' FROM json_each(${windows})) AND ${isRecountedSql}`
+
 /** Sums usage events in the windows of `windows` that are recounted. A window lasts until the next starts. */
 const recountWindows = prepare(({ windows }: Params<{ windows: string }>) =>
   write(
@@ -124,7 +138,7 @@ const recountWindows = prepare(({ windows }: Params<{ windows: string }>) =>
           LEFT JOIN ${usageSpendersSql} u ON u.created_at >= ${w.startsAt}
             AND u.created_at < coalesce(${nextStartSql()}, ${sql.raw(String(Number.MAX_SAFE_INTEGER))})
             AND ${paysForSql(b, spenderOf('u'))}
-          WHERE ${w.budgetId} IN (SELECT value ->> 'budgetId' FROM json_each(${windows})) AND ${isRecountedSql}
+          WHERE ${isListedSql(windows)}
           GROUP BY ${w.budgetId}, ${w.startsAt}) AS new
         WHERE ${budgetWindows.budgetId} = new.budget_id AND ${budgetWindows.startsAt} = new.starts_at`,
     ),
@@ -147,12 +161,27 @@ export function insertWindows(list: BudgetWindow[], now: number): Statement<void
   const windows = JSON.stringify(list)
   return [
     insertMissing({ windows, now }),
+    ...recountAccounts(usageSpendersSql, isListedSql(windows)),
     recountWindows({ windows }),
     markRecounted({ windows, now }),
+    updateAlerts({
+      at: sql`${now}`,
+      condition: () =>
+        sql`${roleBudget.id} IN (SELECT value ->> 'budgetId' FROM json_each(${windows}))`,
+    }),
   ]
 }
 
-const scopedFields = { ...statusFields, endsAt: number(sql`coalesce(${w.endsAt}, 0)`) }
+const scopedFields = {
+  ...statusFields,
+  /** An account id for a budget of a role. */
+  scopeId: sql<string>`coalesce(${holder.id}, ${b.scopeId})`,
+  spentMicrousd: number(sql`coalesce(${spentSql(w, 'Microusd')}, 0)`),
+  spentTokens: number(sql`coalesce(${spentSql(w, 'Tokens')}, 0)`),
+  reservedMicrousd: number(reservedSql(b, 'reservedMicrousd', { byHolder: true })),
+  reservedTokens: number(reservedSql(b, 'reservedTokens', { byHolder: true })),
+  endsAt: number(sql`coalesce(${w.endsAt}, 0)`),
+}
 
 /** A budget as an agent sees it. */
 export type BudgetRow = RowOf<typeof scopedFields>
@@ -165,12 +194,16 @@ const selectScoped = prepare(
       scopedFields,
       sql`FROM (SELECT me.id AS agent_id, ${x.communityId} AS community_id,
         coalesce(${x.models}, ${agentModelsSql(g)}, '[]') AS models,
-        coalesce(${x.requesters}, '[]') AS requesters, coalesce(${x.isForGuest}, 0) AS is_for_guest
+        coalesce(${x.requesters}, '[]') AS requesters, coalesce(${x.payers}, '{}') AS payers,
+        coalesce(${x.isForGuest}, 0) AS is_for_guest
       FROM (SELECT ${agentId} AS id) me LEFT JOIN ${agents} ${g} ON ${g.accountId} = me.id
       LEFT JOIN ${activations} ${x} ON ${x.agentId} = me.id AND ${x.state} = 'running') ask
-    CROSS JOIN ${budgets} ${b} ON ${paysForSql(b, spenderOf('ask'))}
+    CROSS JOIN ${budgets} ${b} ON ${mayPayForSql(b, spenderOf('ask'))}
+    ${joinHoldersSql(b, spenderOf('ask').payers)}
     ${currentWindowSql(now)}
-    ORDER BY ${b.scope} <> 'hub', ${b.scope}, ${b.scopeId}, ${b.id}`,
+    ${joinAccountWindowSql(w)}
+    WHERE ${isLimitingSql(b)}
+    ORDER BY ${b.scope} <> 'hub', ${b.scope}, ${b.scopeId}, ${b.id}, ${holder.id}`,
     )
   },
 )

@@ -1,10 +1,18 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { type Params, prepare, write } from '../../shared/db/statement'
+import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { ActivationId } from '../../shared/ids'
 import { activations } from '../schema/activations'
-import { budgetRefusals, budgets, budgetWindows } from '../schema/budgets'
+import { budgetAccountWindows, budgetRefusals, budgets, budgetWindows } from '../schema/budgets'
+import {
+  holder,
+  isLimitingSql,
+  isRoleScopeSql,
+  joinAccountWindowSql,
+  joinHoldersSql,
+  spentSql,
+} from './payers-sql'
 import { isCurrentWindowSql, paysForSql } from './scope-sql'
 
 const b = alias(budgets, 'b')
@@ -18,11 +26,36 @@ interface Refusal {
   neededTokens: number
 }
 
-/**
- * Records the refusal of a running activation's call at every budget that has too little left for it, so
- * that its status and forecast agree with the refusal. Runs after the activation is settled.
- */
-export const insertRefusal = prepare((v: Params<Refusal>) =>
+/** Condition: what is left of `b` is less than the refused call needs. */
+const isTooLittleSql = (v: Params<Refusal>, microusd: SQLWrapper, tokens: SQLWrapper): SQL => sql`
+  (coalesce(cast(${b.limitMicrousd} * ${b.criticalShare} AS INTEGER) - ${microusd} < ${v.neededMicrousd}, 0)
+    OR coalesce(cast(${b.limitTokens} * ${b.criticalShare} AS INTEGER) - ${tokens} < ${v.neededTokens}, 0))`
+
+/** Records the refusal at the windows of the payers whose role has a budget. */
+const recordAtAccounts = prepare((v: Params<Refusal>) =>
+  write(
+    insertSelect(
+      budgetAccountWindows,
+      {
+        budgetId: b.id,
+        startsAt: w.startsAt,
+        accountId: holder.id,
+        neededMicrousd: v.neededMicrousd,
+        neededTokens: v.neededTokens,
+      },
+      sql`FROM ${budgets} ${b} CROSS JOIN ${activations} ${x} ${joinHoldersSql(b, x.payers)}
+        JOIN ${budgetWindows} ${w} ON ${isCurrentWindowSql(b, w, v.now)}
+        ${joinAccountWindowSql(w)}
+        WHERE ${isRoleScopeSql(b)} AND ${isLimitingSql(b)} AND ${x.id} = ${v.activationId}
+          AND ${x.state} = 'running' AND ${isTooLittleSql(v, spentSql(w, 'Microusd'), spentSql(w, 'Tokens'))}
+        ON CONFLICT (budget_id, starts_at, account_id) DO UPDATE SET
+          needed_microusd = excluded.needed_microusd, needed_tokens = excluded.needed_tokens`,
+    ),
+  ),
+)
+
+/** Records the refusal at the other budgets that pay for the run. */
+const recordAtBudgets = prepare((v: Params<Refusal>) =>
   write(
     insertSelect(
       budgetRefusals,
@@ -36,11 +69,20 @@ export const insertRefusal = prepare((v: Params<Refusal>) =>
       sql`FROM ${activations} ${x} CROSS JOIN ${budgets} ${b} ON ${paysForSql(b, x)}
         CROSS JOIN ${budgetWindows} ${w} ON ${isCurrentWindowSql(b, w, v.now)}
         WHERE ${x.id} = ${v.activationId} AND ${x.state} = 'running'
-          AND (coalesce(cast(${b.limitMicrousd} * ${b.criticalShare} AS INTEGER) - ${w.spentMicrousd} < ${v.neededMicrousd}, 0)
-            OR coalesce(cast(${b.limitTokens} * ${b.criticalShare} AS INTEGER) - ${w.spentTokens} < ${v.neededTokens}, 0))
+          AND ${isTooLittleSql(v, w.spentMicrousd, w.spentTokens)}
         ON CONFLICT (budget_id) DO UPDATE SET starts_at = excluded.starts_at,
           needed_microusd = excluded.needed_microusd, needed_tokens = excluded.needed_tokens,
           refused_at = excluded.refused_at`,
     ),
   ),
 )
+
+/**
+ * Returns the statements that record the refusal of a running activation's call at every budget that has
+ * too little left for it, so that its status and forecast agree with the refusal. They run after the
+ * activation is settled.
+ */
+export const insertRefusal = (refusal: Refusal): Statement<void>[] => [
+  recordAtBudgets(refusal),
+  recordAtAccounts(refusal),
+]

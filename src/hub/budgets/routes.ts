@@ -69,7 +69,7 @@ const usageRoute = route({
 })
 
 const presentSaved = ({ budget, warnings }: SavedBudget) => ({
-  budget: presentBudget(budget),
+  budget: presentBudget(budget, true),
   warnings,
 })
 
@@ -85,8 +85,8 @@ export const budgetRoutes: Route[] = [
     answer: healthAnswer,
     handle: async ({ context, read, reader }) => {
       const now = context.clock.now()
-      const { answers } = await read({ budgets: selectBudgets({ now, reader }) })
-      return presentHealth(answers.budgets, now)
+      const { answers, viewer } = await read({ budgets: selectBudgets({ now, reader }) })
+      return presentHealth(answers.budgets, now, viewer?.role === 'admin')
     },
   }),
   route({
@@ -99,8 +99,9 @@ export const budgetRoutes: Route[] = [
     answer: z.object({ budgets: z.array(budgetAnswer) }),
     handle: async ({ context, read, reader }) => {
       const now = context.clock.now()
-      const { answers } = await read({ budgets: selectBudgets({ now, reader }) })
-      return { budgets: answers.budgets.map(presentBudget) }
+      const { answers, viewer } = await read({ budgets: selectBudgets({ now, reader }) })
+      const isAdmin = viewer?.role === 'admin'
+      return { budgets: answers.budgets.map((budget) => presentBudget(budget, isAdmin)) }
     },
   }),
   route({

@@ -1,18 +1,27 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { budgets, budgetWindows, usageEvents } from '../schema/budgets'
 import { agents } from '../schema/definitions'
 import { hasReachedSql, type LimitColumns, type SpentColumns } from './levels'
+import {
+  holder,
+  isHeldBySql,
+  isLimitingSql,
+  isRoleScopeSql,
+  joinAccountWindowSql,
+  joinHoldersSql,
+  partOfAccountSql,
+  spentSql,
+} from './payers-sql'
 
 /**
- * What is compared with the scopes of budgets: an agent, a community, models (a JSON list) and requesters
- * (a JSON list of account ids). An alias of `activations` has these columns; `spenderOf` names those of
+ * What is compared with the scopes of budgets: an agent, a community, models (a JSON list), requesters
+ * (a JSON list of account ids) and who pays for them (a JSON object by account id). An alias of `activations` has these columns; `spenderOf` names those of
  * other tables.
  */
 export type Spender = Record<
-  'agentId' | 'communityId' | 'models' | 'requesters' | 'isForGuest',
+  'agentId' | 'communityId' | 'models' | 'requesters' | 'payers' | 'isForGuest',
   SQLWrapper
 >
 
@@ -22,11 +31,12 @@ export const spenderOf = (name: string): Spender => ({
   communityId: sql.raw(`${name}.community_id`),
   models: sql.raw(`${name}.models`),
   requesters: sql.raw(`${name}.requesters`),
+  payers: sql.raw(`${name}.payers`),
   isForGuest: sql.raw(`${name}.is_for_guest`),
 })
 
 /** Columns of a spender that has no requester. */
-export const noRequestersSql = sql.raw("'[]' AS requesters, 0 AS is_for_guest")
+export const noRequestersSql = sql.raw("'[]' AS requesters, '{}' AS payers, 0 AS is_for_guest")
 
 const e = alias(usageEvents, 'e')
 const x = alias(activations, 'x')
@@ -39,18 +49,10 @@ type Time = SQLWrapper | number
 export const providerSql = (model: SQLWrapper): SQL<string> =>
   sql`substr(${model}, 1, instr(${model} || '/', '/') - 1)`
 
-const q = alias(accounts, 'q')
-
 /**
- * Requesters as a table of `FROM` with the columns `key`, the place in the list, and `payer`: each of
- * them, and the member who claimed it.
+ * Condition: the budget `b` pays for `spender` from a window that all its spenders share. Each line uses an
+ * index of `budgets`.
  */
-const payersSql = (requesters: SQLWrapper): SQL => sql`(
-  SELECT key, value AS payer FROM json_each(${requesters})
-  UNION ALL SELECT n.key, ${q.ownerId} FROM json_each(${requesters}) n JOIN ${accounts} ${q} ON ${q.id} = n.value
-    WHERE ${q.ownerId} IS NOT NULL)`
-
-/** Condition: the budget `b` pays for `spender`. Each line uses an index of `budgets`. */
 export const paysForSql = (b: Scope, spender: Spender): SQL => sql`(
   (${b.scope} = 'hub' AND ${b.scopeId} = '')
   OR (${b.scope} = 'agent' AND ${b.scopeId} = ${spender.agentId})
@@ -58,19 +60,31 @@ export const paysForSql = (b: Scope, spender: Spender): SQL => sql`(
   OR (${b.scope} = 'model' AND ${b.scopeId} IN (SELECT value FROM json_each(${spender.models})))
   OR (${b.scope} = 'executor' AND ${b.scopeId} IN (
     SELECT ${providerSql(sql`value`)} FROM json_each(${spender.models})))
-  OR (${b.scope} = 'requester' AND ${b.scopeId} IN (SELECT payer FROM ${payersSql(spender.requesters)}))
+  OR (${b.scope} = 'requester' AND ${b.scopeId} IN (SELECT key FROM json_each(${spender.payers})))
   OR (${b.scope} = 'guests' AND ${b.scopeId} = '' AND ${spender.isForGuest} = 1))`
+
+/**
+ * Condition: the budget `b` pays for `spender`, or, when it holds for each account with a role, may do so:
+ * `joinHoldersSql` and `isLimitingSql` decide that.
+ */
+export const mayPayForSql = (b: Scope, spender: Spender): SQL =>
+  sql`(${paysForSql(b, spender)} OR ${isRoleScopeSql(b)})`
+
+/** Condition: the running activation `x` spends from the window of `b`, or of the payer `h` in it. */
+const holdsMoneySql = (
+  b: Scope,
+  by: Spender,
+): SQL => sql`iif(${holder.id} IS NULL, ${paysForSql(b, by)},
+  ${isHeldBySql(b, holder.id, by.payers)})`
 
 /**
  * Returns what the budget `b` pays of an amount: requesters share it equally, the remainder is the first
  * one's. The budget of a member pays its own share and those of the accounts that it claimed. Every
  * budget that is no requester's pays the whole.
  */
-export const shareSql = (b: Scope, { requesters }: Spender, amount: SQL): SQL => sql`
+export const shareSql = (b: Scope, spender: Spender, amount: SQL): SQL => sql`
   CASE WHEN ${b.scope} <> 'requester' THEN ${amount}
-    ELSE (SELECT coalesce(sum(cast(${amount} AS INTEGER) / json_array_length(${requesters})
-        + iif(s.key = 0, cast(${amount} AS INTEGER) % json_array_length(${requesters}), 0)), 0)
-      FROM ${payersSql(requesters)} s WHERE s.payer = ${b.scopeId}) END`
+    ELSE coalesce(${partOfAccountSql(spender, b.scopeId, amount)}, 0) END`
 
 /** Condition: `w` is the window of the budget `b` at the time `now`. */
 export const isCurrentWindowSql = (b: { id: SQLWrapper }, w: Span, now: Time): SQL =>
@@ -82,15 +96,20 @@ export const isCurrentWindowSql = (b: { id: SQLWrapper }, w: Span, now: Time): S
  */
 export const usageSpendersSql = sql`(
   SELECT ${e.accountId} AS agent_id, ${e.communityId}, json_array(${e.model}) AS models,
-    coalesce(${x.requesters}, '[]') AS requesters, coalesce(${x.isForGuest}, 0) AS is_for_guest,
+    coalesce(${x.requesters}, '[]') AS requesters, coalesce(${x.payers}, '{}') AS payers,
+    coalesce(${x.isForGuest}, 0) AS is_for_guest,
     ${e.costMicrousd}, ${e.inputTokens}, ${e.outputTokens}, ${e.createdAt}
   FROM ${usageEvents} ${e} LEFT JOIN ${activations} ${x} ON ${x.id} = ${e.activationId})`
 
-/** Returns the sum that running activations have reserved of the budget `b`. */
-export function reservedSql(b: Scope, column: 'reservedMicrousd' | 'reservedTokens'): SQL<number> {
+/** Returns the sum that running activations have reserved of the budget `b`, or of the payer `h` in it. */
+export function reservedSql(
+  b: Scope,
+  column: 'reservedMicrousd' | 'reservedTokens',
+  { byHolder = false } = {},
+): SQL<number> {
   const held = alias(activations, 'held')
   return sql`(SELECT coalesce(sum(${held[column]}), 0) FROM ${activations} ${held}
-    WHERE ${held.state} = 'running' AND ${paysForSql(b, held)})`
+    WHERE ${held.state} = 'running' AND ${byHolder ? holdsMoneySql(b, held) : paysForSql(b, held)})`
 }
 
 /** Condition: spending in the window `w` has reached the share of the budget `b` that pauses exploration. */
@@ -120,7 +139,7 @@ const usableSql = (kind: Kind): SQL => sql`
 /** Returns what is left of a limit; without a current window it is 0, so that it fails closed. */
 const unspentSql = (kind: Kind): SQL => sql`
   CASE WHEN ${b[`limit${kind}`]} IS NULL THEN ${unlimited}
-       WHEN ${w.budgetId} IS NULL THEN 0 ELSE ${usableSql(kind)} - ${w[`spent${kind}`]} END`
+       WHEN ${w.budgetId} IS NULL THEN 0 ELSE ${usableSql(kind)} - ${spentSql(w, kind)} END`
 
 /** Returns the share of a model's or provider's limit that is neither spent nor reserved. */
 const freeShareSql = (kind: Kind): SQL => sql`
@@ -129,7 +148,7 @@ const freeShareSql = (kind: Kind): SQL => sql`
        ELSE (${b[`limit${kind}`]} - ${w[`spent${kind}`]} - total(${x[`reserved${kind}`]})) / ${b[`limit${kind}`]} END`
 
 /**
- * Selects what is left for each row of the table `ask`, over all budgets that pay for the row. A row of
+ * Selects what is left for each row of the table `ask`, whose columns are `spender`, over all budgets that pay for the row. A row of
  * `ask` is a spender with `id`, `candidate` (its key), `at` (the time) and `priority`. The columns are
  * `candidate` and those of `headroomOf`.
  * `left` is limit - spent, ignoring reservations of OTHER running activations; what those have spent
@@ -138,7 +157,7 @@ const freeShareSql = (kind: Kind): SQL => sql`
  * `freeShare` considers only budgets of the model and its provider. The index is named, because SQLite
  * would otherwise build a temporary index over all activations ever run.
  */
-export const headroomSql = sql`
+export const selectHeadroomSql = (spender: Spender): SQL => sql`
   SELECT candidate,
     max(0, min(microusd - used_microusd)) AS left_microusd, max(0, min(tokens - used_tokens)) AS left_tokens,
     max(0, min(microusd - held_microusd)) AS free_microusd, max(0, min(tokens - held_tokens)) AS free_tokens,
@@ -149,12 +168,18 @@ export const headroomSql = sql`
       total(${x.reservedMicrousd}) AS held_microusd, total(${x.reservedTokens}) AS held_tokens,
       min(${freeShareSql('Microusd')}, ${freeShareSql('Tokens')}) AS free_share,
       ${isBeyondThrottleSql(b, w)} AS is_throttled
-    FROM ask CROSS JOIN ${budgets} ${b} ON ${paysForSql(b, spenderOf('ask'))}
+    FROM ask CROSS JOIN ${budgets} ${b} ON ${mayPayForSql(b, spender)}
+    ${joinHoldersSql(b, spender.payers)}
     LEFT JOIN ${budgetWindows} ${w} ON ${isCurrentWindowSql(b, w, sql`ask.at`)}
+    ${joinAccountWindowSql(w)}
     LEFT JOIN ${activations} ${x} INDEXED BY activations_running
-      ON ${x.state} = 'running' AND ${x.id} <> ask.id AND ${paysForSql(b, x)}
-    GROUP BY ask.candidate, ${b.id})
+      ON ${x.state} = 'running' AND ${x.id} <> ask.id AND ${holdsMoneySql(b, x)}
+    WHERE ${isLimitingSql(b)}
+    GROUP BY ask.candidate, ${b.id}, ${holder.id})
   GROUP BY candidate`
+
+/** The headroom of a table `ask` that has all columns of a spender. */
+export const headroomSql = selectHeadroomSql(spenderOf('ask'))
 
 /** The columns of `headroomSql` in a join as `name`: `LEFT JOIN (${headroomSql}) r ON r.candidate = ...`. */
 export const headroomOf = (name: string) => ({

@@ -6,6 +6,7 @@ import type { ActivationId } from '../../shared/ids'
 import type { Usage } from '../contract/hub'
 import { activations } from '../schema/activations'
 import { budgets, budgetWindows, usageDays, usageEvents } from '../schema/budgets'
+import { accountSumsSql, updateAlerts, writeAccountSums } from './account-window-queries'
 import { changedBudget, lastStartSql, markCrossed } from './crossing-queries'
 import { paysForSql, providerSql, shareSql, spenderOf } from './scope-sql'
 
@@ -38,6 +39,13 @@ type Settlement = Params<{ activationId: ActivationId; usage: string; now: numbe
 /** The time at which a call counts: not before its activation was last admitted. */
 const countedAtSql = (now: Settlement['now']): SQL => sql`max(${now}, ${x.reservedAt})`
 
+/** Selects the calls that are not settled yet, as spenders. */
+const callsSql = (v: Settlement): SQL => sql`
+  SELECT ${countedAtSql(v.now)} AS at, ${x.agentId} AS agent_id, ${x.communityId} AS community_id,
+    ${x.requesters}, ${x.payers}, ${x.isForGuest}, json_array(u.value ->> 'model') AS models,
+    u.value ->> 'costMicrousd' AS microusd, (u.value ->> 'inputTokens') + (u.value ->> 'outputTokens') AS tokens
+  ${fromUnsettledSql(v)}`
+
 const chargeWindows = prepare((v: Settlement) =>
   write(
     updateSet(
@@ -50,10 +58,7 @@ const chargeWindows = prepare((v: Settlement) =>
           SELECT ${b.id} AS id, ${lastStartSql(b.id, sql`c.at`)} AS starts_at,
             sum(${shareSql(b, spenderOf('c'), sql`c.microusd`)}) AS microusd,
             sum(${shareSql(b, spenderOf('c'), sql`c.tokens`)}) AS tokens
-          FROM (SELECT ${countedAtSql(v.now)} AS at, ${x.agentId} AS agent_id, ${x.communityId} AS community_id,
-              ${x.requesters}, ${x.isForGuest}, json_array(u.value ->> 'model') AS models, u.value ->> 'costMicrousd' AS microusd,
-              (u.value ->> 'inputTokens') + (u.value ->> 'outputTokens') AS tokens
-            ${fromUnsettledSql(v)}) c
+          FROM (${callsSql(v)}) c
           CROSS JOIN ${budgets} ${b} ON ${paysForSql(b, spenderOf('c'))}
           GROUP BY ${b.id}) AS new
         WHERE ${budgetWindows.budgetId} = new.id AND ${budgetWindows.startsAt} = new.starts_at`,
@@ -65,10 +70,34 @@ const chargeWindows = prepare((v: Settlement) =>
 const markCharged = prepare((v: Settlement) =>
   markCrossed({
     from: sql`(SELECT ${countedAtSql(v.now)} AS at, ${x.agentId} AS agent_id, ${x.communityId} AS community_id,
-        ${x.requesters}, ${x.isForGuest}, (SELECT json_group_array(DISTINCT u.value ->> 'model') FROM json_each(${v.usage}) u) AS models
+        ${x.requesters}, ${x.payers}, ${x.isForGuest}, (SELECT json_group_array(DISTINCT u.value ->> 'model') FROM json_each(${v.usage}) u) AS models
       FROM ${activations} ${x} WHERE ${x.id} = ${v.activationId} AND ${x.state} = 'running') c`,
     condition: paysForSql(changedBudget, spenderOf('c')),
     at: sql`c.at`,
+  }),
+)
+
+/** Charges the windows that the payers have in the budgets of their roles. */
+const chargeAccounts = prepare((v: Settlement) =>
+  writeAccountSums(
+    accountSumsSql(sql`(${callsSql(v)}) c`, {
+      requesters: sql`c.requesters`,
+      payers: sql`c.payers`,
+      at: sql`c.at`,
+      microusd: sql`c.microusd`,
+      tokens: sql`c.tokens`,
+    }),
+    'add',
+  ),
+)
+
+/** Marks the payers of a running activation that have used up the budget of their role. */
+const markAccounts = prepare((v: Settlement) =>
+  updateAlerts({
+    from: sql`${activations} ${x}`,
+    at: countedAtSql(v.now),
+    condition: (accountId) => sql`${x.id} = ${v.activationId} AND ${x.state} = 'running'
+      AND ${accountId} IN (SELECT key FROM json_each(${x.payers}))`,
   }),
 )
 
@@ -122,5 +151,11 @@ export function settleUsage(spent: {
   // Of a call that is reported twice, the usage event is the first report.
   const calls = new Map(spent.usage.toReversed().map((each) => [each.call, each]))
   const values = { ...spent, usage: JSON.stringify([...calls.values()]) }
-  return [chargeWindows(values), markCharged(values), countDays(values)]
+  return [
+    chargeWindows(values),
+    chargeAccounts(values),
+    markCharged(values),
+    markAccounts(values),
+    countDays(values),
+  ]
 }

@@ -7,8 +7,17 @@ import type { BudgetId } from '../../shared/ids'
 /** Limits and current use of one budget. The status layer of the prompt is generated from it. */
 export interface BudgetStatus {
   id: BudgetId
-  scope: 'hub' | 'agent' | 'executor' | 'model' | 'community' | 'requester' | 'guests'
-  /** Account id, provider name, `provider/model` or community id; '' for the hub. */
+  scope:
+    | 'hub'
+    | 'agent'
+    | 'executor'
+    | 'model'
+    | 'community'
+    | 'requester'
+    | 'guests'
+    | 'role:member'
+    | 'role:guest'
+  /** Account id (of the account that spends, for a role), provider name, `provider/model` or community id; '' for the hub. */
   scopeId: string
   period: 'day' | 'week' | 'month'
   /** Shares of the limit at which the hub warns, pauses explorations, and refuses tasks. */

@@ -1,4 +1,4 @@
-import { type Answers, batch, run } from '../../shared/db/batch'
+import { type Answers, batch } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import type { ActionContext } from '../action-context'
 import {
@@ -7,19 +7,30 @@ import {
   selectDueSummaries,
   selectSpendingAgents,
 } from './day-queries'
-import { formatBudgetAlert } from './format-budget-alert'
+import { formatAccountAlert, formatBudgetAlert } from './format-budget-alert'
 import { formatSummary } from './format-summary'
 import { formatUnusualUse } from './format-unusual-use'
-import { type ChangedBudget, selectChangedBudgets, updateReportedLevels } from './level-queries'
+import {
+  markReported,
+  selectChangedBudgets,
+  selectUsedUpAccounts,
+  updateReportedLevels,
+} from './level-queries'
 import { postReportStatements, type Report } from './report-queries'
 
 type Context = Pick<ActionContext, 'db' | 'clock'>
+
+/** Selects the budgets to report, and the accounts that used up the budget of their role. */
+const alertStatements = (now: number) => ({
+  changedBudgets: selectChangedBudgets(now),
+  usedUpAccounts: selectUsedUpAccounts({}),
+})
 
 /** Selects what a sweep has to report. */
 export const reportStatements = (now: number) => ({
   dueSummaries: selectDueSummaries(now),
   spendingAgents: selectSpendingAgents(now),
-  changedBudgets: selectChangedBudgets(now),
+  ...alertStatements(now),
 })
 
 /**
@@ -35,26 +46,31 @@ export async function publishReports(
     ...(await readSummaries(context.db, found.dueSummaries)),
     ...found.spendingAgents.flatMap((agent) => formatUnusualUse(agent) ?? []),
   ]
-  await postReports(context, drafts, found.changedBudgets, now)
+  await postReports(context, drafts, found, now)
 }
 
 /** Posts budget alerts right after a commit. After a crash the next sweep posts them. */
 export async function publishBudgetAlerts(context: Context): Promise<void> {
   const now = context.clock.now()
-  await postReports(context, [], await run(context.db, selectChangedBudgets(now)), now)
+  await postReports(context, [], await batch(context.db, alertStatements(now)), now)
 }
 
 async function postReports(
   { db, clock }: Context,
   drafts: Omit<Report, 'postId'>[],
-  budgets: ChangedBudget[],
+  { changedBudgets, usedUpAccounts }: Answers<ReturnType<typeof alertStatements>>,
   now: number,
 ): Promise<void> {
-  const all = [...drafts, ...budgets.flatMap((budget) => formatBudgetAlert(budget) ?? [])]
+  const all = [
+    ...drafts,
+    ...changedBudgets.flatMap((budget) => formatBudgetAlert(budget) ?? []),
+    ...usedUpAccounts.map(formatAccountAlert),
+  ]
   const reports = all.map((draft) => ({ ...draft, postId: clock.newId() }))
   await batch(db, {
     posts: postReportStatements(reports, now),
-    levels: budgets.length > 0 ? updateReportedLevels(budgets) : null,
+    levels: changedBudgets.length > 0 ? updateReportedLevels(changedBudgets) : null,
+    accounts: usedUpAccounts.length > 0 ? markReported(usedUpAccounts) : null,
   })
 }
 

@@ -1,7 +1,7 @@
 import { formatDay, formatMoney, formatPlural, formatShare } from '../../shared/format'
 import { periodLabels } from '../budgets/budget-labels'
 import { criticalOnlyConsequence, levelConsequences } from './budget-labels'
-import type { ChangedBudget } from './level-queries'
+import type { ChangedBudget, UsedUpAccount } from './level-queries'
 import { formatAgentLink } from './link-agent'
 import type { Report } from './report-queries'
 
@@ -34,6 +34,23 @@ export function formatBudgetAlert(budget: ChangedBudget): Omit<Report, 'postId'>
   }
 }
 
+/** Formats the alert about an account that has used up the budget of its role, without its name. */
+export function formatAccountAlert(account: UsedUpAccount): Omit<Report, 'postId'> {
+  const { id, accountId, startsAt, updatedAt, scope, period, endsAt } = account
+  const role = scope === 'role:guest' ? 'guest' : 'member'
+  return {
+    key: `budget:${id}:${accountId}:${startsAt}:${updatedAt}`,
+    community: 'agent-status',
+    title: `A ${role} has used up the ${periodLabels[period]} budget per ${role}`,
+    content: [
+      `${formatSpent(account)}. It resets on ${formatDay(endsAt)}.`,
+      `Tasks of this ${role} are refused until then. Others are not affected.`,
+      'Admins see who it is in [budgets](/budgets), where they can change the limit or create a budget for the account.',
+    ].join(' '),
+    notifiesAdmins: true,
+  }
+}
+
 /** Compares a budget with its last report; null when there is nothing to report. */
 function detectChange(budget: ChangedBudget): { isWorse: boolean; reason: string } | null {
   const { level, reportedLevel, period } = budget
@@ -56,18 +73,22 @@ function formatOwner({ scope, scopeId, name, period }: ChangedBudget): string {
   if (scope === 'hub') return `The hub’s ${adjective} budget`
   if (scope === 'agent') return `The ${adjective} budget of ${name ?? 'an agent'}`
   if (scope === 'community') return `The ${adjective} budget of ${formatCommunity(name)}`
+  if (scope === 'requester') return `The ${adjective} budget of a requester`
+  if (scope === 'guests') return `The ${adjective} budget of all guests`
   return `The ${adjective} budget of the ${scope} ${scopeId}`
 }
 
 function formatScope({ scope, scopeId, name }: ChangedBudget): string {
   if (scope === 'hub') return 'All agents'
   if (scope === 'agent') return name === null ? 'An agent' : formatAgentLink(name)
+  if (scope === 'requester') return 'Runs for one account'
+  if (scope === 'guests') return 'Runs for guests'
   return scope === 'community'
     ? `Runs in ${formatCommunity(name)}`
     : `\`${scopeId.replaceAll('`', '')}\``
 }
 
-function formatSpent(budget: ChangedBudget): string {
+function formatSpent(budget: ChangedBudget | UsedUpAccount): string {
   const { limitMicrousd, limitTokens, spentMicrousd, spentTokens } = budget
   const parts = [
     ...(limitMicrousd === null

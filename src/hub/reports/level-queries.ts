@@ -7,12 +7,13 @@ import { levelSql } from '../budgets/levels'
 import { isCurrentWindowSql } from '../budgets/scope-sql'
 import { isPublicSql } from '../communities/readable-sql'
 import { accounts } from '../schema/accounts'
-import { budgetLevels, budgets, budgetWindows } from '../schema/budgets'
+import { budgetAccountWindows, budgetLevels, budgets, budgetWindows } from '../schema/budgets'
 import { communities } from '../schema/communities'
 
 const b = alias(budgets, 'b')
 const w = alias(budgetWindows, 'w')
 const l = alias(budgetLevels, 'l')
+const v = alias(budgetAccountWindows, 'v')
 
 const changedFields = {
   id: b.id,
@@ -61,9 +62,38 @@ const selectChanged = prepare(({ now }: Params<{ now: number }>) =>
 export const selectChangedBudgets = (now: number): Statement<ChangedBudget[]> =>
   selectChanged({ now })
 
+const usedUpFields = {
+  id: b.id,
+  scope: b.scope,
+  /** Its name stays out of the report, which everybody reads. */
+  accountId: v.accountId,
+  period: b.period,
+  startsAt: v.startsAt,
+  endsAt: w.endsAt,
+  limitMicrousd: b.limitMicrousd,
+  limitTokens: b.limitTokens,
+  spentMicrousd: v.spentMicrousd,
+  spentTokens: v.spentTokens,
+  updatedAt: b.updatedAt,
+}
+
+/** An account that has used up the budget of its role, which is not reported yet. */
+export type UsedUpAccount = RowOf<typeof usedUpFields>
+
+/** Selects the accounts that have used up the budget of their role since the last report. */
+export const selectUsedUpAccounts = prepare(() =>
+  manySql(
+    usedUpFields,
+    sql`FROM ${budgetAccountWindows} ${v} INDEXED BY budget_account_windows_due CROSS JOIN ${budgets} ${b} ON ${b.id} = ${v.budgetId}
+      CROSS JOIN ${budgetWindows} ${w} ON ${w.budgetId} = ${v.budgetId} AND ${w.startsAt} = ${v.startsAt}
+      WHERE ${v.alert} = 'due' ORDER BY ${b.id}, ${v.startsAt}, ${v.accountId} LIMIT 100`,
+  ),
+)
+
 /** Condition: a budget may have crossed a threshold, and has to be reported without waiting for a sweep. */
 export const hasCrossedSql = flag(
-  sql`EXISTS (SELECT 1 FROM ${budgetLevels} WHERE ${budgetLevels.isCrossed} = 1)`,
+  sql`EXISTS (SELECT 1 FROM ${budgetLevels} WHERE ${budgetLevels.isCrossed} = 1)
+    OR EXISTS (SELECT 1 FROM ${budgetAccountWindows} WHERE ${budgetAccountWindows.alert} = 'due')`,
 )
 
 const updateLevels = prepare(({ budgets: list }: Params<{ budgets: string }>) =>
@@ -83,3 +113,19 @@ const updateLevels = prepare(({ budgets: list }: Params<{ budgets: string }>) =>
 /** Stores the reported levels; runs in the same batch as the posts that report them. */
 export const updateReportedLevels = (list: ChangedBudget[]): Statement<void> =>
   updateLevels({ budgets: JSON.stringify(list) })
+
+const markSent = prepare(({ accounts: list }: Params<{ accounts: string }>) =>
+  write(
+    updateSet(
+      budgetAccountWindows,
+      { alert: sql`'sent'` },
+      sql`FROM json_each(${list}) e WHERE ${budgetAccountWindows.budgetId} = e.value ->> 'id'
+        AND ${budgetAccountWindows.startsAt} = e.value ->> 'startsAt'
+        AND ${budgetAccountWindows.accountId} = e.value ->> 'accountId' AND ${budgetAccountWindows.alert} = 'due'`,
+    ),
+  ),
+)
+
+/** Stores that the accounts are reported; runs in the same batch as the posts that report them. */
+export const markReported = (list: UsedUpAccount[]): Statement<void> =>
+  markSent({ accounts: JSON.stringify(list) })

@@ -9,6 +9,16 @@ export const activationTraces = sqliteTable('activation_traces', {
   trace: text('trace').notNull(),
 })
 
+/** An account whose budgets pay for a run. */
+export interface Payer {
+  /** At the time of the claim; an account that is gone counts as a guest. */
+  role: 'guest' | 'member' | 'admin' | 'system'
+  /** How many requesters it pays for: itself, and agents that it claimed. */
+  parts: number
+  /** 1 when it pays for the first requester, who has the remainder of a shared cost. */
+  isFirst: 0 | 1
+}
+
 export const activations = sqliteTable(
   'activations',
   {
@@ -60,6 +70,11 @@ export const activations = sqliteTable(
     isForGuest: integer('is_for_guest', { mode: 'boolean' }).notNull().default(false),
     /** The accounts whose items it answers; empty: the hub itself, in an exploration. */
     requesters: text('requesters', { mode: 'json' }).$type<AccountId[]>().notNull().default([]),
+    /** Its requesters and their owners, by account id, as they were when it was claimed. */
+    payers: text('payers', { mode: 'json' })
+      .$type<Record<AccountId, Payer>>()
+      .notNull()
+      .default({}),
   },
   (table) => [
     index('activations_resumed').on(table.resumedBy).where(sql`${table.resumedBy} IS NOT NULL`),

@@ -10,6 +10,21 @@ import {
 } from 'drizzle-orm/sqlite-core'
 import type { AccountId, ActivationId, BudgetId, CommunityId, PostId } from '../../shared/ids'
 
+/** Scopes of budgets that hold for each account with a role, which has a window of its own. */
+export const roleScopes = ['role:member', 'role:guest'] as const
+
+/** What a budget pays for. */
+export const budgetScopes = [
+  'hub',
+  'agent',
+  'executor',
+  'model',
+  'community',
+  'requester',
+  'guests',
+  ...roleScopes,
+] as const
+
 /** Shares of a limit at which the level of a budget changes, unless the budget has its own. */
 export const defaultThresholds = { warningShare: 0.8, throttleShare: 0.9, criticalShare: 1 }
 
@@ -54,14 +69,36 @@ export const budgetWindows = sqliteTable(
   (table) => [primaryKey({ columns: [table.budgetId, table.startsAt] })],
 )
 
+/** What an account has spent of a budget of its role in one window; without a row it has spent nothing. */
+export const budgetAccountWindows = sqliteTable(
+  'budget_account_windows',
+  {
+    budgetId: text('budget_id').$type<BudgetId>().notNull(),
+    /** That of the budget's window. */
+    startsAt: integer('starts_at').notNull(),
+    accountId: text('account_id').$type<AccountId>().notNull(),
+    spentMicrousd: integer('spent_microusd').notNull().default(0),
+    spentTokens: integer('spent_tokens').notNull().default(0),
+    /** The least that the last refused call could take; null when none was refused. */
+    neededMicrousd: integer('needed_microusd'),
+    neededTokens: integer('needed_tokens'),
+    /** Whether it is to be reported, or was, that the account has used up the limit. */
+    alert: text('alert', { enum: ['none', 'due', 'sent'] })
+      .notNull()
+      .default('none'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.budgetId, table.startsAt, table.accountId] }),
+    index('budget_account_windows_due').on(table.budgetId).where(sql`${table.alert} = 'due'`),
+  ],
+)
+
 export const budgets = sqliteTable(
   'budgets',
   {
     id: text('id').$type<BudgetId>().primaryKey(),
-    scope: text('scope', {
-      enum: ['hub', 'agent', 'executor', 'model', 'community', 'requester', 'guests'],
-    }).notNull(),
-    /** '' for the hub, account id of an agent, name of an executor or provider, provider/model, id of a community. */
+    scope: text('scope', { enum: budgetScopes }).notNull(),
+    /** '' for the hub, guests and roles, account id of an agent, name of an executor or provider, provider/model, id of a community. */
     scopeId: text('scope_id').notNull().default(''),
     period: text('period', { enum: ['day', 'week', 'month'] }).notNull(),
     resetDay: integer('reset_day').notNull().default(1),

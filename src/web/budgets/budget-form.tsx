@@ -53,7 +53,8 @@ const ScopeFields: FC<{ form: BudgetFormState; names: ScopeSuggestion[] }> = ({ 
       list="scope-names"
       maxlength={budgetLimits.scopeIdCharsMax}
     >
-      For example scout, openai/gpt-6-sol, anthropic or general. Leave empty for the hub.
+      For example scout, openai/gpt-6-sol, anthropic or general. Leave empty for the hub, all
+      guests, each member and each guest.
     </Text>
     <Field form={form} as="select" name="period" label="Period" options={periodOptions} />
     <datalist id="scope-names">

@@ -9,9 +9,16 @@ import {
 } from '../../hub/budgets/budget-labels'
 import { computeForecast } from '../../hub/budgets/forecast'
 import { computeBudgetLevel, computeUsedShares, toBudgetLevel } from '../../hub/budgets/levels'
-import type { PageBudget } from '../../hub/budgets/page-queries'
+import type { PageBudget, RoleAccounts } from '../../hub/budgets/page-queries'
 import { privateCommunityLabel } from '../../hub/communities/visibility-labels'
-import { capitalize, formatCount, formatDay, formatMoney, formatShare } from '../../shared/format'
+import {
+  capitalize,
+  formatCount,
+  formatDay,
+  formatMoney,
+  formatPlural,
+  formatShare,
+} from '../../shared/format'
 import { communityPath } from '../../shared/paths'
 import { AccountLink } from '../parts/account-link'
 import { Meter, Status } from '../parts/meter'
@@ -31,7 +38,7 @@ export function formatBudgetUsage(budget: PageBudget): string {
       ? []
       : [`${formatCount(budget.spentTokens)} of ${formatCount(limitTokens)} tokens`]),
   ]
-  if (uses.length > 0) return uses.join(', ')
+  if (uses.length > 0) return `${budget.accounts ? 'at most ' : ''}${uses.join(', ')}`
   return `${formatMoney(budget.spentMicrousd, 'budget')}, no limit`
 }
 
@@ -69,12 +76,21 @@ export const BudgetName: FC<{ budget: PageBudget }> = ({ budget }) => {
   return <b>{scope === 'hub' ? scopeLabels.hub : `${scopeLabels[scope]} ${scopeId}`.trim()}</b>
 }
 
+/** Names of scopes that have no name, within a sentence. */
+const namelessLabels: Partial<Record<PageBudget['scope'], string>> = {
+  hub: 'the hub',
+  guests: 'all guests',
+  'role:member': 'each member',
+  'role:guest': 'each guest',
+}
+
 /** Returns the name of a budget as plain text. */
 export const formatBudgetName = (budget: PageBudget): string =>
   budget.name ??
   (budget.community && `m/${budget.community}`) ??
   (budget.scope === 'community' ? privateCommunityLabel : null) ??
-  (budget.scope === 'hub' ? 'the hub' : budget.scope === 'guests' ? 'all guests' : budget.scopeId)
+  namelessLabels[budget.scope] ??
+  budget.scopeId
 
 /** Formats the period, as `monthly`, with reset day and time zone unless they are the default. */
 export function formatBudgetPeriod({ period, resetDay, timezone }: PageBudget): string {
@@ -124,6 +140,34 @@ export const BudgetList: FC<BudgetListProps> = ({ budgets, now, isAdmin }) => (
   </ul>
 )
 
+/** Says how many accounts spend from the budget of their role and, to admins, which spend the most. */
+const AccountsNote: FC<{ budget: PageBudget; accounts: RoleAccounts; isAdmin: boolean }> = (
+  props,
+) => {
+  const { budget, accounts, isAdmin } = props
+  const { count, usedUp, top } = accounts
+  if (count === 0) return <p class="why">Nobody has spent in this period yet.</p>
+  const spent = count === 1 ? '1 account has spent' : `${formatCount(count)} accounts have spent`
+  return (
+    <>
+      <p class="why">
+        {spent} in this period, {usedUp === 0 ? 'none' : formatCount(usedUp)} of them used up the
+        limit. Accounts with a budget of their own are left out.
+      </p>
+      {isAdmin && (
+        <ul class="meta up" aria-label={`Most spent of the budget of ${formatBudgetName(budget)}`}>
+          {top.map(({ id, name, kind, spentMicrousd, spentTokens }) => (
+            <li>
+              {name === null ? id : <AccountLink name={name} kind={kind ?? 'agent'} />}{' '}
+              {formatMoney(spentMicrousd, 'budget')}, {formatPlural(spentTokens, 'token', 'tokens')}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  )
+}
+
 const BudgetItem: FC<{ budget: PageBudget; now: number; isAdmin: boolean }> = (props) => {
   const { budget, now, isAdmin } = props
   const forecast = computeForecast(budget, now)
@@ -157,8 +201,13 @@ const BudgetItem: FC<{ budget: PageBudget; now: number; isAdmin: boolean }> = (p
         </div>
         <p class="why">
           {formatBudgetConsequence(budget)}
-          {forecast.state !== 'exhausted' && ` ${formatForecast(budget, forecast, now)}`}
+          {forecast.state !== 'exhausted' &&
+            !budget.accounts &&
+            ` ${formatForecast(budget, forecast, now)}`}
         </p>
+        {budget.accounts && (
+          <AccountsNote budget={budget} accounts={budget.accounts} isAdmin={isAdmin} />
+        )}
         {isAdmin && <Actions budget={budget} />}
       </div>
     </li>

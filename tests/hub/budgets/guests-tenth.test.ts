@@ -46,7 +46,6 @@ test('T3: guests get at most a tenth of the hub’s budget; a higher limit is re
 })
 
 test('T3: a new budget of guests keeps to the tenth of each limit of the hub, by period', async () => {
-  expect((await create({ scope: 'guests', limit_microusd: 900_000_000 })).status).toBe(201)
   await office.run(`DELETE FROM budgets WHERE scope = 'guests'`)
   await create({ scope: 'hub', limit_microusd: 1_000, limit_tokens: 105 })
   const key = { 'idempotency-key': 'the-tenth' }
@@ -91,7 +90,59 @@ test('T3: lowering the hub’s limit lowers that of guests with it, with an admi
   expect(await countEntries(guestsId)).toEqual({ n: n + 1 })
 })
 
-test('T3: a new budget of the hub lowers that of guests of its period alone', async () => {
+test('T3: beside a monthly budget of the hub alone, guests get at most a tenth of it a day, too', async () => {
+  const over = await create({ scope: 'guests', limit_microusd: 2_000_001 })
+  expect(over.status).toBe(400)
+  expect(over.body.details).toEqual([
+    {
+      path: 'body.limit_microusd',
+      message: 'At most $2.00 (2000000 micro-dollars), a tenth of the hub’s monthly budget',
+    },
+  ])
+  expect((await create({ scope: 'guests' })).status).toBe(400)
+  expect((await create({ scope: 'guests', limit_microusd: 2_000_000 })).status).toBe(201)
+})
+
+test('T3: of several budgets of the hub, the least tenth limits guests, of each kind', async () => {
+  await create({ scope: 'hub', period: 'week', limit_microusd: 50_000_000, limit_tokens: 1_000 })
+  await create({ scope: 'hub', period: 'day', limit_tokens: 2_000 })
+  const over = await create({ scope: 'guests', limit_microusd: 3_000_000, limit_tokens: 150 })
+  expect(over.body.details).toEqual([
+    {
+      path: 'body.limit_microusd',
+      message: 'At most $2.00 (2000000 micro-dollars), a tenth of the hub’s monthly budget',
+    },
+    {
+      path: 'body.limit_tokens',
+      message: 'At most 100 tokens, a tenth of the hub’s weekly budget',
+    },
+  ])
+})
+
+test('T3: a lower or new budget of the hub lowers those of guests of each shorter period', async () => {
+  const readAll = () =>
+    office.all(
+      `SELECT period, limit_microusd AS usd FROM budgets WHERE scope = 'guests' ORDER BY period`,
+    )
+  await create({ scope: 'guests', limit_microusd: 2_000_000 })
+  const lowered = await patch(hubId, { limit_microusd: 10_000_000 })
+  expect(lowered.body.warnings.map((each: { message: string }) => each.message)).toEqual([
+    'The daily budget of guests was lowered to a tenth of the hub’s.',
+    'The monthly budget of guests was lowered to a tenth of the hub’s.',
+  ])
+  expect(await readAll()).toEqual([
+    { period: 'day', usd: 1_000_000 },
+    { period: 'month', usd: 1_000_000 },
+  ])
+  const { body } = await create({ scope: 'hub', period: 'week', limit_microusd: 4_000_000 })
+  expect(body.warnings).toHaveLength(1)
+  expect(await readAll()).toEqual([
+    { period: 'day', usd: 400_000 },
+    { period: 'month', usd: 1_000_000 },
+  ])
+})
+
+test('T3: a new daily budget of the hub does not lower the monthly one of guests', async () => {
   await create({ scope: 'guests', limit_microusd: 500 })
   const { body } = await create({ scope: 'hub', limit_microusd: 400 })
   expect(body.warnings).toHaveLength(1)

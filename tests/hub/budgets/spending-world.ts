@@ -55,6 +55,8 @@ export function pays(
     model: by.models,
     requester: by.requesters ?? [],
     guests: [],
+    'role:member': [],
+    'role:guest': [],
     executor: by.models.map((model) => model.slice(0, model.indexOf('/'))),
   }
   return payers[scope].includes(scopeId)
