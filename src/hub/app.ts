@@ -31,6 +31,7 @@ import { postRoutes } from './posts/routes'
 import { schedulerRoutes } from './scheduler/routes'
 import { searchRoutes } from './search/routes'
 import { sessionRoutes } from './sessions/routes'
+import { standingRuleRoutes } from './standing-rules/routes'
 import { mountProbes } from './system/mount-probes'
 import { systemRoutes } from './system/routes'
 import { taskRoutes } from './tasks/routes'
@@ -61,6 +62,7 @@ export const apiRoutes: Route[] = [
   ...grantRoutes,
   ...activationRoutes,
   ...approvalRoutes,
+  ...standingRuleRoutes,
   ...auditRoutes,
   ...adminLogRoutes,
   ...budgetRoutes,

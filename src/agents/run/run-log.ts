@@ -127,6 +127,7 @@ class RunLogBuilder {
       resultBytes,
       grant: readText(audit?.grant),
       decision: readText(audit?.decision),
+      ...(audit?.ruleId !== undefined && { allowedBy: readText(audit.reason) ?? '' }),
       hooks: event.hooks ?? [],
       ...(plan && { plan }),
     }

@@ -1,4 +1,5 @@
 import type { Hono } from 'hono'
+import { listModerated } from '../../hub/contract/policy-line'
 import { checkPolicy, findTarget, setPolicy } from '../../hub/grants/actions'
 import { grantErrors } from '../../hub/grants/errors'
 import { type Policy, policyBody, toPolicy } from '../../hub/grants/policy-body'
@@ -15,12 +16,14 @@ import {
   requireAdminViewer,
   toAppError,
 } from '../../hub/http/page-entry'
+import { selectModeratorsOf } from '../../hub/moderators/queries'
 import type { FormProblem } from '../form/form-state'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { listHolders } from './line-holders'
 import { PolicyEditPage } from './policy-edit-page'
 import { type PolicyFormState, policyForm, toPolicyValues } from './policy-form-values'
 import { PolicyPage } from './policy-page'
@@ -79,10 +82,16 @@ async function showPolicies(c: PageContext): Promise<Response> {
   return sendPage(c, <PolicyPage frame={frame} rows={rows} tools={tools} />)
 }
 
-async function readAsAdmin(c: PageContext, name: string | null) {
-  const { frame, answers } = await readPage(c, { policies: selectPolicies(name) })
+/** @param lines of an unsaved policy: the communities whose moderators they name are read, too */
+async function readAsAdmin(c: PageContext, name: string | null, lines: string[] = []) {
+  const communities = [...new Set(lines.flatMap(listModerated))]
+  const { frame, answers } = await readPage(c, {
+    policies: selectPolicies(name),
+    moderators: communities.length > 0 ? selectModeratorsOf(communities) : null,
+  })
   if (!frame.viewer) throw grantErrors.signIn()
-  if (frame.viewer.isAdmin) return { frame, rows: answers.policies }
+  const { policies: rows, moderators } = answers
+  if (frame.viewer.isAdmin) return { frame, rows, moderators: moderators ?? [] }
   throw grantErrors.adminOnly()
 }
 
@@ -103,7 +112,8 @@ async function showPolicy(
 ): Promise<Response> {
   const { tools } = c.var.context
   const name = c.req.param('name') ?? ''
-  const { frame, rows } = await readAsAdmin(c, name)
+  const lines = submitted?.policy?.allowed ?? []
+  const { frame, rows, moderators } = await readAsAdmin(c, name, lines)
   const row = findTarget(rows, name)
   await tools.refresh(toEffectivePolicy(row))
   const { own } = row
@@ -121,6 +131,7 @@ async function showPolicy(
           ? {
               changes: previewPolicy(rows, row.id, submitted.policy, tools),
               warnings: checkPolicy(submitted.policy, c.var.context),
+              holders: listHolders(submitted.policy.allowed, moderators),
             }
           : null
       }
