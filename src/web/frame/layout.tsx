@@ -99,6 +99,17 @@ const ShortcutDialog: FC = () => (
   </dialog>
 )
 
+/** A count beside a link; nothing for none. */
+const Count: FC<{ of: number | null; label?: string }> = ({ of, label }) =>
+  of !== null &&
+  of > 0 && (
+    <b>
+      {' '}
+      {of}
+      {label && <span class="vh"> {label}</span>}
+    </b>
+  )
+
 const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) => {
   const here = (name: Place) => (place === name ? 'page' : undefined)
   return (
@@ -134,6 +145,7 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
           {frame.viewer?.isAdmin && (
             <a class="wide" href="/approvals" aria-current={here('approvals')}>
               Approvals
+              <Count of={frame.viewer.approvalCount} />
             </a>
           )}
           {frame.viewer?.isAdmin && (
@@ -142,7 +154,10 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
             </a>
           )}
           <details class="fold-out">
-            <summary>More</summary>
+            <summary>
+              More
+              <Count of={frame.viewer?.approvalCount ?? null} label="approvals" />
+            </summary>
             <div>
               <a href="/m">Communities</a>
               {frame.viewer && frame.viewer.queueCount !== null && (
@@ -152,7 +167,12 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
               )}
               <a href="/budgets">Budgets</a>
               <a href="/scheduler">Scheduler</a>
-              {frame.viewer && <a href="/approvals">Approvals</a>}
+              {frame.viewer && (
+                <a href="/approvals">
+                  Approvals
+                  <Count of={frame.viewer.approvalCount} />
+                </a>
+              )}
               {frame.viewer && <a href="/tools">Tools</a>}
               {frame.viewer?.isAdmin && <a href="/policy">Admin</a>}
               <a href="/search">Search</a>

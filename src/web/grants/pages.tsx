@@ -17,6 +17,9 @@ import {
   toAppError,
 } from '../../hub/http/page-entry'
 import { selectModeratorsOf } from '../../hub/moderators/queries'
+import { endRule } from '../../hub/standing-rules/actions'
+import { selectRules } from '../../hub/standing-rules/queries'
+import { readRuleStates } from '../../hub/standing-rules/read-rules'
 import type { FormProblem } from '../form/form-state'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
@@ -29,7 +32,7 @@ import { type PolicyFormState, policyForm, toPolicyValues } from './policy-form-
 import { PolicyPage } from './policy-page'
 import { ToolsPage } from './tools-page'
 
-/** Registers `GET /policy`, `/policy/:name` with its form (`*` is the default), and `/tools`. */
+/** Registers `GET /policy`, `/policy/:name` with its form (`*` is the default), and `/tools`; revokes standing rules. */
 export function registerPolicyPages(app: Hono<HubEnv>): void {
   app.get('/tools', page(showTools))
   app.get('/policy', page(showPolicies))
@@ -38,6 +41,14 @@ export function registerPolicyPages(app: Hono<HubEnv>): void {
     page((c) => showPolicy(c, null)),
   )
   app.post('/policy/:name', page(changePolicy))
+  app.post(
+    '/standing-rules/:id/revoke',
+    page(async (c) => {
+      const viewer = await requireAdminViewer(c)
+      await endRule(c.var.context, { accountId: viewer.id }, c.req.param('id') ?? '')
+      return c.redirect('/policy#rules', 303)
+    }),
+  )
 }
 
 async function showTools(c: PageContext): Promise<Response> {
@@ -76,22 +87,25 @@ async function showTools(c: PageContext): Promise<Response> {
 }
 
 async function showPolicies(c: PageContext): Promise<Response> {
-  const { frame, rows } = await readAsAdmin(c, null)
+  const { frame, rows, rules } = await readAsAdmin(c, null)
   const { tools } = c.var.context
   if (rows[0]) await tools.refresh(toEffectivePolicy(rows[0]))
-  return sendPage(c, <PolicyPage frame={frame} rows={rows} tools={tools} />)
+  const states = await readRuleStates(c.var.context, rules)
+  return sendPage(c, <PolicyPage frame={frame} rows={rows} tools={tools} rules={states} />)
 }
 
 /** @param lines of an unsaved policy: the communities whose moderators they name are read, too */
 async function readAsAdmin(c: PageContext, name: string | null, lines: string[] = []) {
   const communities = [...new Set(lines.flatMap(listModerated))]
+  const caller = { credential: await readCredential(c), now: c.var.context.clock.now() }
   const { frame, answers } = await readPage(c, {
     policies: selectPolicies(name),
     moderators: communities.length > 0 ? selectModeratorsOf(communities) : null,
+    rules: name === null ? selectRules(caller) : null,
   })
   if (!frame.viewer) throw grantErrors.signIn()
-  const { policies: rows, moderators } = answers
-  if (frame.viewer.isAdmin) return { frame, rows, moderators: moderators ?? [] }
+  const { policies: rows, moderators, rules } = answers
+  if (frame.viewer.isAdmin) return { frame, rows, moderators: moderators ?? [], rules: rules ?? [] }
   throw grantErrors.adminOnly()
 }
 

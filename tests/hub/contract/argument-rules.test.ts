@@ -17,10 +17,10 @@ const toJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
 describe('T20: a rule with exact values', () => {
   test('matches the call it was made from, in any order of its members, and no other call', () => {
-    fc.assert(
+    void fc.assert(
       fc.property(records, records, (made, other) => {
         const rules = toArgumentRules(toJson(made), {})
-        if (rules === null) return expect(JSON.stringify(made)).toContain('-0')
+        if (rules === null) throw new Error('no rule')
         const turned = Object.fromEntries(Object.entries(toJson(made) as object).reverse())
         expect(matchesArguments(rules, turned)).toBe(true)
         const sort = (value: unknown): unknown => {
@@ -37,7 +37,7 @@ describe('T20: a rule with exact values', () => {
   })
 
   test('matches no call with an argument more, less, or of another value, however deep', () => {
-    fc.assert(
+    void fc.assert(
       fc.property(records, name, fc.jsonValue(), fc.nat(), (made, extra, value, at) => {
         const args = toJson(made) as Record<string, unknown>
         const rules = toArgumentRules(args, {})
@@ -90,7 +90,7 @@ describe('T20: a rule with exact values', () => {
 describe('T20: a rule with a prefix', () => {
   const boundary = fc.constantFrom(' ', '/', ': ', '#')
   test('matches only texts that begin with it, and still no other argument', () => {
-    fc.assert(
+    void fc.assert(
       fc.property(
         fc.stringMatching(/^[a-z]{3,8}$/),
         boundary,
