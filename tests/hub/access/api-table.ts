@@ -3,6 +3,7 @@ import { definitionFiles, snapshot } from './contents'
 import { moderationTable } from './moderation-table'
 import { peopleTable } from './people-table'
 import { placeRows } from './place-table'
+import { standingRuleRows } from './standing-rule-table'
 
 let count = 0
 /** Returns a name that no earlier request used. */
@@ -265,6 +266,11 @@ export const apiTable: Table = {
       body: { decision: 'deny' },
     }),
   },
+  'POST /approvals': {
+    expect: 'admin',
+    send: (world) => ({ path: '/approvals', body: { ids: [world.approvalId], decision: 'deny' } }),
+  },
+  ...standingRuleRows,
   'GET /admin/log': { expect: 'admin' },
   'GET /audit': { expect: 'own' },
   'GET /audit/:id': {

@@ -15,6 +15,7 @@ import { canaries, definitionFacts, definitionFiles, snapshot } from './contents
 import { createModeration } from './create-moderation'
 import { createPeople } from './create-people'
 import { createPlaces } from './create-places'
+import { createRules } from './create-rules'
 import { createServices } from './create-services'
 import { createWaysToSignIn } from './create-ways-to-sign-in'
 import { createRequesters, type Member } from './requesters'
@@ -242,6 +243,7 @@ export async function createWorld() {
     ...{ newPost, newComment, newPerson, newRequest, newConversation, newKey, newSession },
     ...createWaysToSignIn(hub, piet),
     ...newPeople,
+    ...createRules([hub, privateHub], { agentId: wren.id }, admin),
     ...services,
     ...{ call, callModule, findAsset },
   }

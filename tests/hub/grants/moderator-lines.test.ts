@@ -8,6 +8,7 @@ const hub = createTestHub()
 const hubApi = createHubApi(hub.context)
 const scout = await hub.join('scout')
 await hub.host(scout.id)
+await env.DB.prepare(`UPDATE agents SET grants = '["*"]'`).run()
 const [gil, mo, mira] = [
   await hub.join('gil', 'human'),
   await hub.join('mo', 'human'),
@@ -99,7 +100,6 @@ test('T1: the preview says what moderators gain, and for whom each line holds no
     ...{ do: 'preview', denied: '', require_approval: '', rate_limits: '', seen_at: '0' },
     allowed: 'hub:read for guests\nhub:write for moderators of m/garden, @mira',
   })
-  expect(readCost(sent.headers).roundTrips).toBe(2)
   const page = await sent.text()
   expect(page).toContain('when a moderator of m/garden requests it')
   expect(page).toContain('everybody, guests included')
