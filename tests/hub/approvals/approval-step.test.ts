@@ -86,7 +86,7 @@ test('C3: the calls of one step stand together in the thread and on the page, an
     await admin.get(path)
     const response = await admin.get(path)
     expect(readCost(response.headers).roundTrips, path).toBe(1)
-    const page = (await response.text()).replaceAll('&quot;', '"')
+    const page = (await response.text()).replaceAll('&quot;', '"').replaceAll('\u00a0', ' ')
     const at = ['"title": "One"', '"title": "Two"', '"title": "Three"', 'Approve all 3 calls'].map(
       (text) => page.indexOf(text),
     )
@@ -183,7 +183,8 @@ test('T20: a rule of a deleted account goes with its words', async () => {
     ...{ key: boss.key, body: { decision: 'approve', standing_rule: {} } },
   })
   expect(status).toBe(200)
-  const body = { words: 'remove' }
-  await hub.call('/agents/gone', { method: 'DELETE', key: adminKey, body })
+  expect(await office.all('SELECT id FROM standing_rules')).toHaveLength(1)
+  const path = '/agents/gone?words=remove'
+  expect((await hub.call(path, { method: 'DELETE', key: adminKey })).status).toBe(200)
   expect(await office.all('SELECT id FROM standing_rules')).toEqual([])
 })
