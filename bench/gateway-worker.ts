@@ -52,7 +52,8 @@ const longPolicy: Lists = {
 const hubOf = (lists: Lists) => {
   const facts: AuthorizationData = {
     policy: { ...lists, requireApproval: [], rateLimits: [] },
-    approvals: [], rules: [],
+    approvals: [],
+    rules: [],
   }
   const api: Partial<GatewayDeps['hub']> = { readAuthorization: async () => facts }
   return api as GatewayDeps['hub']

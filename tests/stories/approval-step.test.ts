@@ -62,11 +62,7 @@ const readTrace = async (id: string) => {
 test('C3 T20: harmless calls of a step run at once, its others are approved together, and a rule lets the next ones run', async () => {
   const mira = await createAccount('mira')
   await createAgent('stepper', [
-    [
-      write('Step one'),
-      { name: 'hub_search', arguments: { query: 'herons' } },
-      write('Step two'),
-    ],
+    [write('Step one'), { name: 'hub_search', arguments: { query: 'herons' } }, write('Step two')],
     [write('Step three')],
   ])
   const thread = await post(mira.key, 'Write', '@stepper write two posts')

@@ -3,9 +3,10 @@ import type {
   ApprovalRequest,
   AuditEntry,
   AuthorizationData,
+  GrantPolicy,
 } from '../../hub/contract/hub'
 import { approvals } from '../../shared/config'
-import { findApprovalNeed, formatReasons, formatRule } from './approval-need'
+import { type ApprovalNeed, findApprovalNeed, formatReasons, formatRule } from './approval-need'
 import { decide, toPolicyPath } from './decide'
 import { findLimits, formatRateLimitError } from './find-limits'
 import { hashTool } from './hash-tool'
@@ -27,42 +28,55 @@ export async function checkCall(
   asked: PendingCall,
   facts: AuthorizationData,
 ): Promise<Refusal | null> {
-  const { caller, tool, prepared, args, entry } = asked
+  const { tool } = asked
   asked.policy = facts.policy
-  const { grant, tier } = prepared
-  const decision = decide(facts.policy, caller, tool, { grant, tier, args })
-  if (!decision.isAllowed) {
-    const what = decision.isRestricted
-      ? `The agent's definition does not allow this call of ${tool.name}`
-      : `Missing grant ${grant}`
-    const text = `Error: ${what}: ${decision.reason}.`
-    const place = decision.list && toPolicyPath(caller.name, decision.list)
-    return {
-      decision: 'denied',
-      // The path comes last: the trace page links it.
-      text: place ? `${text} An admin can change the policy: ${place}` : text,
-    }
-  }
+  const refusal = judgePolicy(asked, facts.policy)
+  if (refusal) return refusal
   const need = findApprovalNeed(asked, facts.policy, {
     rules: facts.rules,
     // Without a rule for the tool, its hash is not needed.
     toolHash: facts.rules.length > 0 ? await hashTool(tool, tool.name) : '',
   })
-  if (!need) return judgeRate(asked, facts)
-  asked.reasons = need.reasons
-  const found = findApproval(asked, facts.approvals)
-  const isRuled = need.rule !== null && !isDecided(asked, found)
-  const refusal =
-    (isRuled ? null : await judgeApproval(asked, found)) ?? (await judgeRate(asked, facts))
-  if (refusal) return refusal
-  if (need.rule && isRuled) {
-    entry.ruleId = need.rule.id
-    entry.reason = formatRule(need.rule)
-  } else if (found && isExternalCaller(caller)) {
-    // An external call consumes its approval; that of a hosted agent belongs to one call anyway.
-    asked.approvalId = found.id
+  return need ? judgeNeed(asked, facts, need) : judgeRate(asked, facts)
+}
+
+function judgePolicy(
+  { caller, tool, prepared: { grant, tier }, args }: PendingCall,
+  policy: GrantPolicy,
+): Refusal | null {
+  const decision = decide(policy, caller, tool, { grant, tier, args })
+  if (decision.isAllowed) return null
+  const what = decision.isRestricted
+    ? `The agent's definition does not allow this call of ${tool.name}`
+    : `Missing grant ${grant}`
+  const text = `Error: ${what}: ${decision.reason}.`
+  const place = decision.list && toPolicyPath(caller.name, decision.list)
+  return {
+    decision: 'denied',
+    // The path comes last: the trace page links it.
+    text: place ? `${text} An admin can change the policy: ${place}` : text,
   }
-  return null
+}
+
+/** Decides about a call that requires approval: by what was decided about it, else by a standing rule. */
+async function judgeNeed(
+  asked: PendingCall,
+  facts: AuthorizationData,
+  { reasons, rule }: ApprovalNeed,
+): Promise<Refusal | null> {
+  asked.reasons = reasons
+  const found = findApproval(asked, facts.approvals)
+  if (rule && !isDecided(asked, found)) {
+    const refusal = await judgeRate(asked, facts)
+    if (refusal) return refusal
+    asked.entry.ruleId = rule.id
+    asked.entry.reason = formatRule(rule)
+    return null
+  }
+  const refusal = (await judgeApproval(asked, found)) ?? (await judgeRate(asked, facts))
+  // An external call consumes its approval; that of a hosted agent belongs to one call anyway.
+  if (!refusal && found && isExternalCaller(asked.caller)) asked.approvalId = found.id
+  return refusal
 }
 
 /** Whether somebody has decided about this call, or did not in time: that counts before any rule. */

@@ -111,6 +111,7 @@ const Count: FC<{ of: number | null; label?: string }> = ({ of, label }) =>
   )
 
 const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) => {
+  const { approvalCount = null } = frame.viewer ?? {}
   const here = (name: Place) => (place === name ? 'page' : undefined)
   return (
     <header class="top">
@@ -145,7 +146,7 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
           {frame.viewer?.isAdmin && (
             <a class="wide" href="/approvals" aria-current={here('approvals')}>
               Approvals
-              <Count of={frame.viewer.approvalCount} />
+              <Count of={approvalCount} />
             </a>
           )}
           {frame.viewer?.isAdmin && (
@@ -156,7 +157,7 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
           <details class="fold-out">
             <summary>
               More
-              <Count of={frame.viewer?.approvalCount ?? null} label="approvals" />
+              <Count of={approvalCount} label="approvals" />
             </summary>
             <div>
               <a href="/m">Communities</a>
@@ -170,7 +171,7 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
               {frame.viewer && (
                 <a href="/approvals">
                   Approvals
-                  <Count of={frame.viewer.approvalCount} />
+                  <Count of={approvalCount} />
                 </a>
               )}
               {frame.viewer && <a href="/tools">Tools</a>}

@@ -1,7 +1,19 @@
 import type { Row } from './cells'
 
-/** T20: who can decide creates standing rules, sees them and revokes them. */
-export const standingRuleRows: Record<string, Row> = {
+/** Who can decide approvals, and creates, sees and revokes standing rules (T20). */
+export const approvalRows: Record<string, Row> = {
+  'GET /approvals': { expect: 'own' },
+  'POST /approvals/:id': {
+    expect: 'admin',
+    send: (world) => ({
+      path: `/approvals/${encodeURIComponent(world.approvalId)}`,
+      body: { decision: 'deny' },
+    }),
+  },
+  'POST /approvals': {
+    expect: 'admin',
+    send: (world) => ({ path: '/approvals', body: { ids: [world.approvalId], decision: 'deny' } }),
+  },
   'POST /approvals/:id/rule-preview (preview)': {
     expect: 'admin',
     send: async (world) => ({
