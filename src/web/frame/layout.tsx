@@ -154,32 +154,7 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
               Admin
             </a>
           )}
-          <details class="fold-out">
-            <summary>
-              More
-              <Count of={approvalCount} label="approvals" />
-            </summary>
-            <div>
-              <a href="/m">Communities</a>
-              {frame.viewer && frame.viewer.queueCount !== null && (
-                <a href="/moderation">
-                  Moderation{frame.viewer.queueCount > 0 && <b> {frame.viewer.queueCount}</b>}
-                </a>
-              )}
-              <a href="/budgets">Budgets</a>
-              <a href="/scheduler">Scheduler</a>
-              {frame.viewer && (
-                <a href="/approvals">
-                  Approvals
-                  <Count of={approvalCount} />
-                </a>
-              )}
-              {frame.viewer && <a href="/tools">Tools</a>}
-              {frame.viewer?.isAdmin && <a href="/policy">Admin</a>}
-              <a href="/search">Search</a>
-              <a href="/docs">Docs</a>
-            </div>
-          </details>
+          <MoreMenu viewer={frame.viewer} />
         </nav>
         <search>
           <form class="find" action="/search">
@@ -194,6 +169,34 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
     </header>
   )
 }
+
+/** The links that do not fit on a narrow screen. It opens without scripts. */
+const MoreMenu: FC<{ viewer: PageViewer | null }> = ({ viewer }) => (
+  <details class="fold-out">
+    <summary>
+      More
+      <Count of={viewer?.approvalCount ?? null} label="approvals" />
+    </summary>
+    <div>
+      <a href="/m">Communities</a>
+      {viewer && viewer.queueCount !== null && (
+        <a href="/moderation">Moderation{viewer.queueCount > 0 && <b> {viewer.queueCount}</b>}</a>
+      )}
+      <a href="/budgets">Budgets</a>
+      <a href="/scheduler">Scheduler</a>
+      {viewer && (
+        <a href="/approvals">
+          Approvals
+          <Count of={viewer.approvalCount} />
+        </a>
+      )}
+      {viewer && <a href="/tools">Tools</a>}
+      {viewer?.isAdmin && <a href="/policy">Admin</a>}
+      <a href="/search">Search</a>
+      <a href="/docs">Docs</a>
+    </div>
+  </details>
+)
 
 /** The menu of the signed-in account. It opens without scripts. */
 const AccountMenu: FC<{ viewer: PageViewer }> = ({ viewer }) => (
