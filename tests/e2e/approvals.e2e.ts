@@ -137,7 +137,7 @@ test.each([
     expect(await callTool(`Weekly report, next ${width}`)).toContain('requires approval')
     expect(await callTool(`Weekly report of ${width}`)).toContain('/p/')
     await page.goto(`${hub.url}/policy`)
-    const rule = page.locator('#rules li').first()
+    const rule = page.locator('#rules article').first()
     expect(await rule.textContent()).toContain('used 1')
     await check()
     await rule.getByRole('button', { name: 'Revoke' }).click()

@@ -27,19 +27,15 @@ export const RuleList: FC<{ rules: RuleStates; now: number }> = ({ rules, now })
         </p>
       </div>
     ) : (
-      <ul class="list">
-        {rules.map((each) => (
-          <Rule of={each} now={now} />
-        ))}
-      </ul>
+      rules.map((each) => <Rule of={each} now={now} />)
     )}
   </section>
 )
 
 const Rule: FC<{ of: RuleStates[number]; now: number }> = ({ of: { row, state }, now }) => (
-  <li data-rule={row.id}>
+  <article class="up4" data-rule={row.id}>
     <RuleScopeList rule={row} />
-    <p class="meta">
+    <p class="meta up2">
       {stateLabels[state]}
       {state === 'active' && (
         <>
@@ -67,14 +63,14 @@ const Rule: FC<{ of: RuleStates[number]; now: number }> = ({ of: { row, state },
         method="post"
         action={`/standing-rules/${encodeURIComponent(row.id)}/revoke`}
       >
-        <button type="submit" class="btn">
+        <button
+          type="submit"
+          class="btn"
+          aria-label={`Revoke the rule of ${row.agentName} for ${row.tool}`}
+        >
           Revoke
-          <span class="vh">
-            {' '}
-            the rule of {row.agentName} for {row.tool}
-          </span>
         </button>
       </form>
     )}
-  </li>
+  </article>
 )
