@@ -28,7 +28,7 @@ export interface RulePageProps {
 export const RulePage: FC<RulePageProps> = (props) => {
   const { frame, row, form, rule } = props
   return (
-    <Layout frame={frame} title="Approve, and don’t ask again" place="approvals">
+    <Layout frame={frame} title="Approve, and don’t ask again" place="approvals" sheet="admin">
       <h1>Approve, and don’t ask again</h1>
       <p class="lede">
         Approves this call of {formatToolName(row.tool)} by {row.agentName}, and creates a standing
