@@ -53,6 +53,7 @@ const hubOf = (lists: Lists) => {
   const facts: AuthorizationData = {
     policy: { ...lists, requireApproval: [], rateLimits: [] },
     approvals: [],
+    rules: [],
   }
   const api: Partial<GatewayDeps['hub']> = { readAuthorization: async () => facts }
   return api as GatewayDeps['hub']

@@ -34,6 +34,7 @@ import { privateMemoryRoutes } from './private-memory/routes'
 import { schedulerRoutes } from './scheduler/routes'
 import { searchRoutes } from './search/routes'
 import { sessionRoutes } from './sessions/routes'
+import { standingRuleRoutes } from './standing-rules/routes'
 import { mountProbes } from './system/mount-probes'
 import { systemRoutes } from './system/routes'
 import { taskRoutes } from './tasks/routes'
@@ -66,6 +67,7 @@ export const apiRoutes: Route[] = [
   ...grantRoutes,
   ...activationRoutes,
   ...approvalRoutes,
+  ...standingRuleRoutes,
   ...auditRoutes,
   ...adminLogRoutes,
   ...openingRoutes,

@@ -1,10 +1,30 @@
 /** Limits and defaults of tools, the services they reach, and approvals; see config.ts. */
 
+/** Standing rules: calls that need no approval for a time. */
+export const standingRules = {
+  daysDefault: 30,
+  daysMax: 90,
+  /** Shorter beginnings say nothing about a text. */
+  prefixCharsMin: 3,
+  /** Arguments of a call for which a rule can be made. */
+  argumentsCharsMax: 16_000,
+  /** Rules of one agent that hold at once. */
+  perAgentMax: 100,
+  /** Rules on the policy page, newest first. */
+  listMax: 200,
+} as const
+
 /** Approvals of tool calls, and rate limits of tools. */
 export const approvals = {
   /** An approval without a decision expires after this time. The answer to an outside caller is valid as long. */
   expiresMs: 86_400_000,
   noteCharsMax: 1_000,
+  /** Calls that one decision can be about. */
+  decisionsMax: 50,
+  /** Names shown of those who can decide. */
+  decidersShown: 6,
+  /** Pending approvals counted for the header. */
+  countMax: 99,
   /** Page size of the list, newest first. */
   pageDefault: 25,
   pageMax: 100,

@@ -106,3 +106,45 @@ test.each([
     await context.close()
   },
 )
+
+test.each([
+  { width: 1280, colorScheme: 'light' },
+  { width: 360, colorScheme: 'dark' },
+] as const)(
+  'T20: without scripts a person reads what a standing rule covers, creates it and revokes it, at $width px, $colorScheme',
+  async ({ width, colorScheme }) => {
+    const { page, context } = await signIn({ viewport: { width, height: 800 }, colorScheme })
+    const check = async () => {
+      expect(await findAxeViolations(page)).toEqual([])
+      expect(await findOverflow(page)).toEqual([])
+    }
+    const title = `Weekly report at ${width}`
+    expect(await callTool(title)).toContain('requires approval')
+    await page.reload()
+    await check()
+    await page.getByRole('link', { name: 'Approve, and don’t ask again' }).first().click()
+    await page.getByRole('heading', { level: 1, name: 'Approve, and don’t ask again' }).waitFor()
+    await check()
+    expect(await page.locator('#preview').textContent()).toContain(`title is "${title}"`)
+    await page.getByLabel('title may be any text that begins with').fill('Weekly report ')
+    await page.getByRole('button', { name: 'Preview rule' }).click()
+    await page.getByText('title begins with "Weekly report "').waitFor()
+    await check()
+    if (process.env.SHOTS)
+      await page.screenshot({ path: `${process.env.SHOTS}/rule-${width}.png`, fullPage: true })
+    await page.getByRole('button', { name: 'Approve, and don’t ask again' }).click()
+    expect(await callTool(title)).toContain('/p/')
+    expect(await callTool(`Weekly report, next ${width}`)).toContain('requires approval')
+    expect(await callTool(`Weekly report of ${width}`)).toContain('/p/')
+    await page.goto(`${hub.url}/policy`)
+    const rule = page.locator('#rules article').first()
+    expect(await rule.textContent()).toContain('used 1')
+    await check()
+    await rule.getByRole('button', { name: 'Revoke' }).click()
+    expect(await callTool(`Weekly report after ${width}`)).toContain('requires approval')
+    await page.goto(`${hub.url}/approvals`)
+    while ((await page.getByRole('button', { name: 'Deny' }).count()) > 0)
+      await page.getByRole('button', { name: 'Deny' }).first().click()
+    await context.close()
+  },
+)

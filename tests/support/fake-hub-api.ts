@@ -172,6 +172,7 @@ export function createFakeHubApi(policy: GrantPolicy) {
 const toFacts = (policy: GrantPolicy): AuthorizationData => ({
   policy: { requireApproval: [], rateLimits: [], ...policy },
   approvals: [],
+  rules: [],
 })
 
 /** Scout at work on ada's question. */

@@ -26,6 +26,8 @@ export function formatNote(event: RunEvent): string | null {
           .filter(Boolean)
           .join(' ') || null
       )
+    case 'tool_returned':
+      return event.allowedBy === undefined ? null : `${event.name}: ${event.allowedBy}`
     case 'compacted':
       return [event.charge?.doubt, formatOverrun(event.charge)].filter(Boolean).join(' ') || null
     case 'park_failed':

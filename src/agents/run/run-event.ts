@@ -116,6 +116,8 @@ export type RunEvent = { at: number } & (
       grant: string | null
       /** The decision of the gateway; null when the gateway was not called. */
       decision: string | null
+      /** Which standing rule allowed the call; absent: none did. */
+      allowedBy?: string
       hooks: HookTime[]
       /** The plan, when the call revised it. */
       plan?: RevisedPlan

@@ -162,6 +162,7 @@ const event = z.discriminatedUnion('type', [
     resultBytes: number,
     grant: textOrNull,
     decision: textOrNull,
+    allowedBy: text.optional(),
     hooks,
     plan: plan.optional(),
   }),

@@ -127,6 +127,7 @@ class RunLogBuilder {
       resultBytes,
       grant: audit?.grant ?? null,
       decision: audit?.decision ?? null,
+      ...(audit?.ruleId !== undefined && { allowedBy: audit.reason ?? '' }),
       hooks: event.hooks ?? [],
       ...(plan && { plan }),
     }

@@ -48,6 +48,7 @@ const insertAudit = prepare((v: Params<{ activationId: ActivationId; audit: stri
         resultBytes: sql`e.value ->> 'resultBytes'`,
         createdAt: sql`e.value ->> 'at'`,
         reason: sql`e.value ->> 'reason'`,
+        ruleId: sql`e.value ->> 'ruleId'`,
       },
       sql`FROM ${activations} ${x}, json_each(${v.audit}) e
       WHERE ${x.id} = ${v.activationId} AND ${x.state} = 'running'`,

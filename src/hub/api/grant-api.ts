@@ -11,6 +11,7 @@ import type { AuditEntry, GrantApi } from '../contract/hub'
 import { mergeCallPolicy, mergePolicy, selectPolicy } from '../grants/queries'
 import { createTakeTokensStatements } from '../grants/rate-bucket-queries'
 import { maskCredentials } from '../posts/credential-patterns'
+import { selectRulesForCall } from '../standing-rules/queries'
 import { findBlock } from '../viewers/find-block'
 import { hashAdminKey } from '../viewers/hash-admin-key'
 import { selectViewer } from '../viewers/queries'
@@ -25,11 +26,13 @@ export const createGrantApi = (open: () => ActionContext): GrantApi => ({
     mergePolicy(await run(open().db, selectPolicy(accountId, activationId))),
 
   readAuthorization: async (query) => {
-    const { policy, approvals } = await batch(open().db, {
+    const { db, clock } = open()
+    const { policy, ...rest } = await batch(db, {
       policy: selectPolicy(query.accountId, query.runId),
       approvals: selectApprovalsForCall(query),
+      rules: selectRulesForCall(query, clock.now()),
     })
-    return { policy: mergeCallPolicy(policy), approvals }
+    return { policy: mergeCallPolicy(policy), ...rest }
   },
 
   requestApproval: async (accountId, unmasked, runId = null) => {

@@ -1,3 +1,5 @@
+import type { ApprovalReason } from '../contract/hub'
+
 /** Status of an approval. */
 export const statusLabels = {
   pending: 'pending',
@@ -6,6 +8,14 @@ export const statusLabels = {
   expired: 'expired',
   cancelled: 'cancelled',
 } as const
+
+/** Why a call requires approval, as people read it. */
+export function formatReason(reason: ApprovalReason): string {
+  if (reason.kind === 'policy') return `The policy requires approval for ${reason.entry}.`
+  return reason.kind === 'community'
+    ? `The call leaves m/${reason.community}, which not everybody reads.`
+    : 'The run has read text by guests or from outside, which could have asked for this call.'
+}
 
 /** First lines of the page: nothing pending, pending for a requester, pending for an admin. */
 export const leadTexts = {

@@ -1,7 +1,15 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { approvals as settings } from '../../shared/config'
 import { nullable, number, type RowOf } from '../../shared/db/fields'
-import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
+import {
+  manySql,
+  mapStatement,
+  oneSql,
+  type Params,
+  prepare,
+  type Statement,
+} from '../../shared/db/statement'
 import type { ActivationId } from '../../shared/ids'
 import { canReadSql } from '../communities/readable-sql'
 import type {
@@ -110,6 +118,7 @@ const approvalFields = (reader: SQLWrapper) => ({
   decidedBy: nullable(u.name),
   decidedById: nullable(u.id),
   note: p.note,
+  reasons: p.reasons,
   createdAt: p.createdAt,
   expiresAt: p.expiresAt,
   decidedAt: p.decidedAt,
@@ -197,3 +206,56 @@ const selectById = prepare(({ id, reader }: Params<{ id: string; reader: Reader 
 /** Selects one approval, with the thread if the reader reads it. */
 export const selectApproval = (id: string, reader: Reader): Statement<ApprovalRow | undefined> =>
   selectById({ id, reader })
+
+const selectByIds = prepare(({ ids, reader }: Params<{ ids: string; reader: Reader }>) =>
+  manySql(
+    approvalFields(reader),
+    sql`${fromApprovals(reader)} WHERE ${p.id} IN (SELECT value FROM json_each(${ids}))`,
+  ),
+)
+
+/** Selects approvals, in any order. */
+export const selectApprovalsById = (ids: string[], reader: Reader): Statement<ApprovalRow[]> =>
+  selectByIds({ ids: JSON.stringify(ids), reader })
+
+const selectInThread = prepare((v: Params<ViewerValues & { reader: Reader; postId: string }>) =>
+  manySql(
+    approvalFields(v.reader),
+    sql`${fromApprovals(v.reader)}
+      WHERE ${p.activationId} IN (SELECT ${activations.id} FROM ${activations}
+          WHERE ${activations.postId} = ${v.postId} AND ${activations.state} = 'parked')
+        AND ${p.status} = 'pending' AND ${isVisible()}
+      ORDER BY ${p.createdAt}, ${p}.rowid LIMIT ${sql.raw(String(settings.pageMax))}`,
+    viewerCte(v),
+  ),
+)
+
+/** Selects the pending approvals of a thread's runs that the viewer can see, in the order of the calls. */
+export const selectThreadApprovals = (
+  credential: Credential | null,
+  now: number,
+  postId: string,
+): Statement<ApprovalRow[]> =>
+  selectInThread({
+    ...viewerValues(credential, now),
+    reader: requestReader(credential, now),
+    postId,
+  })
+
+const countForViewer = prepare((v: Params<ViewerValues>) =>
+  oneSql(
+    {
+      count: number(sql`(SELECT count(*) FROM (SELECT 1 FROM ${approvals} ${p}
+        WHERE ${p.status} = 'pending' AND ${p.expiresAt} > ${v.now} LIMIT ${sql.raw(String(settings.countMax))}))`),
+    },
+    sql`FROM ${viewer} WHERE ${viewer.role} = 'admin'`,
+    viewerCte(v),
+  ),
+)
+
+/** Counts the approvals that wait for the viewer; null for an account that cannot decide. */
+export const countPendingApprovals = (
+  credential: Credential | null,
+  now: number,
+): Statement<number | null> =>
+  mapStatement(countForViewer(viewerValues(credential, now)), (row) => row?.count ?? null)

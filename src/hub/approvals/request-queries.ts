@@ -49,6 +49,7 @@ const insertParked = prepare((v: Params<Parked>) => {
     approvals.grant,
     tool,
     approvals.tier,
+    approvals.reasons,
     approvals.createdAt,
     approvals.expiresAt,
   ].map((column) => sql`${bare(column)} = excluded.${bare(column)}`)
@@ -66,6 +67,7 @@ const insertParked = prepare((v: Params<Parked>) => {
         arguments: member('arguments'),
         maskedArguments: member('maskedArguments'),
         argumentsHash: member('argumentsHash'),
+        reasons: sql`coalesce(${member('reasons')}, '[]')`,
         createdAt: v.now,
         expiresAt: sql`${v.now} + ${settings.expiresMs}`,
       },
@@ -159,6 +161,7 @@ export function insertExternalApproval(pending: {
           arguments: request.arguments,
           maskedArguments: request.maskedArguments,
           argumentsHash,
+          reasons: request.reasons ?? [],
           createdAt: now,
           expiresAt: now + settings.expiresMs,
         })

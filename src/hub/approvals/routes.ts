@@ -3,12 +3,15 @@ import { approvals } from '../../shared/config'
 import { briefPersonAnswer } from '../accounts/present'
 import { decodeCursor, encodeCursor } from '../cursor'
 import { countAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
-import { presentIdempotent, type Route, route } from '../http/route'
+import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { approvals as approvalTable } from '../schema/approvals'
-import { submitDecision } from './actions'
+import { ruleInput } from '../standing-rules/inputs'
+import { presentScope, ruleScopeAnswer } from '../standing-rules/present'
+import { submitDecision, submitDecisions } from './actions'
 import { type ArgumentPart, toText } from './format-arguments'
-import { decisionBody } from './inputs'
-import { selectApprovals } from './queries'
+import { decisionBody, decisionsBody } from './inputs'
+import { prepareRule } from './prepare-rule'
+import { type ApprovalRow, selectApprovals } from './queries'
 import { redactApproval, type VisibleApproval } from './redact-approval'
 
 const tag = 'approvals'
@@ -52,6 +55,15 @@ const approvalAnswer = z
       ),
     decided_by: z.string().nullable().describe('Name of the admin.'),
     note: z.string(),
+    reasons: z
+      .array(
+        z.object({
+          kind: z.enum(['policy', 'untrusted', 'community']),
+          entry: z.string().nullable().describe('The entry of the policy.'),
+          community: z.string().nullable().describe('The closed community that it leaves.'),
+        }),
+      )
+      .describe('Why the call requires approval.'),
     is_redacted: z.boolean(),
     created_at: timeAnswer,
     expires_at: timeAnswer,
@@ -87,11 +99,25 @@ const presentApproval = (row: VisibleApproval): z.input<typeof approvalAnswer> =
   scope: row.status === 'approved' ? row.scope : null,
   decided_by: row.decidedBy,
   note: row.note,
+  reasons: row.reasons.map((reason) => ({
+    kind: reason.kind,
+    entry: reason.kind === 'policy' ? reason.entry : null,
+    community: reason.kind === 'community' ? reason.community : null,
+  })),
   is_redacted: row.isRedacted,
   created_at: presentTime(row.createdAt),
   expires_at: presentTime(row.expiresAt),
   decided_at: presentTime(row.decidedAt),
 })
+
+/** Presents an approval for an admin, who can decide it. */
+const presentForAdmin = (
+  { context, viewer }: Pick<Call<unknown, unknown>, 'context' | 'viewer'>,
+  row: ApprovalRow,
+): z.input<typeof approvalAnswer> =>
+  presentApproval(
+    redactApproval(row, { id: viewer().id, isAdmin: true }, context.settings.ROOKERY_KEY_PREFIX),
+  )
 
 export const approvalRoutes: Route[] = [
   route({
@@ -138,24 +164,55 @@ export const approvalRoutes: Route[] = [
   }),
   route({
     method: 'post',
+    path: '/approvals',
+    summary: 'Approves or denies several pending calls at once; the agents resume at once (admin)',
+    tag,
+    access: 'admin',
+    rate: 'write',
+    body: decisionsBody,
+    answer: z.object({ approvals: z.array(approvalAnswer) }),
+    handle: async (call) => {
+      const { ids, ...decision } = call.body
+      const done = await submitDecisions(call.context, call.actor(), ids, decision)
+      return presentIdempotent(call, done, (rows) => ({
+        approvals: rows.map((row) => presentForAdmin(call, row)),
+      }))
+    },
+  }),
+  route({
+    method: 'post',
     path: '/approvals/:id',
-    summary: 'Approves or denies a pending call; the agent resumes at once (admin)',
+    summary:
+      'Approves or denies a pending call; the agent resumes at once. With standing_rule also creates a rule for such calls (admin)',
     tag,
     access: 'admin',
     rate: 'write',
     body: decisionBody,
-    answer: z.object({ approval: approvalAnswer }),
+    answer: z.object({
+      approval: approvalAnswer,
+      standing_rule: ruleScopeAnswer.nullable().describe('What the created rule covers.'),
+    }),
     handle: async (call) => {
       const done = await submitDecision(call.context, call.actor(), call.param('id'), call.body)
-      return presentIdempotent(call, done, (row) => ({
-        approval: presentApproval(
-          redactApproval(
-            row,
-            { id: call.viewer().id, isAdmin: true },
-            call.context.settings.ROOKERY_KEY_PREFIX,
-          ),
-        ),
+      return presentIdempotent(call, done, ({ row, rule }) => ({
+        approval: presentForAdmin(call, row),
+        standing_rule: rule && presentScope(rule),
       }))
     },
+  }),
+  route({
+    method: 'post',
+    path: '/approvals/:id/rule-preview',
+    summary: 'Returns what a standing rule created with this approval would cover (admin)',
+    tag,
+    access: 'admin',
+    rate: 'write',
+    body: ruleInput,
+    answer: z.object({ standing_rule: ruleScopeAnswer }),
+    handle: async (call) => ({
+      standing_rule: presentScope(
+        await prepareRule(call.context, call.actor(), call.param('id'), call.body),
+      ),
+    }),
   }),
 ]

@@ -145,19 +145,21 @@ const clearRequests = (v: Params<Pick<Times, 'now'>>, where: SQL): Statement<voi
     ),
   )
 
-type Decided = Params<Times & { id: string }>
+/** `ids` is a JSON list of approvals. */
+type Decided = Params<Times & { ids: string }>
 
 const isJustDecided = (v: Decided): SQL => sql`${p.status} IN ('approved', 'denied')
-  AND ${p.decidedAt} = ${v.now} AND (${p.id} = ${v.id} OR ${p.activationId} =
-    (SELECT ${approvals.activationId} FROM ${approvals} WHERE ${approvals.id} = ${v.id}))`
+  AND ${p.decidedAt} = ${v.now} AND (${p.id} IN (SELECT value FROM json_each(${v.ids})) OR ${p.activationId} IN (
+    SELECT ${approvals.activationId} FROM ${approvals}
+    WHERE ${approvals.id} IN (SELECT value FROM json_each(${v.ids}))))`
 
 const resumeDecided = prepare((v: Decided) => insertResumeItems(v, isJustDecided(v)))
 const notifyDecided = prepare((v: Decided) => notifyCallers(v, isJustDecided(v)))
 const clearDecided = prepare((v: Decided) => clearRequests(v, isJustDecided(v)))
 
-/** Returns the statements that follow the decision of an approval and of those approved with it. */
-export function decisionStatements(id: string, now: number): Statement<void>[] {
-  const values = { id, now, timeId: idAt(now) }
+/** Returns the statements that follow the decision of approvals and of those approved with them. */
+export function decisionStatements(ids: string[], now: number): Statement<void>[] {
+  const values = { ids: JSON.stringify(ids), now, timeId: idAt(now) }
   return [resumeDecided(values), notifyDecided(values), clearDecided(values)]
 }
 

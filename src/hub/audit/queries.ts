@@ -7,9 +7,10 @@ import type { AuditEntry } from '../contract/hub'
 import { approvals } from '../schema/approvals'
 import { auditLog } from '../schema/audit'
 
-interface EntryValues extends Omit<AuditEntry, 'arguments' | 'reason'> {
+interface EntryValues extends Omit<AuditEntry, 'arguments' | 'reason' | 'ruleId'> {
   arguments: string | null
   reason: string | null
+  ruleId: string | null
   id: string
   accountId: AccountId
   activationId: ActivationId | null
@@ -35,6 +36,7 @@ const insertEntry = prepare((v: Params<EntryValues>) =>
         createdAt: v.at,
         arguments: v.arguments,
         reason: v.reason,
+        ruleId: v.ruleId,
       },
       sql`WHERE ${v.approvalId} IS NULL OR EXISTS (SELECT 1 FROM ${approvals}
         WHERE ${approvals.id} = ${v.approvalId} AND ${approvals.usedBy} = ${v.id})`,
@@ -62,6 +64,7 @@ export const insertAuditEntry = (
     approvalId,
     arguments: entry.arguments?.slice(0, audit.argumentsCharsMax) ?? null,
     reason: entry.reason ?? null,
+    ruleId: entry.ruleId ?? null,
   })
 
 type AuditResult = Pick<AuditEntry, 'outcome' | 'durationMs' | 'resultBytes'>

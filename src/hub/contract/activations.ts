@@ -19,8 +19,10 @@ export interface AuditEntry {
   argumentsHash: string
   /** Raw JSON; only for calls over MCP. The trace holds the arguments of calls by activations. */
   arguments?: string
-  /** Reason for a refusal, as returned to the caller. */
+  /** Reason for a refusal, as returned to the caller; or which standing rule allowed the call. */
   reason?: string
+  /** The standing rule that allowed the call. */
+  ruleId?: string
   decision: 'allowed' | 'denied' | 'invalid' | 'unknown_tool' | 'needs_approval' | 'rate_limited'
   outcome: 'ok' | 'error' | 'timeout' | 'cancelled' | null
   durationMs: number | null

@@ -11,7 +11,18 @@ export interface ApprovalRequest {
   /** Raw JSON; cannot change after the request. */
   arguments: string
   argumentsHash: string
+  /** Why it requires approval; absent in older records. */
+  reasons?: ApprovalReason[]
 }
+
+/** Why a call requires approval. */
+export type ApprovalReason =
+  /** An entry of the policy's approval rules. */
+  | { kind: 'policy'; entry: string }
+  /** The run has read text by guests or from outside. */
+  | { kind: 'untrusted' }
+  /** The call could carry texts of a closed community to those who do not read it. */
+  | { kind: 'community'; community: string }
 
 export interface ApprovalDecision {
   callId: string

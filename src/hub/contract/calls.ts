@@ -1,6 +1,7 @@
 /** Authorization of tool calls: policy, approvals, rate limits. Part of the hub's contract. */
 import type { AccountId, ActivationId } from '../../shared/ids'
-import type { ApprovalStatus } from './approvals'
+import type { ApprovalRequest, ApprovalStatus } from './approvals'
+import type { ArgumentRule } from './argument-rules'
 
 /**
  * Limits what an account can make agents do. A guest registered itself; a member was registered or
@@ -13,6 +14,8 @@ export interface Requester {
   id: AccountId
   name: string
   role: Role
+  /** Of the communities that the policy's lines name, those that it may moderate. */
+  moderates?: string[]
 }
 
 /** What the hub's policy allows an account, on behalf of `requesters`. */
@@ -23,7 +26,7 @@ export interface GrantPolicy {
   allowed: string[]
   denied: string[]
   /** For whom the lists hold; empty: the hub itself, in an exploration. */
-  requesters?: Pick<Requester, 'name' | 'role'>[]
+  requesters?: Pick<Requester, 'name' | 'role' | 'moderates'>[]
   /** Lines that do not hold for every requester. */
   withheld?: string[]
   /** Patterns of the allowed lines whose calls a run may make after it has read untrusted text. */
@@ -68,6 +71,28 @@ export interface AuthorizationData {
   policy: CallPolicy
   /** Earlier approval requests for calls like this call, newest first. */
   approvals: ApprovalRecord[]
+  /** Standing rules of the account for this tool, this run's community and its requesters. */
+  rules: StandingRule[]
+}
+
+/**
+ * Covers calls that would require approval, until it ends. Whoever made it can still approve: the hub
+ * leaves out the others.
+ */
+export interface StandingRule {
+  id: string
+  tool: string
+  /** Exactly: a rule for one resource is none for another. */
+  grant: string
+  tier: ApprovalRequest['tier']
+  arguments: ArgumentRule[]
+  /** Hash of the tool's definition. Of a tool that has changed since, a rule covers nothing. */
+  toolHash: string
+  /** Name of the community in whose threads it holds; null: anywhere. */
+  community: string | null
+  /** Name of the account that made it. */
+  by: string
+  endsAt: number
 }
 
 /**
@@ -113,6 +138,8 @@ export interface ToolCatalog {
   evaluatePolicy(policy: CallPolicy): ToolAccess[]
   /** Whether a policy allows a grant, or at least one grant that matches a pattern. */
   isGranted(policy: GrantPolicy, grant: string): boolean
+  /** Returns the hash of a tool's definition, which its standing rules are for; null for an unknown tool. */
+  hashTool(name: string): Promise<string | null>
 }
 
 export interface CatalogServer {

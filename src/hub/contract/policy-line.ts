@@ -6,12 +6,16 @@ import type { Requester, Role } from './calls'
  */
 export interface PolicyLine {
   pattern: string
-  /** `guests` are all accounts; the default is `members`. `exploration` is the hub itself. */
+  /**
+   * `guests` are all accounts; the default is `members`. `exploration` is the hub itself, and
+   * `moderators of m/name` are those who may moderate there, with admins and moderators of the hub.
+   */
   holdsFor: string[]
   isTrusted: boolean
 }
 
-const audience = '(?:guests|members|admins|exploration|@[A-Za-z0-9_-]{2,32})'
+const audience =
+  '(?:guests|members|admins|exploration|moderators of m/[a-z0-9_-]{2,32}|@[A-Za-z0-9_-]{2,32})'
 
 /** Text of a line. Segments of the pattern are separated by colons; `*` matches a segment or the rest. */
 export const policyLinePattern = new RegExp(
@@ -30,6 +34,14 @@ export const listNamed = (text: string): string[] =>
     .holdsFor.filter((each) => each.startsWith('@'))
     .map((each) => each.slice(1).toLowerCase())
 
+const moderators = 'moderators of m/'
+
+/** Returns the communities for whose moderators a line holds. */
+export const listModerated = (text: string): string[] =>
+  parsePolicyLine(text)
+    .holdsFor.filter((each) => each.startsWith(moderators))
+    .map((each) => each.slice(moderators.length))
+
 /** Returns a line with other names for the accounts that it names. */
 export function renameInLine(text: string, rename: (name: string) => string): string {
   if (listNamed(text).length === 0) return text
@@ -46,17 +58,22 @@ const ranksOfGroups: Record<string, number> = { guests: 0, members: 1, admins: 2
 /** Servers of the hub itself: their tools need no credential. */
 const ownServers = ['hub', 'memory', 'skills', 'workspace']
 
+/** What of a requester decides which lines hold. */
+export type HeldBy = Pick<Requester, 'name' | 'role' | 'moderates'>
+
+function isInGroup(group: string, { name, role, moderates = [] }: HeldBy): boolean {
+  if (group.startsWith('@')) return group.slice(1).toLowerCase() === name.toLowerCase()
+  if (group.startsWith(moderators)) return moderates.includes(group.slice(moderators.length))
+  return ranks[role] >= (ranksOfGroups[group] ?? Number.POSITIVE_INFINITY)
+}
+
 /** The patterns of a line that hold for a requester. */
 function findHeld(
   { pattern, holdsFor }: PolicyLine,
-  { name, role }: Pick<Requester, 'name' | 'role'>,
+  requester: HeldBy,
   isOwnCall: boolean,
 ): string[] {
-  const holds = holdsFor.some((group) =>
-    group.startsWith('@')
-      ? group.slice(1).toLowerCase() === name.toLowerCase()
-      : ranks[role] >= (ranksOfGroups[group] ?? Number.POSITIVE_INFINITY),
-  )
+  const holds = holdsFor.some((group) => isInGroup(group, requester))
   if (holds) return [pattern]
   return isOwnCall && holdsFor.includes('members') ? restrictTo(['hub'], pattern) : []
 }
@@ -92,7 +109,7 @@ export interface HeldLines {
  */
 export function selectHeldLines(
   lines: readonly string[],
-  requesters: readonly Pick<Requester, 'name' | 'role'>[],
+  requesters: readonly HeldBy[],
   isOwnCall = false,
 ): HeldLines {
   const parsed = lines.map((text) => {

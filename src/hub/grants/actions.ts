@@ -1,16 +1,17 @@
 import { batch, run } from '../../shared/db/batch'
 import type { ErrorDetail } from '../../shared/errors'
 import { notFound } from '../../shared/errors'
-import type { AccountId } from '../../shared/ids'
+import type { AccountId, CommunityId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import { recordAdminAction } from '../admin-log/compose-entry'
-import { listNamed } from '../contract/policy-line'
+import { listModerated, listNamed } from '../contract/policy-line'
 import { findInvalidEntries, findUnmatchedPatterns } from './check-policy'
 import { grantErrors } from './errors'
 import type { Policy } from './policy-body'
 import {
   type AccountPolicyRow,
   deletePolicy,
+  selectModerated,
   selectNamed,
   selectPolicies,
   toEffectivePolicy,
@@ -42,27 +43,42 @@ export async function readPolicies(
 }
 
 /**
- * Returns the ids of the accounts that lines name, by name in lower case.
+ * Returns the ids of the accounts that lines name, by name in lower case, and of the communities whose
+ * moderators they name, as `m/name`.
  *
- * @param found the accounts that exist of those named
- * @throws VALIDATION for a line that names an account that does not exist: who registered the name
- *   later would have the line
+ * @param found the accounts and communities that exist of those named
+ * @throws VALIDATION for a line that names an account or a community that does not exist: who takes the
+ *   name later would have the line
  */
 function findNamed(
   lines: readonly string[],
-  found: readonly { name: string; id: AccountId }[],
-): Record<string, AccountId> {
-  const ids = Object.fromEntries(found.map(({ name, id }) => [name.toLowerCase(), id]))
-  const details = lines.flatMap((line, index) =>
-    listNamed(line)
-      .filter((name) => ids[name] === undefined)
-      .map((name) => ({
-        path: `body.allowed.${index}`,
-        message: `There is no account @${name}. Check the name, or remove it from the line`,
-      })),
-  )
+  found: { accounts: Named<AccountId>[]; communities: Named<CommunityId>[] },
+): Record<string, AccountId | CommunityId> {
+  const ids: Record<string, AccountId | CommunityId> = Object.fromEntries([
+    ...found.accounts.map(({ name, id }) => [name.toLowerCase(), id]),
+    ...found.communities.map(({ name, id }) => [`m/${name}`, id]),
+  ])
+  const details = lines.flatMap((line, index) => {
+    const missing = [
+      ...listNamed(line)
+        .filter((name) => ids[name] === undefined)
+        .map((name) => `account @${name}`),
+      ...listModerated(line)
+        .filter((name) => ids[`m/${name}`] === undefined)
+        .map((name) => `community m/${name}`),
+    ]
+    return missing.map((what) => ({
+      path: `body.allowed.${index}`,
+      message: `There is no ${what}. Check the name, or remove it from the line`,
+    }))
+  })
   if (details.length > 0) throw grantErrors.invalidEntries(details)
   return ids
+}
+
+interface Named<Id> {
+  name: string
+  id: Id
 }
 
 /** Returns the row of an account. @throws NOT_FOUND for an unknown name */
@@ -99,9 +115,10 @@ export async function setPolicy(context: ActionContext, write: PolicyWrite): Pro
   const { db, clock, tools } = context
   const { name, policy, by, isDryRun, seenAt } = write
   const lines = policy?.allowed ?? []
-  const { rows, found } = await batch(db, {
+  const { rows, ...found } = await batch(db, {
     rows: selectPolicies(name),
-    found: selectNamed(lines.flatMap(listNamed)),
+    accounts: selectNamed(lines.flatMap(listNamed)),
+    communities: selectModerated(lines.flatMap(listModerated)),
   })
   const target = findTarget(rows, name)
   await tools.refresh(toEffectivePolicy(target))

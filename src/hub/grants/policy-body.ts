@@ -22,7 +22,7 @@ const allowedLine = z
   .max(400)
   .regex(
     policyLinePattern,
-    'Must be a grant, optionally "for" guests, members, admins, exploration or @name, and "trusted", e.g. github:read for guests, @mira',
+    'Must be a grant, optionally "for" guests, members, admins, exploration, moderators of m/name or @name, and "trusted", e.g. github:read for guests, @mira',
   )
 const allowedLines = z.array(allowedLine).max(200)
 

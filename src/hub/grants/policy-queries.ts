@@ -9,9 +9,10 @@ import {
   type Statement,
   write,
 } from '../../shared/db/statement'
-import type { AccountId } from '../../shared/ids'
+import type { AccountId, CommunityId } from '../../shared/ids'
 import type { AccountKind, CallPolicy, Role } from '../contract/hub'
 import { accounts } from '../schema/accounts'
+import { communities } from '../schema/communities'
 import { agents } from '../schema/definitions'
 import { grantPolicies } from '../schema/grants'
 import {
@@ -105,6 +106,17 @@ const selectNamedBy = prepare(({ names }: Params<{ names: string }>) =>
 export const selectNamed = (names: string[]): Statement<{ name: string; id: AccountId }[]> =>
   selectNamedBy({ names: JSON.stringify(names) })
 
+const selectModeratedBy = prepare(({ names }: Params<{ names: string }>) =>
+  manySql(
+    { name: communities.name, id: communities.id },
+    sql`FROM json_each(${names}) e JOIN ${communities} ON ${communities.name} = e.value`,
+  ),
+)
+
+/** Selects the communities with these names. */
+export const selectModerated = (names: string[]): Statement<{ name: string; id: CommunityId }[]> =>
+  selectModeratedBy({ names: JSON.stringify(names) })
+
 export const deletePolicy = (accountId: AccountId): Statement<void> =>
   write(orm.delete(grantPolicies).where(eq(grantPolicies.accountId, accountId)))
 
@@ -124,12 +136,16 @@ export function replacePolicy(
 }
 
 /**
- * Returns the policy that applies to an account when an account with this role requests, or when an
- * external account calls itself: its own merged with the default.
+ * Returns the policy that applies to an account when an account with this role requests, which moderates
+ * these communities, or when an external account calls itself: its own merged with the default.
  */
-export const toEffectivePolicy = (row: AccountPolicyRow, role: Role = 'member'): CallPolicy =>
+export const toEffectivePolicy = (
+  row: AccountPolicyRow,
+  role: Role = 'member',
+  moderates: string[] = [],
+): CallPolicy =>
   mergeCallPolicy({
     ...row,
-    requesters: [{ name: '', role }],
+    requesters: [{ name: '', role, moderates }],
     isOwnCall: row.id !== '*' && row.requested === null,
   })

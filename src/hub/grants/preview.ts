@@ -1,5 +1,6 @@
 import type { AccountId } from '../../shared/ids'
-import type { AccountKind, GrantPolicy, ToolAccess, ToolCatalog } from '../contract/hub'
+import type { AccountKind, GrantPolicy, Role, ToolAccess, ToolCatalog } from '../contract/hub'
+import { listModerated } from '../contract/policy-line'
 import type { Policy } from './policy-body'
 import { type AccountPolicyRow, replacePolicy, toEffectivePolicy } from './policy-queries'
 
@@ -7,8 +8,10 @@ import { type AccountPolicyRow, replacePolicy, toEffectivePolicy } from './polic
 export interface PolicyChange {
   name: string
   kind: AccountKind
-  /** Role of those who request: the change for guests is listed apart where it differs. */
-  requestedBy: 'member' | 'guest'
+  /** Who requests. The change for moderators is listed apart where it differs from that for members. */
+  requestedBy: 'member' | 'guest' | 'moderator'
+  /** The community that the moderators moderate; null for others. */
+  community: string | null
   /** Tools that become usable, with the grants if only part of the tool's grant is gained. */
   gains: string[]
   loses: string[]
@@ -31,25 +34,43 @@ export function previewPolicy(
   policy: Policy | null,
   tools: ToolCatalog,
 ): PolicyChange[] {
-  return rows
-    .flatMap((row) => {
-      const { name, kind } = row.id === '*' ? others : row
-      const changed = replacePolicy(row, target, policy)
-      return (['member', 'guest'] as const).map((requestedBy) => {
-        const before = tools.evaluatePolicy(toEffectivePolicy(row, requestedBy))
-        const after = tools.evaluatePolicy(toEffectivePolicy(changed, requestedBy))
-        return { name, kind, requestedBy, ...compare(before, after) }
-      })
-    })
-    .filter(({ gains, loses, moreApproval: asks, lessApproval: asksNoMore }) =>
+  return rows.flatMap((row) => {
+    const { name, kind } = row.id === '*' ? others : row
+    const changed = replacePolicy(row, target, policy)
+    const compareFor = (role: Role, moderates: string[]) =>
+      compare(
+        tools.evaluatePolicy(toEffectivePolicy(row, role, moderates)),
+        tools.evaluatePolicy(toEffectivePolicy(changed, role, moderates)),
+      )
+    const ofMembers = compareFor('member', [])
+    const ofModerators = listModeratedOf([row, changed])
+      .map((community) => ({ community, change: compareFor('member', [community]) }))
+      .filter(({ change }) => JSON.stringify(change) !== JSON.stringify(ofMembers))
+    const changes: PolicyChange[] = [
+      { name, kind, requestedBy: 'member', community: null, ...ofMembers },
+      { name, kind, requestedBy: 'guest', community: null, ...compareFor('guest', []) },
+      ...ofModerators.map(({ community, change }) => ({
+        ...{ name, kind, community, ...change },
+        requestedBy: 'moderator' as const,
+      })),
+    ]
+    return changes.filter(({ gains, loses, moreApproval: asks, lessApproval: asksNoMore }) =>
       [gains, loses, asks, asksNoMore].some((list) => list.length > 0),
     )
+  })
 }
+
+/** The communities for whose moderators a line of these policies holds. */
+const listModeratedOf = (rows: AccountPolicyRow[]): string[] => [
+  ...new Set(
+    rows.flatMap((row) => ((row.own ?? row.default)?.allowed ?? []).flatMap(listModerated)),
+  ),
+]
 
 function compare(
   before: ToolAccess[],
   after: ToolAccess[],
-): Omit<PolicyChange, 'name' | 'kind' | 'requestedBy'> {
+): Omit<PolicyChange, 'name' | 'kind' | 'requestedBy' | 'community'> {
   const pairs = after.flatMap((current, index) => {
     const previous = before[index]
     return previous ? [{ previous, current, name: current.tool.name }] : []

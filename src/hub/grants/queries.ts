@@ -10,11 +10,13 @@ import {
   type Statement,
   write,
 } from '../../shared/db/statement'
-import type { AccountId, ActivationId } from '../../shared/ids'
+import type { AccountId, ActivationId, CommunityId } from '../../shared/ids'
 import type { CallPolicy, GrantPolicy, Requester } from '../contract/hub'
-import { renameInLine, selectHeldLines } from '../contract/policy-line'
+import { type HeldBy, renameInLine, selectHeldLines } from '../contract/policy-line'
+import { mayModerateSql } from '../moderators/moderator-sql'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
+import { communities } from '../schema/communities'
 import { agents } from '../schema/definitions'
 import { grantPolicies } from '../schema/grants'
 
@@ -31,7 +33,7 @@ export interface PolicyRow {
   /** See `GrantPolicy.toolsVersion`. */
   toolsVersion: number | null
   /** For whom the lines of the policy have to hold. */
-  requesters: Pick<Requester, 'name' | 'role'>[]
+  requesters: HeldBy[]
   /** Whether the account itself is the requester. */
   isOwnCall?: boolean
 }
@@ -42,7 +44,7 @@ interface MergedColumns {
   own: Pick<StoredPolicy, 'allowed' | 'denied'> | null
   requested: string[] | null
   toolsVersion?: number | null
-  requesters: Pick<Requester, 'name' | 'role'>[]
+  requesters: HeldBy[]
   isOwnCall?: boolean
 }
 
@@ -81,13 +83,23 @@ export const storedPolicyColumns = <Denied, Approval, Limits>(table: {
 export const toolsVersionSql = number(sql`(SELECT version FROM tools_version)`)
 
 const r = alias(accounts, 'r')
+const c = alias(communities, 'c')
 
-/** The requesters of a list of account ids, as JSON. An account that is gone counts as a guest. */
-const requestersSql = (ids: SQLWrapper): SQL<Requester[]> =>
+/**
+ * The requesters of a list of account ids, as JSON, with what they moderate of the communities in `named`
+ * of a policy. An account that is gone counts as a guest.
+ */
+const requestersSql = (ids: SQLWrapper, named: SQLWrapper): SQL<Requester[]> =>
   sql`(SELECT json_group_array(json_object('id', n.value, 'name', coalesce(${r.name}, ''),
-      'role', coalesce(${r.role}, 'guest')))
+      'role', coalesce(${r.role}, 'guest'),
+      'moderates', json((SELECT json_group_array(${c.name}) FROM json_each(${named}) e
+        JOIN ${communities} ${c} ON ${c.id} = e.value
+        WHERE e.key GLOB 'm/*' AND ${mayModerateSql(r.id, c.id)}))))
     FROM json_each(${ids}) n LEFT JOIN ${accounts} ${r} ON ${r.id} = n.value)`.mapWith(
-    (json: string): Requester[] => JSON.parse(json),
+    (json: string): Requester[] =>
+      (JSON.parse(json) as Required<Requester>[]).map(({ moderates, ...each }) =>
+        moderates.length > 0 ? { ...each, moderates } : each,
+      ),
   )
 
 const selectPolicyRow = prepare((v: Params<PolicyQuery>) => {
@@ -102,7 +114,10 @@ const selectPolicyRow = prepare((v: Params<PolicyQuery>) => {
         own: storedPolicyColumns(o),
         requested: g.grants,
         toolsVersion: toolsVersionSql,
-        requesters: requestersSql(sql`coalesce(${x.requesters}, json_array(a.id))`),
+        requesters: requestersSql(
+          sql`coalesce(${x.requesters}, json_array(a.id))`,
+          sql`coalesce(${o.named}, ${d.named}, '{}')`,
+        ),
       })
       .from(sql`(SELECT ${v.accountId} AS id) a`)
       .leftJoin(d, sql`${d.accountId} = '*'`)
@@ -136,11 +151,16 @@ export const selectPolicy = (
 /**
  * Inserts or replaces a policy.
  *
- * @param policy `named` has the ids of the accounts that its lines name, by name in lower case
+ * @param policy `named` has the ids of the accounts that its lines name, by name in lower case, and of
+ *   the communities whose moderators they name, as `m/name`
  */
 export function upsertPolicy(
   accountId: AccountId | '*',
-  policy: StoredPolicy & { named: Record<string, AccountId>; by: AccountId; now: number },
+  policy: StoredPolicy & {
+    named: Record<string, AccountId | CommunityId>
+    by: AccountId
+    now: number
+  },
 ): Statement<void> {
   const { allowed, named, denied, requireApproval, rateLimits, by, now } = policy
   const set = {

@@ -31,8 +31,12 @@ const rowAnswer = z.object({
 const changeAnswer = z.object({
   account: z.string().nullable().describe('Null: all accounts without their own policy.'),
   requested_by: z
-    .enum(['member', 'guest'])
-    .describe('Role of those who request: an account can have one change for each.'),
+    .enum(['member', 'guest', 'moderator'])
+    .describe('Who requests: an account can have a change for each.'),
+  community: z
+    .string()
+    .nullable()
+    .describe('The community that the moderators moderate; null for others.'),
   gains: z.array(z.string()).describe('Tools that become usable.'),
   loses: z.array(z.string()),
   asks: z.array(z.string()).describe('Tools that require approval for more calls than before.'),
@@ -66,6 +70,7 @@ function presentRow(
 const presentChange = (change: PolicyChange): z.input<typeof changeAnswer> => ({
   account: change.name || null,
   requested_by: change.requestedBy,
+  community: change.community,
   gains: change.gains,
   loses: change.loses,
   asks: change.moreApproval,

@@ -13,6 +13,7 @@ import type { AccountId } from '../../shared/ids'
 import { accounts } from '../schema/accounts'
 import { communities } from '../schema/communities'
 import { communityMembers } from '../schema/places'
+import { mayModerateSql } from './moderator-sql'
 
 const a = alias(accounts, 'a')
 const c = alias(communities, 'c')
@@ -39,6 +40,26 @@ const preparedModerators = prepare(({ community }: Params<{ community: string }>
 /** Selects the moderators of a community, then those of the hub, by name. Admins are not listed. */
 export const selectModerators = (community: string): Statement<ModeratorRow[]> =>
   preparedModerators({ community })
+
+const moderatorOfFields = { community: c.name, name: a.name }
+
+/** An account that may moderate a community. */
+export type ModeratorOfRow = RowOf<typeof moderatorOfFields>
+
+const preparedModeratorsOf = prepare(({ communities: names }: Params<{ communities: string }>) =>
+  manySql(
+    moderatorOfFields,
+    sql`FROM json_each(${names}) e JOIN ${communities} ${c} ON ${c.name} = e.value
+      JOIN ${accounts} ${a} ON ${a.id} IN (SELECT ${m.accountId} FROM ${communityMembers} ${m}
+          WHERE ${m.communityId} = ${c.id} AND ${m.role} = 'moderator')
+        OR ${a.isModerator} = 1 OR ${a.role} = 'admin'
+      WHERE ${a.deletedAt} IS NULL AND ${mayModerateSql(a.id, c.id)} ORDER BY ${a.name} LIMIT 500`,
+  ),
+)
+
+/** Selects who may moderate each of the communities: moderators there and of the hub, and admins. */
+export const selectModeratorsOf = (names: string[]): Statement<ModeratorOfRow[]> =>
+  preparedModeratorsOf({ communities: JSON.stringify(names) })
 
 /** Makes an account a moderator of the hub, or no longer one. */
 export const setHubModerator = (id: AccountId, isModerator: boolean): Statement<void> =>

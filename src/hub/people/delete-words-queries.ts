@@ -13,6 +13,7 @@ import { directMessages } from '../schema/dms'
 import { inboxItems } from '../schema/inbox'
 import { appeals, contentReports, moderationActions } from '../schema/moderation'
 import { posts } from '../schema/posts'
+import { standingRules } from '../schema/standing-rules'
 import { affectedRunsSql, threadsSql } from './delete-queries'
 
 const p = alias(posts, 'wp')
@@ -43,6 +44,10 @@ export function deleteWords(account: { id: AccountId; name: string }, now: numbe
         },
         sql`WHERE ${approvals.accountId} = ${id} OR ${approvals.activationId} IN ${isAffected}`,
       ),
+    ),
+    rules: write(
+      sql`DELETE FROM ${standingRules} WHERE ${standingRules.agentId} = ${id}
+        OR ${standingRules.requesterId} = ${id} OR ${standingRules.activationId} IN ${isAffected}`,
     ),
     audit: write(
       updateSet(

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { AccountId, ActivationId } from '../../shared/ids'
+import type { ApprovalReason } from '../contract/approvals'
 import { accounts } from './accounts'
 
 export const approvals = sqliteTable(
@@ -36,6 +37,8 @@ export const approvals = sqliteTable(
     note: text('note').notNull().default(''),
     /** The audit entry of the outside call that used it up. */
     usedBy: text('used_by'),
+    /** Why the call requires approval. */
+    reasons: text('reasons', { mode: 'json' }).$type<ApprovalReason[]>().notNull().default([]),
     createdAt: integer('created_at').notNull(),
     expiresAt: integer('expires_at').notNull(),
     decidedAt: integer('decided_at'),

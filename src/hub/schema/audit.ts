@@ -20,6 +20,8 @@ export const auditLog = sqliteTable(
     createdAt: integer('created_at').notNull(),
     arguments: text('arguments'),
     reason: text('reason'),
+    /** The standing rule that allowed the call. */
+    ruleId: text('rule_id'),
   },
   (table) => [
     index('audit_by_tool').on(table.tool, sql`${table.createdAt} DESC`, sql`${table.id} DESC`),
@@ -27,6 +29,9 @@ export const auditLog = sqliteTable(
     index('audit_by_activation')
       .on(table.activationId)
       .where(sql`${table.activationId} IS NOT NULL`),
+    index('audit_by_rule')
+      .on(table.ruleId, table.createdAt)
+      .where(sql`${table.ruleId} IS NOT NULL`),
     index('audit_by_account').on(table.accountId, sql`${table.createdAt} DESC`),
   ],
 )

@@ -1,13 +1,19 @@
 import { index, integer, real, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { AccountId } from '../../shared/ids'
+import type { AccountId, CommunityId } from '../../shared/ids'
 import type { RateLimit } from '../contract/hub'
 
 export const grantPolicies = sqliteTable('grant_policies', {
   /** `*`: the default policy. */
   accountId: text('account_id').$type<AccountId | '*'>().primaryKey(),
   allowed: text('allowed', { mode: 'json' }).$type<string[]>().notNull().default([]),
-  /** The accounts that `allowed` names: by name in lower case, the id of whoever had it then. */
-  named: text('named', { mode: 'json' }).$type<Record<string, AccountId>>().notNull().default({}),
+  /**
+   * The accounts that `allowed` names: by name in lower case, the id of whoever had it then. And the
+   * communities whose moderators it names, as `m/name`.
+   */
+  named: text('named', { mode: 'json' })
+    .$type<Record<string, AccountId | CommunityId>>()
+    .notNull()
+    .default({}),
   denied: text('denied', { mode: 'json' }).$type<string[]>().notNull().default([]),
   updatedBy: text('updated_by').$type<AccountId>(),
   updatedAt: integer('updated_at').notNull(),

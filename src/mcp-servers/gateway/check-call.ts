@@ -1,18 +1,16 @@
 import type {
   ApprovalRecord,
+  ApprovalRequest,
   AuditEntry,
   AuthorizationData,
   GrantPolicy,
 } from '../../hub/contract/hub'
-import { noPrivacy } from '../../hub/contract/privacy'
 import { approvals } from '../../shared/config'
-import type { ToolCaller } from '../contract/tools'
-import type { RunTask } from '../tool/define-tool'
-import { coversGrant } from '../tool/grant-pattern'
+import { type ApprovalNeed, findApprovalNeed, formatReasons, formatRule } from './approval-need'
 import { decide, toPolicyPath } from './decide'
 import { findLimits, formatRateLimitError } from './find-limits'
+import { hashTool } from './hash-tool'
 import { isExternalCaller } from './is-external-caller'
-import { needsApproval } from './needs-approval'
 import type { PendingCall } from './pending-call'
 
 /** Why a call does not run, as the model reads it. */
@@ -30,58 +28,62 @@ export async function checkCall(
   asked: PendingCall,
   facts: AuthorizationData,
 ): Promise<Refusal | null> {
-  const { caller, tool, prepared, args } = asked
+  const { tool } = asked
   asked.policy = facts.policy
-  const { grant, tier } = prepared
-  const decision = decide(facts.policy, caller, tool, { grant, tier, args })
-  if (!decision.isAllowed) {
-    const what = decision.isRestricted
-      ? `The agent's definition does not allow this call of ${tool.name}`
-      : `Missing grant ${grant}`
-    const text = `Error: ${what}: ${decision.reason}.`
-    const place = decision.list && toPolicyPath(caller.name, decision.list)
-    return {
-      decision: 'denied',
-      // The path comes last: the trace page links it.
-      text: place ? `${text} An admin can change the policy: ${place}` : text,
-    }
+  const refusal = judgePolicy(asked, facts.policy)
+  if (refusal) return refusal
+  const need = findApprovalNeed(asked, facts.policy, {
+    rules: facts.rules,
+    // Without a rule for the tool, its hash is not needed.
+    toolHash: facts.rules.length > 0 ? await hashTool(tool, tool.name) : '',
+  })
+  return need ? judgeNeed(asked, facts, need) : judgeRate(asked, facts)
+}
+
+function judgePolicy(
+  { caller, tool, prepared: { grant, tier }, args }: PendingCall,
+  policy: GrantPolicy,
+): Refusal | null {
+  const decision = decide(policy, caller, tool, { grant, tier, args })
+  if (decision.isAllowed) return null
+  const what = decision.isRestricted
+    ? `The agent's definition does not allow this call of ${tool.name}`
+    : `Missing grant ${grant}`
+  const text = `Error: ${what}: ${decision.reason}.`
+  const place = decision.list && toPolicyPath(caller.name, decision.list)
+  return {
+    decision: 'denied',
+    // The path comes last: the trace page links it.
+    text: place ? `${text} An admin can change the policy: ${place}` : text,
   }
-  const isRequired = needsApproval(facts.policy.requireApproval, { name: tool.name, grant, tier })
-  const isRisky = borrowsRights(asked, facts.policy) || leavesCommunity(asked)
-  if (!isRequired && !isRisky) return judgeRate(asked, facts)
+}
+
+/** Decides about a call that requires approval: by what was decided about it, else by a standing rule. */
+async function judgeNeed(
+  asked: PendingCall,
+  facts: AuthorizationData,
+  { reasons, rule }: ApprovalNeed,
+): Promise<Refusal | null> {
+  asked.reasons = reasons
   const found = findApproval(asked, facts.approvals)
+  if (rule && !isDecided(asked, found)) {
+    const refusal = await judgeRate(asked, facts)
+    if (refusal) return refusal
+    asked.entry.ruleId = rule.id
+    asked.entry.reason = formatRule(rule)
+    return null
+  }
   const refusal = (await judgeApproval(asked, found)) ?? (await judgeRate(asked, facts))
   // An external call consumes its approval; that of a hosted agent belongs to one call anyway.
   if (!refusal && found && isExternalCaller(asked.caller)) asked.approvalId = found.id
   return refusal
 }
 
-/**
- * Whether a call could do with the requester's permissions what untrusted text says: a write with a
- * credential, or outside of what the run was started for, once the run has read such text. A line of
- * the policy that says `trusted` exempts its calls.
- */
-function borrowsRights(
-  { caller, tool, prepared }: PendingCall,
-  { trusted = [] }: GrantPolicy,
-): boolean {
-  if (caller.hasReadUntrusted !== true || prepared.tier === 'read' || tool.isOwnStore) return false
-  if (trusted.some((pattern) => coversGrant(pattern, prepared.grant))) return false
-  return !prepared.staysInTask({ ...toTask(caller), community: null })
-}
-
-/** Whether a write of a run could carry texts of its community to those who do not read it. */
-function leavesCommunity({ caller, tool, prepared }: PendingCall): boolean {
-  if (caller.privacy?.community === undefined) return false
-  return prepared.tier !== 'read' && !tool.isOwnStore && !prepared.staysInTask(toTask(caller))
-}
-
-const toTask = ({ postId, isExploration, privacy }: ToolCaller): RunTask => ({
-  postId,
-  isExploration: isExploration === true,
-  isPrivate: (privacy ?? noPrivacy).privateTo !== null,
-  community: privacy?.community ?? null,
-})
+/** Whether somebody has decided about this call, or did not in time: that counts before any rule. */
+const isDecided = ({ caller }: PendingCall, found: ApprovalRecord | undefined): boolean =>
+  found?.status === 'approved' ||
+  found?.status === 'denied' ||
+  (found?.status === 'expired' && !isExternalCaller(caller))
 
 const findApproval = (asked: PendingCall, known: ApprovalRecord[]): ApprovalRecord | undefined =>
   isExternalCaller(asked.caller) ? findForOutside(asked, known) : findForAgent(asked, known)
@@ -147,24 +149,25 @@ export async function requireApproval(
   }
   const text = isExternalCaller(caller)
     ? 'Error: This call requires approval (/approvals). Repeat the same call after it is approved.'
-    : `Error: ${tool.name} (${prepared.grant}) requires approval${formatReason(asked)}.`
+    : `Error: ${tool.name} (${prepared.grant}) requires approval${formatReasons(asked.reasons ?? [])}.`
   return { decision: 'needs_approval', text }
 }
 
-function formatReason(asked: PendingCall): string {
-  if (leavesCommunity(asked)) return `, since it leaves m/${asked.caller.privacy?.community}`
-  if (!asked.caller.hasReadUntrusted) return ''
-  return ', since this run has read text by guests or from outside'
-}
-
 /** Converts a call to the request that approvers see. */
-export const toApprovalRequest = ({ tool, prepared, raw, entry }: PendingCall) => ({
+export const toApprovalRequest = ({
+  tool,
+  prepared,
+  raw,
+  entry,
+  reasons = [],
+}: PendingCall): ApprovalRequest => ({
   callId: entry.callId,
   tool: tool.name,
   grant: prepared.grant,
   tier: prepared.tier,
   arguments: raw,
   argumentsHash: entry.argumentsHash,
+  reasons,
 })
 
 /** Takes from the rate limits of the call. Without a limit there is no round trip. */

@@ -8,6 +8,7 @@ import type {
 import { type CallShape, type ToolServer, tiers } from '../tool/define-tool'
 import { intersectShape, namesResource } from '../tool/grant-pattern'
 import { decide, isGranted, listOpenGrants } from './decide'
+import { hashTool } from './hash-tool'
 import { needsApproval } from './needs-approval'
 import type { ToolRegistry } from './tool-registry'
 
@@ -49,6 +50,15 @@ export function listKnownTools(
     },
     evaluatePolicy: (policy) => tools().map((tool) => judge(policy, tool)),
     isGranted,
+    hashTool: async (name) => {
+      const found = registry
+        .servers()
+        .flatMap((server) =>
+          server.tools.map((tool) => ({ tool, name: `${server.name}_${tool.name}` })),
+        )
+        .find((each) => each.name === name)
+      return found ? hashTool(found.tool, name) : null
+    },
   }
 }
 

@@ -1,4 +1,4 @@
-import type { AuditEntry, GrantPolicy } from '../../hub/contract/hub'
+import type { ApprovalReason, AuditEntry, GrantPolicy } from '../../hub/contract/hub'
 import type { ToolCaller } from '../contract/tools'
 import type { PreparedCall } from '../tool/define-tool'
 import type { Pipeline } from './pipeline'
@@ -22,6 +22,8 @@ export interface PendingCall {
   progress(text: string): void
   /** The policy that the decision is based on. */
   policy?: GrantPolicy
+  /** Why it requires approval; absent: it does not, or that is not decided yet. */
+  reasons?: ApprovalReason[]
   /** The approval that the call consumes when it runs. */
   approvalId?: string
 }

@@ -1,37 +1,47 @@
 import type { FC } from 'hono/jsx'
 import { leadTexts, statusLabels } from '../../hub/approvals/approval-labels'
-import { escapeInvisible } from '../../hub/approvals/format-arguments'
 import type { VisibleApproval } from '../../hub/approvals/redact-approval'
-import { tierLabels } from '../../hub/grants/policy-labels'
 import { formatToolName } from '../../hub/traces/run-labels'
-import { approvals as limits } from '../../shared/config'
-import { formatDuration, formatExact, toIso } from '../../shared/format'
-import { activationPath, postPath } from '../../shared/paths'
 import { ErrorSummary } from '../form/error-summary'
 import type { FormProblem } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
 import { RelativeTime } from '../parts/relative-time'
-import { ArgumentsBlock } from './arguments-block'
+import { ApprovalStep } from './approval-step'
+import { groupByStep } from './group-by-step'
 
 export interface ApprovalsPageProps {
   frame: Frame
   /** Newest first. */
   pending: VisibleApproval[]
   decided: VisibleApproval[]
+  /** Names of those who can decide. */
+  deciders: string[]
   problem: FormProblem | null
 }
 
 /** Lists the calls that require approval, each with its arguments and buttons, and recent decisions. */
-export const ApprovalsPage: FC<ApprovalsPageProps> = ({ frame, pending, decided, problem }) => (
+export const ApprovalsPage: FC<ApprovalsPageProps> = ({
+  frame,
+  pending,
+  decided,
+  deciders,
+  problem,
+}) => (
   <Layout frame={frame} title="Approvals" place="approvals">
     <h1>Approvals</h1>
     <p class="lede">{selectLeadText(pending)}</p>
     <ErrorSummary problem={problem} />
     {pending.length === 0 && <Empty />}
-    {pending.map((row) => (
-      <Pending row={row} now={frame.now} canDecide={frame.viewer?.isAdmin === true} />
+    {groupByStep(pending).map((calls) => (
+      <ApprovalStep
+        calls={calls}
+        now={frame.now}
+        canDecide={frame.viewer?.isAdmin === true}
+        deciders={deciders}
+        next="/approvals"
+      />
     ))}
     {decided.length > 0 && <Decided rows={decided} now={frame.now} />}
   </Layout>
@@ -55,96 +65,6 @@ const Empty: FC = () => (
     </p>
   </div>
 )
-
-const Pending: FC<{ row: VisibleApproval; now: number; canDecide: boolean }> = (props) => {
-  const { row, now, canDecide } = props
-  return (
-    <article class="up5" data-row>
-      <div class="by">
-        <AccountLink name={row.agentName} kind={row.agentKind} />
-        <span>requests to use</span>
-        <strong>{formatToolName(row.tool)}</strong>
-        <RelativeTime at={row.createdAt} now={now} />
-      </div>
-      {row.isRedacted ? (
-        <p class="meta up2">Arguments are shown only to admins and the agent’s owner.</p>
-      ) : (
-        <ArgumentsBlock parts={row.showArguments(2)} />
-      )}
-      <dl class="def">
-        <dt>Grant</dt>
-        <dd>
-          <code>{escapeInvisible(row.grant)}</code>, {tierLabels[row.tier].effect}
-        </dd>
-        <dt>Requested in</dt>
-        <dd>
-          <Place row={row} />
-        </dd>
-        <dt>Expires</dt>
-        <dd>
-          <time datetime={toIso(row.expiresAt)} title={formatExact(row.expiresAt)}>
-            in {formatDuration(row.expiresAt - now)}
-          </time>
-          ; then denied
-        </dd>
-      </dl>
-      {canDecide ? <DecisionForm row={row} /> : <p class="meta up2">Waiting for an admin.</p>}
-    </article>
-  )
-}
-
-const Place: FC<{ row: VisibleApproval }> = ({ row }) => {
-  const run = row.activationId ?? row.runId
-  return (
-    <>
-      {row.postId && (
-        <a class="ul" href={postPath(row.postId)}>
-          {row.postTitle}
-        </a>
-      )}
-      {row.postId && run && ' · '}
-      {run && (
-        <a class="ul" href={activationPath(run)}>
-          run so far
-        </a>
-      )}
-      {run && !row.activationId && ' · '}
-      {!row.activationId &&
-        `external call; its caller repeats the call ${run ? 'in this run ' : ''}after approval`}
-    </>
-  )
-}
-
-const approvalPath = (id: string): string => `/approvals/${encodeURIComponent(id)}`
-
-const DecisionForm: FC<{ row: VisibleApproval }> = ({ row }) => {
-  const field = `note-${row.row}`
-  return (
-    <form class="form up3" method="post" action={approvalPath(row.id)}>
-      <label for={field}>Note for the agent (optional)</label>
-      <input id={field} name="note" maxlength={limits.noteCharsMax} autocomplete="off" />
-      <div class="acts">
-        <button type="submit" class="btn go" name="decision" value="approve">
-          Approve once
-        </button>
-        {row.activationId && (
-          <button type="submit" class="btn" name="decision" value="approve_activation">
-            Approve this tool for the run
-          </button>
-        )}
-        <button type="submit" class="btn" name="decision" value="deny">
-          Deny
-        </button>
-      </div>
-      {row.activationId && (
-        <p class="meta">
-          For the run: also its other calls of {formatToolName(row.tool)} with the grant{' '}
-          <code>{escapeInvisible(row.grant)}</code>, whatever their arguments.
-        </p>
-      )}
-    </form>
-  )
-}
 
 const Decided: FC<{ rows: VisibleApproval[]; now: number }> = ({ rows, now }) => (
   <section class="up6" aria-labelledby="decided">

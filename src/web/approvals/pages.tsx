@@ -1,7 +1,8 @@
 import type { Hono } from 'hono'
-import { submitDecision } from '../../hub/approvals/actions'
+import { submitDecision, submitDecisions } from '../../hub/approvals/actions'
+import { selectDeciders } from '../../hub/approvals/decider-queries'
 import { approvalErrors } from '../../hub/approvals/errors'
-import { decisionBody } from '../../hub/approvals/inputs'
+import { decisionBody, decisionsBody } from '../../hub/approvals/inputs'
 import { type ApprovalRow, selectApprovals } from '../../hub/approvals/queries'
 import { redactApproval } from '../../hub/approvals/redact-approval'
 import { type HubEnv, readCredential, requireAdminViewer, toActor } from '../../hub/http/page-entry'
@@ -10,34 +11,72 @@ import type { FormProblem } from '../form/form-state'
 import { toProblem } from '../form/to-problem'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { toLocalPath } from '../frame/to-local-path'
 import { ApprovalsPage } from './approvals-page'
+import { createRule, showRule } from './rule-pages'
 
 const decidedShown = 15
 
-/** Registers `GET /approvals`, and `POST /approvals/:id` of its forms. */
+/** Registers `GET /approvals` with its forms, and the form of a standing rule, `/approvals/:id/rule`. */
 export function registerApprovalPages(app: Hono<HubEnv>): void {
   app.get(
     '/approvals',
     page((c) => showApprovals(c, null)),
   )
-  app.post('/approvals/:id', page(decideByForm))
+  app.post('/approvals', page(decideAll))
+  app.post('/approvals/:id', page(decideOne))
+  app.get('/approvals/:id/rule', page(showRule))
+  app.post('/approvals/:id/rule', page(createRule))
 }
 
-async function decideByForm(c: PageContext): Promise<Response> {
+async function decideOne(c: PageContext): Promise<Response> {
   const viewer = await requireAdminViewer(c)
   const form = await readForm(c)
   const parsed = decisionBody.safeParse({ decision: form('decision'), note: form('note') })
-  if (!parsed.success) {
-    throw approvalErrors.invalidDecision()
-  }
+  if (!parsed.success) throw approvalErrors.invalidDecision()
+  const { data } = parsed
+  return answerDecision(c, form, () =>
+    submitDecision(c.var.context, toActor(viewer, null), c.req.param('id') ?? '', data),
+  )
+}
+
+async function decideAll(c: PageContext): Promise<Response> {
+  const viewer = await requireAdminViewer(c)
+  const form = await readForm(c)
+  const parsed = decisionsBody.safeParse({
+    ids: parseIds(form('ids')),
+    decision: form('decision'),
+    note: form('note'),
+  })
+  if (!parsed.success) throw approvalErrors.invalidDecision()
+  const { ids, ...decision } = parsed.data
+  return answerDecision(c, form, () =>
+    submitDecisions(c.var.context, toActor(viewer, null), ids, decision),
+  )
+}
+
+function parseIds(text: string): unknown {
   try {
-    await submitDecision(c.var.context, toActor(viewer, null), c.req.param('id') ?? '', parsed.data)
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+/** Goes back to the page of the form, or shows why a call could not be decided any more. */
+async function answerDecision(
+  c: PageContext,
+  form: (name: string) => string,
+  decide: () => Promise<unknown>,
+): Promise<Response> {
+  try {
+    await decide()
   } catch (error) {
     const { status, ...problem } = toProblem(error)
     if (status !== 409) throw error
     return showApprovals(c, problem, status)
   }
-  return c.redirect('/approvals', 303)
+  return c.redirect(toLocalPath(form('next') || '/approvals'), 303)
 }
 
 async function showApprovals(
@@ -47,10 +86,12 @@ async function showApprovals(
 ): Promise<Response> {
   const credential = await readCredential(c)
   if (!credential) throw approvalErrors.signInRequired()
-  const reader = { credential, now: c.var.context.clock.now() }
+  const now = c.var.context.clock.now()
+  const reader = { credential, now }
   const { frame, answers } = await readPage(c, {
     pending: selectApprovals(reader, { status: 'pending', before: null, limit: limits.pageMax }),
     all: selectApprovals(reader, { status: null, before: null, limit: limits.pageMax }),
+    deciders: selectDeciders(now),
   })
   const { viewer } = frame
   if (!viewer) throw approvalErrors.signInRequired()
@@ -63,6 +104,7 @@ async function showApprovals(
       frame={frame}
       pending={toVisible(answers.pending)}
       decided={decided.slice(0, decidedShown)}
+      deciders={answers.deciders.map(({ name }) => name)}
       problem={problem}
     />,
     status,

@@ -11,6 +11,8 @@ export interface PageViewer {
   unreadCount: number
   /** Reports and appeals that wait for the viewer; null for an account that moderates nothing. */
   queueCount: number | null
+  /** Approvals that wait for the viewer; null for an account that cannot decide. */
+  approvalCount: number | null
 }
 
 /** Colours of the pages; `system`: as the device is set. */

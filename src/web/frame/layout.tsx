@@ -103,7 +103,19 @@ const ShortcutDialog: FC = () => (
   </dialog>
 )
 
+/** A count beside a link; nothing for none. */
+const Count: FC<{ of: number | null; label?: string }> = ({ of, label }) =>
+  of !== null &&
+  of > 0 && (
+    <b>
+      {' '}
+      {of}
+      {label && <span class="vh"> {label}</span>}
+    </b>
+  )
+
 const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) => {
+  const { approvalCount = null } = frame.viewer ?? {}
   const here = (name: Place) => (place === name ? 'page' : undefined)
   return (
     <header class="top">
@@ -138,6 +150,7 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
           {frame.viewer?.isAdmin && (
             <a class="wide" href="/approvals" aria-current={here('approvals')}>
               Approvals
+              <Count of={approvalCount} />
             </a>
           )}
           {frame.viewer?.isAdmin && (
@@ -145,24 +158,7 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
               Admin
             </a>
           )}
-          <details class="fold-out">
-            <summary>More</summary>
-            <div>
-              <a href="/m">Communities</a>
-              {frame.viewer && frame.viewer.queueCount !== null && (
-                <a href="/moderation">
-                  Moderation{frame.viewer.queueCount > 0 && <b> {frame.viewer.queueCount}</b>}
-                </a>
-              )}
-              <a href="/budgets">Budgets</a>
-              <a href="/scheduler">Scheduler</a>
-              {frame.viewer && <a href="/approvals">Approvals</a>}
-              {frame.viewer && <a href="/tools">Tools</a>}
-              {frame.viewer?.isAdmin && <a href="/policy">Admin</a>}
-              <a href="/search">Search</a>
-              <a href="/docs">Docs</a>
-            </div>
-          </details>
+          <MoreMenu viewer={frame.viewer} />
         </nav>
         <search>
           <form class="find" action="/search">
@@ -177,6 +173,34 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
     </header>
   )
 }
+
+/** The links that do not fit on a narrow screen. It opens without scripts. */
+const MoreMenu: FC<{ viewer: PageViewer | null }> = ({ viewer }) => (
+  <details class="fold-out">
+    <summary>
+      More
+      <Count of={viewer?.approvalCount ?? null} label="approvals" />
+    </summary>
+    <div>
+      <a href="/m">Communities</a>
+      {viewer && viewer.queueCount !== null && (
+        <a href="/moderation">Moderation{viewer.queueCount > 0 && <b> {viewer.queueCount}</b>}</a>
+      )}
+      <a href="/budgets">Budgets</a>
+      <a href="/scheduler">Scheduler</a>
+      {viewer && (
+        <a href="/approvals">
+          Approvals
+          <Count of={viewer.approvalCount} />
+        </a>
+      )}
+      {viewer && <a href="/tools">Tools</a>}
+      {viewer?.isAdmin && <a href="/policy">Admin</a>}
+      <a href="/search">Search</a>
+      <a href="/docs">Docs</a>
+    </div>
+  </details>
+)
 
 /** The menu of the signed-in account. It opens without scripts. */
 const AccountMenu: FC<{ viewer: PageViewer }> = ({ viewer }) => (

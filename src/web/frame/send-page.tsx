@@ -1,5 +1,6 @@
 import type { Context, Handler } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import { countPendingApprovals } from '../../hub/approvals/queries'
 import {
   type BlockOptions,
   declareEntry,
@@ -31,6 +32,7 @@ export interface PageRead<Batch extends Statements = Statements> {
 /** Names of the statements that the header needs; no page names one of its own like these. */
 const unreadName = '#unread'
 const queueName = '#queue'
+const approvalName = '#approvals'
 
 /**
  * Reads everything a page shows in one round trip: the answers of its statements, the viewer, and how much
@@ -55,10 +57,14 @@ export async function readPage<Batch extends Statements>(
   const own = {
     [unreadName]: countOwnUnread(credential, now),
     [queueName]: countQueue(credential, now),
+    [approvalName]: countPendingApprovals(credential, now),
   }
   const read = await readWithViewer(c, credential, { ...own, ...statements }, options)
-  const answers: Answers<Batch> & { [unreadName]?: number; [queueName]?: number | null } =
-    read.answers
+  const answers: Answers<Batch> & {
+    [unreadName]?: number
+    [queueName]?: number | null
+    [approvalName]?: number | null
+  } = read.answers
   const { viewer } = read
   frames.set(c, frame)
   if (!viewer) return { frame, answers }
@@ -74,6 +80,7 @@ export async function readPage<Batch extends Statements>(
       isAdmin,
       unreadCount: answers[unreadName] ?? 0,
       queueCount: answers[queueName] ?? null,
+      approvalCount: answers[approvalName] ?? null,
     },
   }
   frames.set(c, ownFrame)

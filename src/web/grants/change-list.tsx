@@ -24,6 +24,9 @@ export const ChangeList: FC<{ changes: PolicyChange[] }> = ({ changes }) =>
                 'all other accounts'
               )}
               {change.requestedBy === 'guest' && <div class="meta">when a guest requests it</div>}
+              {change.requestedBy === 'moderator' && (
+                <div class="meta">when a moderator of m/{change.community} requests it</div>
+              )}
             </th>
             <td class="whole">
               <Changes change={change} />

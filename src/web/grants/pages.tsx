@@ -1,4 +1,5 @@
 import type { Hono } from 'hono'
+import { listModerated } from '../../hub/contract/policy-line'
 import { checkPolicy, findTarget, setPolicy } from '../../hub/grants/actions'
 import { grantErrors } from '../../hub/grants/errors'
 import { type Policy, policyBody, toPolicy } from '../../hub/grants/policy-body'
@@ -15,18 +16,23 @@ import {
   requireAdminViewer,
   toAppError,
 } from '../../hub/http/page-entry'
+import { selectModeratorsOf } from '../../hub/moderators/queries'
+import { endRule } from '../../hub/standing-rules/actions'
+import { selectRules } from '../../hub/standing-rules/queries'
+import { readRuleStates } from '../../hub/standing-rules/read-rules'
 import type { FormProblem } from '../form/form-state'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { listHolders } from './line-holders'
 import { PolicyEditPage } from './policy-edit-page'
 import { type PolicyFormState, policyForm, toPolicyValues } from './policy-form-values'
 import { PolicyPage } from './policy-page'
 import { ToolsPage } from './tools-page'
 
-/** Registers `GET /policy`, `/policy/:name` with its form (`*` is the default), and `/tools`. */
+/** Registers `GET /policy`, `/policy/:name` with its form (`*` is the default), and `/tools`; revokes standing rules. */
 export function registerPolicyPages(app: Hono<HubEnv>): void {
   app.get('/tools', page(showTools))
   app.get('/policy', page(showPolicies))
@@ -35,6 +41,14 @@ export function registerPolicyPages(app: Hono<HubEnv>): void {
     page((c) => showPolicy(c, null)),
   )
   app.post('/policy/:name', page(changePolicy))
+  app.post(
+    '/standing-rules/:id/revoke',
+    page(async (c) => {
+      const viewer = await requireAdminViewer(c)
+      await endRule(c.var.context, { accountId: viewer.id }, c.req.param('id') ?? '')
+      return c.redirect('/policy#rules', 303)
+    }),
+  )
 }
 
 async function showTools(c: PageContext): Promise<Response> {
@@ -73,16 +87,25 @@ async function showTools(c: PageContext): Promise<Response> {
 }
 
 async function showPolicies(c: PageContext): Promise<Response> {
-  const { frame, rows } = await readAsAdmin(c, null)
+  const { frame, rows, rules } = await readAsAdmin(c, null)
   const { tools } = c.var.context
   if (rows[0]) await tools.refresh(toEffectivePolicy(rows[0]))
-  return sendPage(c, <PolicyPage frame={frame} rows={rows} tools={tools} />)
+  const states = await readRuleStates(c.var.context, rules)
+  return sendPage(c, <PolicyPage frame={frame} rows={rows} tools={tools} rules={states} />)
 }
 
-async function readAsAdmin(c: PageContext, name: string | null) {
-  const { frame, answers } = await readPage(c, { policies: selectPolicies(name) })
+/** @param lines of an unsaved policy: the communities whose moderators they name are read, too */
+async function readAsAdmin(c: PageContext, name: string | null, lines: string[] = []) {
+  const communities = [...new Set(lines.flatMap(listModerated))]
+  const caller = { credential: await readCredential(c), now: c.var.context.clock.now() }
+  const { frame, answers } = await readPage(c, {
+    policies: selectPolicies(name),
+    moderators: communities.length > 0 ? selectModeratorsOf(communities) : null,
+    rules: name === null ? selectRules(caller) : null,
+  })
   if (!frame.viewer) throw grantErrors.signIn()
-  if (frame.viewer.isAdmin) return { frame, rows: answers.policies }
+  const { policies: rows, moderators, rules } = answers
+  if (frame.viewer.isAdmin) return { frame, rows, moderators: moderators ?? [], rules: rules ?? [] }
   throw grantErrors.adminOnly()
 }
 
@@ -103,7 +126,8 @@ async function showPolicy(
 ): Promise<Response> {
   const { tools } = c.var.context
   const name = c.req.param('name') ?? ''
-  const { frame, rows } = await readAsAdmin(c, name)
+  const lines = submitted?.policy?.allowed ?? []
+  const { frame, rows, moderators } = await readAsAdmin(c, name, lines)
   const row = findTarget(rows, name)
   await tools.refresh(toEffectivePolicy(row))
   const { own } = row
@@ -121,6 +145,7 @@ async function showPolicy(
           ? {
               changes: previewPolicy(rows, row.id, submitted.policy, tools),
               warnings: checkPolicy(submitted.policy, c.var.context),
+              holders: listHolders(submitted.policy.allowed, moderators),
             }
           : null
       }

@@ -10,6 +10,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
 import { ChangeList } from './change-list'
+import { type LineHolders, LineHoldersList } from './line-holders'
 import {
   formatPolicyError,
   type PolicyFormState,
@@ -18,6 +19,12 @@ import {
 } from './policy-form-values'
 import { policyPath, Rules } from './policy-list'
 
+interface PolicyPreview {
+  changes: PolicyChange[]
+  warnings: ErrorDetail[]
+  holders: LineHolders[]
+}
+
 export interface PolicyEditPageProps {
   frame: Frame
   row: AccountPolicyRow
@@ -25,7 +32,7 @@ export interface PolicyEditPageProps {
   notGranted: string[]
   form: PolicyFormState
   /** Changes that the submitted policy would make; null before a preview. */
-  preview: { changes: PolicyChange[]; warnings: ErrorDetail[] } | null
+  preview: PolicyPreview | null
   /** Changes if the account's own policy were deleted; null without one. */
   withoutOwn: PolicyChange[] | null
 }
@@ -115,7 +122,7 @@ const PolicyForm: FC<PolicyEditPageProps> = ({ row, form, preview }) => {
   )
 }
 
-const Preview: FC<{ changes: PolicyChange[]; warnings: ErrorDetail[] }> = (props) => (
+const Preview: FC<PolicyPreview> = (props) => (
   <section class="block" id="changes" aria-label="Preview of changes">
     <h2>Changes after saving</h2>
     <ChangeList changes={props.changes} />
@@ -126,6 +133,8 @@ const Preview: FC<{ changes: PolicyChange[]; warnings: ErrorDetail[] }> = (props
         ))}
       </ul>
     )}
+    <h3 class="up4">For whom each line holds now</h3>
+    <LineHoldersList of={props.holders} />
   </section>
 )
 

@@ -3,6 +3,7 @@ import type { ToolCatalog } from '../../hub/contract/hub'
 import { policyLabels } from '../../hub/grants/policy-labels'
 import { type AccountPolicyRow, toEffectivePolicy } from '../../hub/grants/policy-queries'
 import { findNotGranted } from '../../hub/grants/preview'
+import type { RuleStates } from '../../hub/standing-rules/read-rules'
 import { formatPlural } from '../../shared/format'
 import { AdminTabs } from '../frame/admin-tabs'
 import type { Frame } from '../frame/frame'
@@ -11,16 +12,18 @@ import { AccountLink } from '../parts/account-link'
 import { RelativeTime } from '../parts/relative-time'
 import { formatRateLimit } from './policy-form-values'
 import { policyPath, Rules } from './policy-list'
+import { RuleList } from './rule-list'
 
 export interface PolicyPageProps {
   frame: Frame
   /** The default policy first. */
   rows: AccountPolicyRow[]
   tools: ToolCatalog
+  rules: RuleStates
 }
 
 /** Shows the default policy, and all agents and accounts with their own rules. */
-export const PolicyPage: FC<PolicyPageProps> = ({ frame, rows, tools }) => {
+export const PolicyPage: FC<PolicyPageProps> = ({ frame, rows, tools, rules }) => {
   const [defaultRow, ...accounts] = rows
   return (
     <Layout frame={frame} title="Policy" place="admin" sheet="admin">
@@ -69,6 +72,7 @@ export const PolicyPage: FC<PolicyPageProps> = ({ frame, rows, tools }) => {
           To edit the policy of another account, open <code>/policy/name</code>.
         </p>
       </section>
+      <RuleList rules={rules} now={frame.now} />
     </Layout>
   )
 }

@@ -1,5 +1,6 @@
 import type { FC } from 'hono/jsx'
 import { formatToolName } from '../../hub/traces/run-labels'
+import { approvals as limits } from '../../shared/config'
 
 export interface PendingApprovalProps {
   agentName: string
@@ -7,6 +8,8 @@ export interface PendingApprovalProps {
   tools: readonly string[]
   /** True for an admin, who can approve or deny. */
   canDecide: boolean
+  /** For a requester, who can decide; empty for others. */
+  deciders?: readonly string[]
   /** The run waits for its model provider, not for an approval. */
   isAwaitingProvider: boolean
 }
@@ -19,6 +22,7 @@ export const PendingApproval: FC<PendingApprovalProps> = ({
   agentName,
   tools,
   canDecide: mayDecide,
+  deciders = [],
   isAwaitingProvider,
 }) =>
   isAwaitingProvider ? (
@@ -33,11 +37,18 @@ export const PendingApproval: FC<PendingApprovalProps> = ({
         {mayDecide ? (
           <a href="/approvals">Review request</a>
         ) : (
-          'The run continues when an admin approves or denies the request. Waiting costs nothing.'
+          `The run continues when ${formatDeciders(deciders)} approves or denies the request. Waiting costs nothing.`
         )}
       </p>
     </>
   )
+
+/** Formats who can decide, such as `@ada or @bo`. */
+export function formatDeciders(names: readonly string[]): string {
+  if (names.length === 0) return 'an admin'
+  const shown = names.slice(0, limits.decidersShown).map((name) => `@${name}`)
+  return [...shown, ...(names.length > shown.length ? ['another admin'] : [])].join(' or ')
+}
 
 const AwaitedProvider: FC<{ agentName: string }> = ({ agentName }) => (
   <>

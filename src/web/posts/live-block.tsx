@@ -1,6 +1,8 @@
 import type { FC } from 'hono/jsx'
-import { activationPath } from '../../shared/paths'
+import type { VisibleApproval } from '../../hub/approvals/redact-approval'
+import { activationPath, postPath } from '../../shared/paths'
 import { StopForm } from '../activations/stop-form'
+import { ApprovalStep } from '../approvals/approval-step'
 import type { PageViewer } from '../frame/frame'
 import { AccountLink } from '../parts/account-link'
 import { ElapsedTime } from '../parts/elapsed-time'
@@ -65,12 +67,17 @@ export const LiveTemplate: FC<{ viewer: PageViewer | null }> = ({ viewer }) => (
   </template>
 )
 
-/** Shows an agent whose run waits until a person approves or denies a tool call. */
+/** Shows an agent whose run waits until a person approves or denies its calls, and the calls themselves. */
 export const ParkedBlock: FC<{
   activation: ThreadActivation
+  /** Its pending calls, if the viewer can decide them. */
+  calls: VisibleApproval[]
+  /** Names of those who can decide, for a requester. */
+  deciders: readonly string[]
   viewer: PageViewer | null
   postId: string
-}> = ({ activation, viewer, postId }) => (
+  now: number
+}> = ({ activation, calls, deciders, viewer, postId, now }) => (
   <div class="live" data-parked={activation.id}>
     <div class="by">
       <AccountLink name={activation.agentName} kind="agent" />
@@ -80,8 +87,18 @@ export const ParkedBlock: FC<{
       agentName={activation.agentName}
       tools={activation.waitsFor}
       canDecide={viewer?.isAdmin === true}
+      deciders={deciders}
       isAwaitingProvider={activation.isAwaitingProvider}
     />
+    {viewer?.isAdmin && calls.length > 0 && (
+      <ApprovalStep
+        calls={calls}
+        now={now}
+        canDecide
+        deciders={deciders}
+        next={`${postPath(postId)}#working`}
+      />
+    )}
     <StopForm
       viewer={viewer}
       activation={activation}

@@ -1,5 +1,7 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { selectThreadDeciders } from '../../hub/approvals/decider-queries'
+import { selectThreadApprovals } from '../../hub/approvals/queries'
 import { commentFields } from '../../hub/comments/queries'
 import { canReadPostSql, canReadSql } from '../../hub/communities/readable-sql'
 import type { Cursor } from '../../hub/cursor'
@@ -277,6 +279,8 @@ export const threadStatements = (
   votes: selectOwnVotes(credential, now, postId),
   removals: selectRemovals(credential, now, postId),
   mayModerate: selectMayModerateThread(credential, now, postId),
+  approvals: selectThreadApprovals(credential, now, postId),
+  deciders: selectThreadDeciders(now, postId),
 })
 
 const hostedAgentFields = {

@@ -1,4 +1,5 @@
 import type { Hono } from 'hono'
+import { redactApproval } from '../../hub/approvals/redact-approval'
 import { commentInput, createComment } from '../../hub/comments/actions'
 import { decodeCursor } from '../../hub/cursor'
 import { type HubEnv, readCredential, requireViewer, toActor } from '../../hub/http/page-entry'
@@ -65,6 +66,10 @@ async function showThread(c: PageContext, reply: ReplyFormState, status = 200): 
       hasEarlier={rows.length > comments.length}
       isNewest={window.before === null && (rows[0]?.isNewest ?? true)}
       activations={answers.activations}
+      approvals={answers.approvals.map((row) =>
+        redactApproval(row, frame.viewer, c.var.context.settings.ROOKERY_KEY_PREFIX),
+      )}
+      deciders={answers.deciders.map(({ name }) => name)}
       mentioned={mentioned.map(({ name }) => name)}
       paused={answers.paused}
       agents={answers.agents}

@@ -1,4 +1,5 @@
 import type { FC } from 'hono/jsx'
+import type { VisibleApproval } from '../../hub/approvals/redact-approval'
 import { buildTree } from '../../hub/comments/comment-tree'
 import { encodeCursor } from '../../hub/cursor'
 import type { RemovalRow } from '../../hub/moderation/viewer-queries'
@@ -6,7 +7,7 @@ import type { NotWokenAgent } from '../../hub/reply-limits/queries'
 import { formatReplyRefusal, isNoticePosted } from '../../hub/traces/run-labels'
 import { formatCost, formatCount, formatPlural } from '../../shared/format'
 import { commentPath, communityPath, postPath } from '../../shared/paths'
-import type { Frame } from '../frame/frame'
+import type { Frame, PageViewer } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { ModerateForm } from '../moderation/moderate-form'
 import { RemovedNotice } from '../moderation/removed-notice'
@@ -41,6 +42,10 @@ export interface ThreadPageProps {
   /** The page shows the newest comments. */
   isNewest: boolean
   activations: ThreadActivation[]
+  /** Pending calls of its runs that the viewer can see. */
+  approvals: VisibleApproval[]
+  /** Names of those who can decide them. */
+  deciders: string[]
   /** Names of accounts that the thread mentions. */
   mentioned: string[]
   /** Paused agents with an open task in this thread. */
@@ -112,7 +117,14 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
               )}
               <div id="notices">
                 {parked.map((each) => (
-                  <ParkedBlock activation={each} viewer={frame.viewer} postId={post.id} />
+                  <ParkedBlock
+                    activation={each}
+                    calls={props.approvals.filter(({ activationId }) => activationId === each.id)}
+                    deciders={isRequester(frame.viewer, each) ? props.deciders : []}
+                    viewer={frame.viewer}
+                    postId={post.id}
+                    now={frame.now}
+                  />
                 ))}
                 {props.paused.map((each) => (
                   <PausedNotice of={each} />
@@ -142,6 +154,9 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
     </Layout>
   )
 }
+
+const isRequester = (viewer: PageViewer | null, { requesters }: ThreadActivation): boolean =>
+  viewer !== null && requesters.includes(viewer.name)
 
 /** Links the page with the comments before those of this page. */
 const EarlierLink: FC<ThreadPageProps> = ({ post, comments, hasEarlier }) => {

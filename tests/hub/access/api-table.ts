@@ -3,6 +3,7 @@ import { definitionFiles, snapshot } from './contents'
 import { moderationTable } from './moderation-table'
 import { peopleTable } from './people-table'
 import { placeRows } from './place-table'
+import { approvalRows } from './standing-rule-table'
 
 let count = 0
 /** Returns a name that no earlier request used. */
@@ -257,14 +258,7 @@ export const apiTable: Table = {
     expect: 'ownerOrAdminWrite',
     send: (world) => ({ path: `/activations/${world.activationId}/cancel` }),
   },
-  'GET /approvals': { expect: 'own' },
-  'POST /approvals/:id': {
-    expect: 'admin',
-    send: (world) => ({
-      path: `/approvals/${encodeURIComponent(world.approvalId)}`,
-      body: { decision: 'deny' },
-    }),
-  },
+  ...approvalRows,
   'GET /admin/log': { expect: 'admin' },
   'GET /audit': { expect: 'own' },
   'GET /audit/:id': {

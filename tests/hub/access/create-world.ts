@@ -16,6 +16,7 @@ import { createModeration } from './create-moderation'
 import { createPeople } from './create-people'
 import { createPlaces } from './create-places'
 import { createPrivateRun } from './create-private-run'
+import { createRules } from './create-rules'
 import { createServices } from './create-services'
 import { createWaysToSignIn } from './create-ways-to-sign-in'
 import { createRequesters, type Member } from './requesters'
@@ -245,6 +246,7 @@ export async function createWorld() {
     ...{ newPost, newComment, newPerson, newRequest, newConversation, newKey, newSession },
     ...createWaysToSignIn(hub, piet),
     ...newPeople,
+    ...createRules([hub, privateHub], { agentId: wren.id }, admin),
     ...services,
     newPrivateRun: () => createPrivateRun(scout.id, piet.id),
     ...{ call, callModule, findAsset },

@@ -1,6 +1,7 @@
 import type { Table } from './cells'
 import { peoplePageTable } from './people-page-table'
 import { signInTable } from './sign-in-table'
+import { standingRulePageRows } from './standing-rule-table'
 
 const form = (path: string, fields: Record<string, string> = {}) => ({ path, body: fields })
 const only = (fields: Record<string, string>) => () => ({ body: fields })
@@ -149,6 +150,12 @@ export const pageTable: Table = {
     send: (world) =>
       form(`/approvals/${encodeURIComponent(world.approvalId)}`, { decision: 'deny', note: '' }),
   },
+  'POST /approvals': {
+    expect: 'admin',
+    send: (world) =>
+      form('/approvals', { ids: JSON.stringify([world.approvalId]), decision: 'deny', note: '' }),
+  },
+  ...standingRulePageRows,
   // As in the API: everybody sees their own calls.
   'GET /admin/log': { expect: 'admin' },
   'GET /admin/log.csv': { expect: 'admin' },

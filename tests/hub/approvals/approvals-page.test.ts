@@ -73,7 +73,7 @@ test('M7 M9: a requester sees it without arguments and buttons; anonymous visito
   expect(page).toContain('Arguments are shown only to admins')
   expect(page).not.toContain('Hello')
   expect(page).not.toContain('shown exactly as it would run')
-  expect(page).toContain('Waiting for an admin.')
+  expect(page).toContain('Waiting for @admin.')
   expect(page).not.toContain('name="decision"')
   const path = `/approvals/${encodeURIComponent(`${activationId}:call-0`)}`
   expect((await requester.send(path, { decision: 'approve', note: '' })).status).toBe(403)

@@ -61,7 +61,7 @@ test('M9: an entry is completed once; then it cannot be changed, replaced or del
   }
   await env.DB.prepare(
     `INSERT OR REPLACE INTO audit_log SELECT id, account_id, activation_id, call_id, 'hub_vote', "grant",
-       arguments_hash, decision, outcome, duration_ms, result_bytes, created_at, arguments, reason FROM audit_log`,
+       arguments_hash, decision, outcome, duration_ms, result_bytes, created_at, arguments, reason, rule_id FROM audit_log`,
   ).run()
   await grantApi.recordResult(open.id, { outcome: 'ok', durationMs: 1, resultBytes: 2 })
   await grantApi.recordResult(open.id, { outcome: 'error', durationMs: 3, resultBytes: 4 })

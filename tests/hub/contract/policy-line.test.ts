@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parsePolicyLine, selectHeldLines } from '../../../src/hub/contract/policy-line'
+import {
+  listModerated,
+  parsePolicyLine,
+  policyLinePattern,
+  selectHeldLines,
+} from '../../../src/hub/contract/policy-line'
 
 const guest = { name: 'stranger', role: 'guest' } as const
 const member = { name: 'Mira', role: 'member' } as const
@@ -25,6 +30,26 @@ describe('T1: a line of a policy', () => {
     expect(held(lines, guest)).toEqual(['a:read'])
     expect(held(lines, member)).toEqual(['a:read', 'b:read', 'd:read'])
     expect(held(lines, admin)).toEqual(['a:read', 'b:read', 'c:read'])
+  })
+
+  test('for moderators of a community it holds for those who may moderate there, whatever else they are', () => {
+    const lines = ['a:read for moderators of m/garden, @mira', 'b:read for moderators of m/pond']
+    const gardener = { ...member, name: 'gil', moderates: ['garden'] }
+    expect(parsePolicyLine('a:read for moderators of m/garden, guests trusted')).toEqual({
+      ...{ pattern: 'a:read', isTrusted: true },
+      holdsFor: ['moderators of m/garden', 'guests'],
+    })
+    expect(listModerated(lines[0] ?? '')).toEqual(['garden'])
+    expect(selectHeldLines(lines, [gardener]).allowed).toEqual(['a:read'])
+    expect(selectHeldLines(lines, [member]).allowed).toEqual(['a:read'])
+    expect(selectHeldLines(lines, [admin, guest]).allowed).toEqual([])
+    expect(selectHeldLines(lines, [{ ...gardener, moderates: [] }]).allowed).toEqual([])
+    expect(
+      selectHeldLines(lines, [gardener, { ...gardener, moderates: ['gardens'] }]).allowed,
+    ).toEqual([])
+    expect(selectHeldLines(lines, []).allowed).toEqual([])
+    expect(policyLinePattern.test('a:read for moderators of m/Garden')).toBe(false)
+    expect(policyLinePattern.test('a:read for moderators')).toBe(false)
   })
 
   test('of several requesters it has to hold for each', () => {

@@ -1,0 +1,68 @@
+import * as z from 'zod'
+import type { ArgumentRule } from '../contract/hub'
+import { countAnswer, presentTime, timeAnswer } from '../http/answers'
+import type { ComposedRule } from './compose-rule'
+import type { RuleStates } from './read-rules'
+
+const argumentAnswer = z.object({
+  name: z.string(),
+  equals: z.string().nullable().describe('The exact value, as JSON.'),
+  begins_with: z.string().nullable(),
+})
+
+const presentArgument = (rule: ArgumentRule): z.input<typeof argumentAnswer> => ({
+  name: rule.name,
+  equals: rule.kind === 'exact' ? JSON.stringify(rule.value) : null,
+  begins_with: rule.kind === 'prefix' ? rule.prefix : null,
+})
+
+/** What a rule covers. */
+export const ruleScopeAnswer = z.object({
+  arguments: z.array(argumentAnswer).describe('There must be no further argument.'),
+  community: z.string().nullable().describe('Null: in any community, and outside of communities.'),
+  requester: z.string().nullable().describe('Null: whoever requests.'),
+  ends_at: timeAnswer,
+})
+
+export const presentScope = (rule: ComposedRule): z.input<typeof ruleScopeAnswer> => ({
+  arguments: rule.arguments.map(presentArgument),
+  community: rule.community?.communityName ?? null,
+  requester: rule.requester?.name ?? null,
+  ends_at: presentTime(rule.endsAt),
+})
+
+export const ruleAnswer = ruleScopeAnswer
+  .extend({
+    id: z.string(),
+    agent: z.string(),
+    tool: z.string(),
+    grant: z.string(),
+    tier: z.enum(['read', 'write', 'destructive']),
+    created_by: z.string(),
+    created_at: timeAnswer,
+    state: z
+      .enum(['active', 'expired', 'revoked', 'creator', 'tool_changed'])
+      .describe(
+        'creator: whoever created it can no longer approve. tool_changed: the definition of the tool is another one.',
+      ),
+    uses: countAnswer.describe('Calls of runs count when the run ends.'),
+    last_used_at: timeAnswer.nullable(),
+  })
+  .meta({ id: 'StandingRule' })
+
+export const presentRule = ({ row, state }: RuleStates[number]): z.input<typeof ruleAnswer> => ({
+  id: row.id,
+  agent: row.agentName,
+  tool: row.tool,
+  grant: row.grant,
+  tier: row.tier,
+  arguments: row.arguments.map(presentArgument),
+  community: row.community,
+  requester: row.requester,
+  created_by: row.by,
+  created_at: presentTime(row.createdAt),
+  ends_at: presentTime(row.endsAt),
+  state,
+  uses: row.uses,
+  last_used_at: presentTime(row.lastUsedAt),
+})

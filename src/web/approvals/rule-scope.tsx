@@ -1,0 +1,51 @@
+import type { FC } from 'hono/jsx'
+import { escapeInvisible } from '../../hub/approvals/format-arguments'
+import type { ArgumentRule } from '../../hub/contract/hub'
+import { formatToolName } from '../../hub/traces/run-labels'
+
+/** What a rule covers, of one that exists or would be created. */
+export interface ShownRule {
+  agentName: string
+  tool: string
+  grant: string
+  arguments: readonly ArgumentRule[]
+  /** Null: anywhere. */
+  community: string | null
+  /** Null: whoever requests. */
+  requester: string | null
+}
+
+const quote = (value: unknown): string => escapeInvisible(JSON.stringify(value))
+
+/** Shows exactly which calls a rule covers. */
+export const RuleScopeList: FC<{ rule: ShownRule }> = ({ rule }) => (
+  <>
+    <p>
+      <strong>{rule.agentName}</strong> uses <strong>{formatToolName(rule.tool)}</strong> with the
+      grant <code>{escapeInvisible(rule.grant)}</code>
+      {rule.arguments.length === 0
+        ? ', without arguments.'
+        : ', with these arguments and no other:'}
+    </p>
+    {rule.arguments.length > 0 && (
+      <div class="code up2" dir="ltr">
+        {rule.arguments
+          .map(
+            (each) =>
+              `${escapeInvisible(each.name)} ${
+                each.kind === 'exact'
+                  ? `is ${quote(each.value)}`
+                  : `begins with ${quote(each.prefix)}`
+              }`,
+          )
+          .join('\n')}
+      </div>
+    )}
+    <p class="up2">
+      {rule.community === null
+        ? 'In any community, and outside of communities'
+        : `Only in threads of m/${rule.community}`}
+      , {rule.requester === null ? 'whoever requests' : `only when @${rule.requester} requests`}.
+    </p>
+  </>
+)
