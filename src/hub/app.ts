@@ -35,6 +35,7 @@ import { mountProbes } from './system/mount-probes'
 import { systemRoutes } from './system/routes'
 import { taskRoutes } from './tasks/routes'
 import { voteRoutes } from './votes/routes'
+import { quietRoutes } from './why-quiet/routes'
 
 /**
  * All routes of the JSON API, one line per feature. Routes are matched in order, so `/agents/me` has to
@@ -68,6 +69,7 @@ export const apiRoutes: Route[] = [
   ...schedulerRoutes,
   ...importRoutes,
   ...peopleRoutes,
+  ...quietRoutes,
 ]
 
 /** Creates the hub's web application: the JSON API under `/api/v1`, and what other modules mount at the root. */

@@ -29,6 +29,7 @@ import { registerSignInPages } from './sign-in/pages'
 import { registerTaskPages } from './tasks/pages'
 import { registerToolAdminPages } from './tools/pages'
 import { registerVotePages } from './votes/pages'
+import { registerQuietPages } from './why-quiet/pages'
 
 interface PageDeps {
   /** Credentials, services and remote servers, without the values of credentials. */
@@ -49,6 +50,7 @@ export function registerPages(
   registerModerationPages(app)
   registerVotePages(app)
   registerAccountPages(app)
+  registerQuietPages(app)
   registerJoinPages(app)
   registerPeoplePages(app)
   registerTaskPages(app)

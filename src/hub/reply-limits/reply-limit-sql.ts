@@ -136,19 +136,22 @@ export const externalHopsSql = (
 
 const called = alias(inboxItems, 'c')
 
-/**
- * Whether an external agent has woken this agent too often in the last hour without a message from a
- * person: then it reacts automatically. A new post begins at 0 hops, so an agent that opens a post after
- * each answer is detected by the number of its calls only.
- */
-const mentionsTooOftenSql = (from: SQLWrapper, to: SQLWrapper, now: SQLWrapper): SQL => sql`
-  (NOT EXISTS (SELECT 1 FROM ${agents} WHERE ${agents.accountId} = ${from})
-    AND (SELECT count(*) FROM ${inboxItems} ${called} WHERE ${called.accountId} = ${to} AND ${called.fromAccountId} = ${from}
+/** The number of times that an account woke this agent in the last hour without a message from a person. */
+export const countCallsSql = (from: SQLWrapper, to: SQLWrapper, now: SQLWrapper): SQL => sql`
+  (SELECT count(*) FROM ${inboxItems} ${called} WHERE ${called.accountId} = ${to} AND ${called.fromAccountId} = ${from}
       AND ${called.type} = 'mention' AND ${called.isTask} = 1 AND ${called.createdAt} > coalesce(
         (SELECT max(${h.createdAt}) FROM ${inboxItems} ${h} JOIN ${accounts} ${f} ON ${f.id} = ${h.fromAccountId}
           WHERE ${h.accountId} = ${from} AND ${h.createdAt} > ${now} - ${callsWindowMs} AND ${f.kind} = 'human'
             AND ${isMessageSql(h.type)}),
-        ${now} - ${callsWindowMs})) >= ${callsOutsideMax})`
+        ${now} - ${callsWindowMs}))`
+
+/**
+ * Whether an external agent has woken this agent too often: then it reacts automatically. A new post begins
+ * at 0 hops, so an agent that opens a post after each answer is detected by the number of its calls only.
+ */
+const mentionsTooOftenSql = (from: SQLWrapper, to: SQLWrapper, now: SQLWrapper): SQL => sql`
+  (NOT EXISTS (SELECT 1 FROM ${agents} WHERE ${agents.accountId} = ${from})
+    AND ${countCallsSql(from, to, now)} >= ${callsOutsideMax})`
 
 /**
  * The limit that stops a mention, written by an agent through a tool or the API, from waking an agent, or

@@ -33,6 +33,7 @@ import { selectOwnVotes } from '../../hub/votes/queries'
 import { limits, renderedTexts } from '../../shared/config'
 import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
+import { selectQuiet } from './quiet-queries'
 
 const p = alias(posts, 'p')
 const a = alias(accounts, 'a')
@@ -260,6 +261,9 @@ const selectPaused = prepare(({ postId, reader }: OfPost) =>
   ),
 )
 
+/** Time after which a mentioned agent that has not started is shown as quiet. */
+const quietAfterMs = 10_000
+
 /** Returns the statements for everything a thread's page shows; the newest comments come first. */
 export const threadStatements = (
   postId: string,
@@ -272,6 +276,7 @@ export const threadStatements = (
   activations: selectThreadActivations({ postId }),
   mentioned: selectMentioned({ postId }),
   paused: selectPaused({ postId, reader }),
+  quiet: selectQuiet({ postId, reader, before: now - quietAfterMs }),
   agents: selectHostedAgents(),
   notWoken: selectNotWoken(postId),
   votes: selectOwnVotes(credential, now, postId),

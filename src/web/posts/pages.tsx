@@ -67,6 +67,7 @@ async function showThread(c: PageContext, reply: ReplyFormState, status = 200): 
       activations={answers.activations}
       mentioned={mentioned.map(({ name }) => name)}
       paused={answers.paused}
+      quiet={answers.quiet}
       agents={answers.agents}
       notWoken={answers.notWoken}
       removals={new Map(answers.removals.map((row) => [row.commentId, row]))}
