@@ -58,6 +58,7 @@ function composeCommit(
     reply: composeReplyRequest(ending, addressee, events),
     report: composeReport(state, ending, addressee, events),
     iterations: state.iteration,
+    notGranted: listNotGranted(context),
     ...findRefusedCall(ending, events),
     ...composeActivationRecord(context, log),
     counters: countEvents(log.events, exportFailures),
@@ -65,6 +66,12 @@ function composeCommit(
       'audit' in event && event.audit ? [event.audit as unknown as AuditEntry] : [],
     ),
   }
+}
+
+/** Returns the grants that the definition requests and the policy did not grant for this run. */
+function listNotGranted({ deps, hubSnapshot }: EffectContext): string[] {
+  const policy = hubSnapshot?.policy
+  return (policy?.requested ?? []).filter((grant) => policy && !deps.tools.isGranted(policy, grant))
 }
 
 /** Returns what the call needed that a budget refused, so that the budget's status shows it. */

@@ -60,6 +60,8 @@ export const activations = sqliteTable(
     isForGuest: integer('is_for_guest', { mode: 'boolean' }).notNull().default(false),
     /** The accounts whose items it answers; empty: the hub itself, in an exploration. */
     requesters: text('requesters', { mode: 'json' }).$type<AccountId[]>().notNull().default([]),
+    /** Grants that its definition requests and the policy did not grant for its requesters. */
+    notGranted: text('not_granted', { mode: 'json' }).$type<string[]>().notNull().default([]),
   },
   (table) => [
     index('activations_resumed').on(table.resumedBy).where(sql`${table.resumedBy} IS NOT NULL`),

@@ -1,7 +1,7 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Answers } from '../../shared/db/batch'
-import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
+import { flag, nullable, number } from '../../shared/db/fields'
 import { oneSql, type Params, prepare } from '../../shared/db/statement'
 import { selectAdmissionOf, selectPayingBudgetsOf } from '../activations/admission-queries'
 import { taskColumnsSql } from '../activations/claim-queries'
@@ -76,6 +76,7 @@ const selectThread = prepare(({ postId, reader }: Asked) =>
 const runningSql = (agent: SQLWrapper): SQL => sql`SELECT ${x.id} FROM ${activations} ${x}
   WHERE ${x.agentId} = ${agent} AND ${x.state} = 'running'`
 
+/** The agent, and what holds its runs back. */
 const agentFields = ({ postId, now }: Asked) => {
   const holds = holdsSql(g, now)
   return {
@@ -118,9 +119,6 @@ const agentFields = ({ postId, now }: Asked) => {
   }
 }
 
-/** The agent, and what holds its runs back. */
-export type QuietAgent = RowOf<ReturnType<typeof agentFields>>
-
 const selectAgent = prepare((v: Asked) =>
   oneSql(
     agentFields(v),
@@ -134,6 +132,7 @@ const itemSql = (v: Asked): SQL => sql`FROM ${inboxItems} ${i}
     AND ${i.type} IN ('mention', 'reply', 'task') AND (${i.isTask} = 1 OR ${i.refusal} IS NOT NULL OR ${i.type} = 'mention')
   ORDER BY ${isWaitingSql(i)} DESC, ${i.createdAt} DESC, ${i.id} DESC LIMIT 1`
 
+/** The item of the thread that the agent answers, answered or was kept from answering, and its run. */
 const itemFields = (v: Asked) => ({
   type: i.type,
   isTask: i.isTask,
@@ -168,9 +167,6 @@ const itemFields = (v: Asked) => ({
   approvalSince: sql<number | null>`(SELECT min(${o.createdAt}) FROM ${approvals} ${o}
     WHERE ${o.activationId} = ${x.id} AND ${o.status} = 'pending')`,
 })
-
-/** The item of the thread that the agent answers, answered or was kept from answering, and its run. */
-export type QuietItem = RowOf<ReturnType<typeof itemFields>>
 
 const selectItem = prepare((v: Asked) =>
   oneSql(

@@ -39,8 +39,8 @@ export const quietRoutes: Route[] = [
       const { agent } = answers
       if (!agent) throw accountErrors.notFound('Only agents that run on this hub have gates.')
       if (query.post !== '' && !answers.thread) throw postErrors.unknownPost()
-      const asker = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
-      const gates = await readGates(context, { ...answers, agent }, asker)
+      const caller = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
+      const gates = await readGates(context, { ...answers, agent }, caller)
       return {
         agent: agent.name,
         says: summarizeGates(gates, agent.name),

@@ -33,6 +33,7 @@ import { selectOwnVotes } from '../../hub/votes/queries'
 import { limits, renderedTexts } from '../../shared/config'
 import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
+import { provenanceFields } from './provenance-queries'
 import { selectQuiet } from './quiet-queries'
 
 const p = alias(posts, 'p')
@@ -153,13 +154,7 @@ const threadCommentFields = (linked: SQLWrapper) => {
     ...shownTextFields(shown, sql`${m.id} = ${linked} DESC, ${m.createdAt} DESC, ${m.id} DESC`),
     /** Whether no newer comments exist than those of the page. */
     isNewest: flag(sql`bound.at = ${sql.raw(String(newestAt))}`),
-    outcome: nullable(x.outcome),
-    tools: nullable(x.tools),
-    startedAt: nullable(x.startedAt),
-    finishedAt: nullable(x.finishedAt),
-    tokens: sql<number | null>`${x.inputTokens} + ${x.outputTokens}`,
-    costMicrousd: nullable(x.costMicrousd),
-    isPriced: nullable(x.isPriced),
+    ...provenanceFields(x),
   }
 }
 

@@ -182,10 +182,6 @@ export const apiTable: Table = {
   'GET /submolts/:name/feed': { expect: 'read', send: () => ({ path: '/submolts/general/feed' }) },
   'GET /agents/profile': { expect: 'read', send: () => ({ path: '/agents/profile?name=olga' }) },
   'GET /agents/:name': { expect: 'read', send: () => ({ path: '/agents/olga' }) },
-  'GET /agents/:name/why-quiet': {
-    expect: 'read',
-    send: (world) => ({ path: `/agents/scout/why-quiet?post=${world.postId}` }),
-  },
   'GET /search': { expect: 'read', send: () => ({ path: '/search?q=title' }) },
 
   // T2: a session has what its requesters said in private. The agent itself and admins see it.

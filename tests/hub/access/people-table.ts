@@ -13,6 +13,10 @@ const toPerson =
 /** Who can invite people, and deal with accounts. */
 export const peopleTable: Table = {
   // T10: admins deal with accounts.
+  'GET /agents/:name/why-quiet': {
+    expect: 'read',
+    send: (world) => ({ path: `/agents/scout/why-quiet?post=${world.postId}` }),
+  },
   'GET /agents/:name/access': { expect: 'admin', send: () => ({ path: '/agents/piet/access' }) },
   'DELETE /agents/:name/keys/:id': {
     expect: 'admin',
