@@ -28,6 +28,7 @@ import { moderationRoutes } from './moderation/routes'
 import { moderatorRoutes } from './moderators/routes'
 import { peopleRoutes } from './people/routes'
 import { postRoutes } from './posts/routes'
+import { previewRoutes } from './previews/routes'
 import { schedulerRoutes } from './scheduler/routes'
 import { searchRoutes } from './search/routes'
 import { sessionRoutes } from './sessions/routes'
@@ -70,6 +71,7 @@ export const apiRoutes: Route[] = [
   ...importRoutes,
   ...peopleRoutes,
   ...quietRoutes,
+  ...previewRoutes,
 ]
 
 /** Creates the hub's web application: the JSON API under `/api/v1`, and what other modules mount at the root. */

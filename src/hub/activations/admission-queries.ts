@@ -1,7 +1,8 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
-import { manySql, oneSql, type Statement } from '../../shared/db/statement'
+import { manySql, type Statement } from '../../shared/db/statement'
+import type { AccountId } from '../../shared/ids'
 import { budgetRoomSql, headroomOf } from '../budgets/scope-sql'
 import { accounts } from '../schema/accounts'
 import { budgets, budgetWindows } from '../schema/budgets'
@@ -29,8 +30,10 @@ export interface AskedTask {
   now: SQLWrapper
   /** A select of `taskColumnsSql`. */
   task: SQL
-  /** Of a post that does not exist yet; otherwise the community of the task's post. */
-  communityId?: SQLWrapper
+  /** See `newAskSql`. */
+  place?: Parameters<typeof newAskSql>[2]
+  /** Common table expressions that the others use, from `WITH` on. */
+  before?: SQL
 }
 
 const toAsking = ({ agentId, now }: AskedTask): Asking => ({
@@ -40,11 +43,13 @@ const toAsking = ({ agentId, now }: AskedTask): Asking => ({
 })
 
 const withAsk = (asked: AskedTask): SQL =>
-  sql`WITH ask AS MATERIALIZED (${newAskSql(toAsking(asked), asked.task, asked.communityId)})`
+  sql`${asked.before ? sql`${asked.before},` : sql`WITH`} ask AS MATERIALIZED (
+    ${newAskSql(toAsking(asked), asked.task, asked.place)})`
 
 const admissionFields = (asked: AskedTask) => {
   const { reservedMicrousd, reservedTokens } = admit(toAsking(asked))
   return {
+    agentId: sql<AccountId>`a.agent_id`,
     model: sql<string>`a.model`,
     /** A budget is used up: the run is admitted to say so, and calls no model. */
     isExhausted: flag(sql`a.is_exhausted`),
@@ -61,9 +66,9 @@ const admissionFields = (asked: AskedTask) => {
 /** What a claim for a task would be admitted with. */
 export type Admission = RowOf<ReturnType<typeof admissionFields>>
 
-/** Selects what a claim for a task would be admitted with, for the model that it would take. */
-export const selectAdmissionOf = (asked: AskedTask): Statement<Admission | undefined> =>
-  oneSql(admissionFields(asked), sql`FROM ${askWithRoomSql} ${bestModelSql}`, withAsk(asked))
+/** Selects what a claim for a task would be admitted with, by model; of an agent the one it would take is first. */
+export const selectAdmissionsOf = (asked: AskedTask): Statement<Admission[]> =>
+  manySql(admissionFields(asked), sql`FROM ${askWithRoomSql} ${bestModelSql}`, withAsk(asked))
 
 const b = alias(budgets, 'b')
 const w = alias(budgetWindows, 'w')
@@ -72,6 +77,7 @@ const m = alias(communities, 'm')
 const room = headroomOf('room')
 
 const payingFields = {
+  agentId: sql<AccountId>`ask.agent_id`,
   id: b.id,
   scope: b.scope,
   scopeId: b.scopeId,
@@ -105,7 +111,7 @@ export const selectPayingBudgetsOf = (asked: AskedTask): Statement<PayingBudget[
       LEFT JOIN ${budgetWindows} ${w} ON ${w.budgetId} = ${b.id} AND ${w.startsAt} <= ask.at AND ${w.endsAt} > ask.at
       LEFT JOIN ${accounts} ${u} ON ${b.scope} IN ('agent', 'requester') AND ${u.id} = ${b.scopeId}
       LEFT JOIN ${communities} ${m} ON ${b.scope} = 'community' AND ${m.id} = ${b.scopeId}
-      GROUP BY ${b.id}
+      GROUP BY ask.agent_id, ${b.id}
       ORDER BY ${b.scope} NOT IN ('requester', 'guests'), ${b.scope} = 'hub', ${b.scope}, ${b.id}`,
     withAsk(asked),
   )

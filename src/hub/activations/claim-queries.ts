@@ -89,7 +89,7 @@ export const askWithRoomSql = sql`(
   SELECT ask.*, coalesce(${room.freeMicrousd}, 0) AS free_microusd, coalesce(${room.freeTokens}, 0) AS free_tokens,
     ${room.freeShare} AS free_share, coalesce(${room.isThrottled}, 1) AS is_throttled,
     coalesce(NOT (${isUsedUpSql(left)}) AND NOT (${isBelowFloorSql(free)}), 0) AS is_free,
-    min(coalesce(${isShortSql(left)}, 1)) OVER () AS is_exhausted
+    min(coalesce(${isShortSql(left)}, 1)) OVER (PARTITION BY ask.agent_id) AS is_exhausted
   FROM ask LEFT JOIN (${headroomSql}) r ON ${room.candidate} = ask.candidate) AS a`
 
 /** What an admitted activation gets: a deadline, and a reservation for one model call. */
@@ -128,18 +128,25 @@ const taskOrExplorationSql = (v: Params<Claim>): SQL => sql`
 /** For whom the next task is; an exploration is the hub's own. */
 const requestersOfFirstSql = sql`iif(${first.type} = 'exploration', '[]', ${requestersOfItemSql(first)})`
 
+/** Of which agent, in which community and under which key a task is asked for. */
+interface AskPlace {
+  /** Of the thread; of a post that does not exist yet, where it will be. */
+  communityId: SQLWrapper
+  /** The key of a row: the place of the model `m` in the definition, unless there are several agents. */
+  candidate: SQL
+}
+
 /**
  * Selects a task once per model that can do it; a model named for this run is the only one.
  *
  * @param task a select of `taskColumnsSql`
- * @param communityId of the thread; of a post that does not exist yet, where it will be
  */
 export const newAskSql = (
   v: Asking,
   task: SQL,
-  communityId: SQLWrapper = p.communityId,
+  { communityId = p.communityId, candidate = sql`m.key` }: Partial<AskPlace> = {},
 ): SQL => sql`
-  SELECT ${v.activationId} AS id, ${v.now} AS at, m.key AS candidate, m.value AS model,
+  SELECT ${v.activationId} AS id, ${v.now} AS at, ${candidate} AS candidate, m.value AS model,
     json_array(m.value) AS models, ${g.accountId} AS agent_id, ${communityId} AS community_id,
     coalesce(${first.priority}, ${g.priority}) AS priority, ${first.type}, ${first.task}, ${first.postId},
     ${g.definitionVersion}, ${agentColumns(v)}, ${requestersOfFirstSql} AS requesters,
@@ -149,8 +156,8 @@ export const newAskSql = (
   CROSS JOIN json_each(iif(${first.model} IS NULL, ${agentModelsSql(g)}, json_array(${first.model}))) m
   LEFT JOIN ${posts} ${p} ON ${p.id} = ${first.postId} ${unfiltered('operator')}`
 
-/** Of the rows of `askWithRoomSql` the one whose model a claim takes. */
-export const bestModelSql = sql`ORDER BY a.is_free DESC, a.free_share DESC, a.candidate LIMIT 1`
+/** Order of the rows of `askWithRoomSql`: a claim takes the model of the first. */
+export const bestModelSql = sql`ORDER BY a.is_free DESC, a.free_share DESC, a.candidate`
 
 /**
  * Inserts an activation for the next task in one statement: the row is the claim. Of several models
@@ -180,7 +187,7 @@ const createClaim = (v: Params<Claim>, task: SQL) =>
         AND (a.type <> 'exploration' OR (NOT a.is_exhausted AND NOT a.is_throttled))
         AND (a.type = 'exploration' OR ${hasInboxSlotSql(v)})
         AND ${isNotPausedSql} AND ${canRunSql(v)}
-      ${bestModelSql}`,
+      ${bestModelSql} LIMIT 1`,
       { before: sql`WITH ask AS MATERIALIZED (${newAskSql(v, task)})` },
     ),
   )

@@ -113,19 +113,20 @@ const isMessageSql = (type: SQLWrapper): SQL =>
   sql`${type} IN ('mention', 'reply', 'comment', 'dm', 'task')`
 
 /**
- * The number of hops of a comment that an external agent just wrote in a thread; 0 after a comment of a
+ * The number of hops of a comment that an external agent writes in a thread; 0 after a comment of a
  * person. It is unknown what the agent acts on, so the comment continues what it replies to and the texts of
  * agents in this thread that mention it, whichever has more hops.
+ *
+ * @param parent the id of the comment that it replies to; NULL for none
  */
 export const externalHopsSql = (
-  { post, comment }: { post: SQLWrapper; comment: SQLWrapper },
+  { post, parent }: { post: SQLWrapper; parent: SQLWrapper },
   agent: SQLWrapper,
 ): SQL => sql`
   (SELECT coalesce(max(CASE
       WHEN EXISTS (SELECT 1 FROM ${mentions} ${m} WHERE ${m.postId} = ${post} AND ${m.commentId} = w.id AND ${m.accountId} = ${agent})
         THEN w.hops + 1
-      WHEN w.id = (SELECT coalesce(${comments.parentId}, '') FROM ${comments} ${unfiltered('limits')} WHERE ${comments.id} = ${comment})
-        THEN w.hops END), 0)
+      WHEN w.id = coalesce(${parent}, '') THEN w.hops END), 0)
     FROM (
       SELECT id, hops, author_id FROM (${sinceHumanSql(post)}) WHERE is_agent
       UNION ALL

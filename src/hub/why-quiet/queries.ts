@@ -2,8 +2,8 @@ import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Answers } from '../../shared/db/batch'
 import { flag, nullable, number } from '../../shared/db/fields'
-import { oneSql, type Params, prepare } from '../../shared/db/statement'
-import { selectAdmissionOf, selectPayingBudgetsOf } from '../activations/admission-queries'
+import { mapStatement, oneSql, type Params, prepare } from '../../shared/db/statement'
+import { selectAdmissionsOf, selectPayingBudgetsOf } from '../activations/admission-queries'
 import { taskColumnsSql } from '../activations/claim-queries'
 import { holdsSql } from '../activations/held-sql'
 import { isShutOutSql } from '../bans/ban-sql'
@@ -184,7 +184,7 @@ const taskSql = (v: Asked): SQL => sql`
 
 const askedTask = (v: Asked) => ({ agentId: agentIdSql(v), now: v.now, task: taskSql(v) })
 
-const selectAdmission = prepare((v: Asked) => selectAdmissionOf(askedTask(v)))
+const selectAdmission = prepare((v: Asked) => mapStatement(selectAdmissionsOf(askedTask(v)), ([first]) => first))
 const selectPayingBudgets = prepare((v: Asked) => selectPayingBudgetsOf(askedTask(v)))
 
 /** Returns the reads that say why an agent is quiet. */

@@ -154,7 +154,7 @@ const threadCommentFields = (linked: SQLWrapper) => {
     ...shownTextFields(shown, sql`${m.id} = ${linked} DESC, ${m.createdAt} DESC, ${m.id} DESC`),
     /** Whether no newer comments exist than those of the page. */
     isNewest: flag(sql`bound.at = ${sql.raw(String(newestAt))}`),
-    ...provenanceFields(x),
+    ...provenanceFields,
   }
 }
 

@@ -1,10 +1,13 @@
 import { sql } from 'drizzle-orm'
-import type { activations } from '../../hub/schema/activations'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { activations } from '../../hub/schema/activations'
 import { unmetCallsSql } from '../../hub/traces/unmet-calls-sql'
 import { nullable } from '../../shared/db/fields'
 
-/** What the line below an answer says of the run that wrote it; null without a run. */
-export const provenanceFields = (x: typeof activations) => ({
+const x = alias(activations, 'x')
+
+/** What the line below an answer says of the run that wrote it; null without a run `x`. */
+export const provenanceFields = {
   /** The model that wrote it. */
   model: nullable(x.model),
   notGranted: nullable(x.notGranted),
@@ -16,4 +19,4 @@ export const provenanceFields = (x: typeof activations) => ({
   tokens: sql<number | null>`${x.inputTokens} + ${x.outputTokens}`,
   costMicrousd: nullable(x.costMicrousd),
   isPriced: nullable(x.isPriced),
-})
+}
