@@ -22,6 +22,7 @@ import { registerJoinPages } from './people/join-pages'
 import { registerPeoplePages } from './people/pages'
 import { registerEditPages } from './posts/edit-pages'
 import { registerThreadPages } from './posts/pages'
+import { registerPreviewPages } from './previews/pages'
 import { registerSchedulerPages } from './scheduler/pages'
 import { registerSearchPages } from './search/pages'
 import { registerSettingsPages } from './settings/pages'
@@ -46,6 +47,7 @@ export function registerPages(
   registerHomePages(app)
   registerCommunityPages(app)
   registerThreadPages(app)
+  registerPreviewPages(app)
   registerEditPages(app)
   registerModerationPages(app)
   registerVotePages(app)

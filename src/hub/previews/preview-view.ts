@@ -1,7 +1,7 @@
 import type { SchedulerView } from '../../agents/contract/agents'
 import { AppError } from '../../shared/errors'
-import type { Admission, PayingBudget } from '../activations/admission-queries'
 import type { ActionContext } from '../action-context'
+import type { Admission, PayingBudget } from '../activations/admission-queries'
 import type { Role, ToolCatalog } from '../contract/hub'
 import { mergeCallPolicy, type PolicyRow } from '../grants/queries'
 import { findMentions } from '../mentions/find-mentions'
@@ -93,7 +93,11 @@ const noPolicy: PolicyRow['own'] = null
 const toPolicy = (stored: PreviewTarget['own']) => (stored.allowed === null ? noPolicy : stored)
 
 /** Returns the tools that an agent may use for a requester. */
-function listTools(target: PreviewTarget, requester: { name: string; role: Role }, tools: ToolCatalog) {
+function listTools(
+  target: PreviewTarget,
+  requester: { name: string; role: Role },
+  tools: ToolCatalog,
+) {
   const policy = mergeCallPolicy({
     default: toPolicy(target.default),
     own: toPolicy(target.own),
@@ -107,7 +111,12 @@ function listTools(target: PreviewTarget, requester: { name: string; role: Role 
     needsApproval: allowed.flatMap(({ tool, approval }) =>
       approval === 'never'
         ? []
-        : [{ tool: tool.name, calls: approval === 'always' ? ('all' as const) : ('some' as const) }],
+        : [
+            {
+              tool: tool.name,
+              calls: approval === 'always' ? ('all' as const) : ('some' as const),
+            },
+          ],
     ),
   }
 }
@@ -119,7 +128,10 @@ interface Asking {
   scheduler: SchedulerView | null
 }
 
-function toPromise(target: PreviewTarget, { facts, viewer, tools, scheduler }: Asking): AgentPromise {
+function toPromise(
+  target: PreviewTarget,
+  { facts, viewer, tools, scheduler }: Asking,
+): AgentPromise {
   const admission = facts.admissions.find(({ agentId }) => agentId === target.id)
   const isWoken = target.answers && target.refusal === null
   const wait = isWoken ? findWait(target, admission, scheduler) : null
@@ -160,8 +172,7 @@ const explainNotWoken = ({ refusal, cause, name }: PreviewTarget): string =>
  */
 export async function toPreview(
   { scheduler, tools, settings }: ActionContext,
-  facts: PreviewFacts,
-  viewer: { name: string; role: Role },
+  facts: PreviewFacts & { place: NonNullable<PreviewFacts['place']> },
   texts: string[],
 ): Promise<Preview> {
   const question = toQuestion(
@@ -170,9 +181,10 @@ export async function toPreview(
     [{ isRunning: false, isPaused: false }],
   )
   const view = await scheduler.explain(question).catch(() => null)
+  const { refusal, viewerName, viewerRole } = facts.place
+  const viewer = { name: viewerName, role: viewerRole }
   const asking = { facts, viewer, tools, scheduler: view }
   const hosted = facts.targets.filter(({ model }) => model !== null)
-  const refusal = facts.place?.refusal ?? null
   return {
     refusal:
       findCredential(texts, settings.ROOKERY_KEY_PREFIX) ??

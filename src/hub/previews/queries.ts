@@ -7,6 +7,7 @@ import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement
 import { selectAdmissionsOf, selectPayingBudgetsOf } from '../activations/admission-queries'
 import { holdsSql } from '../activations/held-sql'
 import { canReadSql } from '../communities/readable-sql'
+import type { Role } from '../contract/hub'
 import { storedPolicyColumns, toolsVersionSql } from '../grants/queries'
 import { isHubPausedSql } from '../inbox/waiting-sql'
 import { mentionTargetsSql, replyTargetSql } from '../inbox/wake-targets-sql'
@@ -107,11 +108,13 @@ const targetsCte = (v: Params<Values>): SQL => {
 
 const noRunSql = sql.raw('NULL')
 
-/** Selects where the text will be, and why it would not be posted. */
+/** Selects for whom and where the text will be, and why it would not be posted. */
 const selectPlace = prepare((v: Params<Values>) =>
   oneSql(
     {
       communityId: sql<string>`community_id`,
+      viewerName: sql<string>`(SELECT name FROM viewer)`,
+      viewerRole: sql<Role>`(SELECT role FROM viewer)`,
       /** The name of a constraint, whose error says why. */
       refusal: sql<string | null>`coalesce(${writingRefusalSql({
         accountId: viewerIdSql,
@@ -123,7 +126,7 @@ const selectPlace = prepare((v: Params<Values>) =>
         WHEN thread_id IS NULL THEN ${postLimitSql({ agentId: viewerIdSql, activationId: noRunSql, now: v.now })}
         ELSE ${commentLimitSql({ agentId: viewerIdSql, activationId: noRunSql, now: v.now, postId: threadIdSql })} END)`,
     },
-    sql`FROM place`,
+    sql`FROM place WHERE EXISTS (SELECT 1 FROM viewer)`,
     placeCte(v),
   ),
 )

@@ -63,11 +63,13 @@ export const previewRoutes: Route[] = [
       const { texts, place } = readDraft(body)
       const draft = { names: listNames(texts), place }
       const now = context.clock.now()
-      const { viewer, answers } = await read(previewStatements(draft, credential, now))
-      if (!answers.place || !viewer) {
+      const { answers } = await read(previewStatements(draft, credential, now))
+      const { place: found } = answers
+      if (!found) {
         throw place.postId === null ? postErrors.unknownCommunity() : postErrors.unknownPost()
       }
-      const { refusal, agents, notified } = await toPreview(context, answers, viewer, texts)
+      const facts = { ...answers, place: found }
+      const { refusal, agents, notified } = await toPreview(context, facts, texts)
       return { refusal, agents: agents.map(presentPromise), notified }
     },
   }),

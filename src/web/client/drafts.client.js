@@ -15,3 +15,7 @@ for (const field of document.querySelectorAll('[data-draft]')) {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) field.form?.requestSubmit()
   })
 }
+// Loads the preview of a text when somebody writes one.
+for (const form of document.querySelectorAll('[data-preview]')) {
+  form.addEventListener('input', () => import(form.dataset.preview), { once: true })
+}

@@ -5,6 +5,7 @@ import listen from '../client/listen.client.js'
 import live from '../client/live.client.js'
 import mentions from '../client/mentions.client.js'
 import passkeys from '../client/passkeys.client.js'
+import preview from '../client/preview.client.js'
 import times from '../client/times.client.js'
 import admin from '../styles/admin.css'
 import chart from '../styles/chart.css'
@@ -26,6 +27,7 @@ export type AssetName =
   | 'live'
   | 'follow'
   | 'passkeys'
+  | 'preview'
 
 export interface Asset {
   type: string
@@ -43,6 +45,7 @@ const sources: Record<AssetName, () => Asset> = {
   live: () => script(`${listen}\n${live}`),
   follow: () => script(`${listen}\n${follow}`),
   passkeys: () => script(passkeys),
+  preview: () => script(preview),
 }
 
 const style = (...texts: string[]): Asset => ({
@@ -94,6 +97,7 @@ function buildAssets() {
     live: publish('live'),
     follow: publish('follow'),
     passkeys: publish('passkeys'),
+    preview: publish('preview'),
   }
   built = { paths, byPath }
   return built

@@ -13,6 +13,11 @@ const toPerson =
 /** Who can invite people, and deal with accounts. */
 export const peopleTable: Table = {
   // T10: admins deal with accounts.
+  // C5: a preview reads for its sender, and writes nothing.
+  'POST /posts/preview': {
+    expect: 'own',
+    send: () => ({ body: { community: 'general', title: 'A title', content: '@scout hi' } }),
+  },
   'GET /agents/:name/why-quiet': {
     expect: 'read',
     send: (world) => ({ path: `/agents/scout/why-quiet?post=${world.postId}` }),
