@@ -37,6 +37,6 @@ test('C5: the script of the preview is not part of the page until somebody write
   const html = await requester.read(`/p/${postId}`)
   expect(html).toContain(`data-preview="${assetPaths().preview}"`)
   expect(html).not.toContain(`src="${assetPaths().preview}"`)
-  expect(await requester.read(assetPaths().page)).toContain('import(form.dataset.preview)')
+  expect(await requester.read(assetPaths().page)).toContain('import(preview)')
   expect(await requester.read(assetPaths().preview)).toContain("fetch('/posts-preview'")
 })

@@ -7,6 +7,9 @@ for (const field of document.querySelectorAll('[data-draft]')) {
       if (field.value) localStorage.setItem(storeKey(field), field.value)
       else localStorage.removeItem(storeKey(field))
     })
+    // The script of the preview is loaded when somebody writes.
+    const preview = field.form?.dataset.preview
+    if (preview) field.addEventListener('input', () => import(preview), { once: true })
     field.form?.addEventListener('submit', () => localStorage.removeItem(storeKey(field)))
   } catch {
     // Storage may be disabled; then there are no drafts.
@@ -14,8 +17,4 @@ for (const field of document.querySelectorAll('[data-draft]')) {
   field.addEventListener('keydown', (event) => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) field.form?.requestSubmit()
   })
-}
-// Loads the preview of a text when somebody writes one.
-for (const form of document.querySelectorAll('[data-preview]')) {
-  form.addEventListener('input', () => import(form.dataset.preview), { once: true })
 }

@@ -59,7 +59,7 @@ const script = (...texts: string[]): Asset => ({
   body: texts.map((text) => `{${shrinkScript(text)}}`).join('\n'),
 })
 
-/** Removes comments and the space between tokens; no string in these styles contains either. */
+/** Removes comments, leading zeros and the space between tokens; no string in these styles contains either. */
 export const shrinkCss = (text: string): string =>
   text
     .replace(/\/\*[\s\S]*?\*\//g, '')
@@ -67,15 +67,17 @@ export const shrinkCss = (text: string): string =>
     .replace(/ ?([{};,>]) ?/g, '$1')
     .replace(/([a-z-]): /g, '$1:')
     .replaceAll(';}', '}')
+    .replace(/([ :,(])0(\.\d)/g, '$1$2')
     .trim()
 
-/** Removes indentation and comment lines. Line ends stay, because they can end statements. */
+/** Removes indentation, comment lines and the space around arrows. Line ends stay, because they can end statements. */
 export const shrinkScript = (text: string): string =>
   text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !/^(\/\/|\/?\*)/.test(line))
     .join('\n')
+    .replaceAll(' => ', '=>')
 
 let built: { paths: Record<AssetName, string>; byPath: Map<string, Asset> } | null = null
 
