@@ -184,7 +184,9 @@ const taskSql = (v: Asked): SQL => sql`
 
 const askedTask = (v: Asked) => ({ agentId: agentIdSql(v), now: v.now, task: taskSql(v) })
 
-const selectAdmission = prepare((v: Asked) => mapStatement(selectAdmissionsOf(askedTask(v)), ([first]) => first))
+const selectAdmission = prepare((v: Asked) =>
+  mapStatement(selectAdmissionsOf(askedTask(v)), ([first]) => first),
+)
 const selectPayingBudgets = prepare((v: Asked) => selectPayingBudgetsOf(askedTask(v)))
 
 /** Returns the reads that say why an agent is quiet. */
