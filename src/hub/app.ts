@@ -30,6 +30,7 @@ import { moderatorRoutes } from './moderators/routes'
 import { openingRoutes } from './openings/routes'
 import { peopleRoutes } from './people/routes'
 import { postRoutes } from './posts/routes'
+import { previewRoutes } from './previews/routes'
 import { privateMemoryRoutes } from './private-memory/routes'
 import { schedulerRoutes } from './scheduler/routes'
 import { searchRoutes } from './search/routes'
@@ -39,6 +40,7 @@ import { mountProbes } from './system/mount-probes'
 import { systemRoutes } from './system/routes'
 import { taskRoutes } from './tasks/routes'
 import { voteRoutes } from './votes/routes'
+import { quietRoutes } from './why-quiet/routes'
 
 /**
  * All routes of the JSON API, one line per feature. Routes are matched in order, so `/agents/me` has to
@@ -76,6 +78,8 @@ export const apiRoutes: Route[] = [
   ...schedulerRoutes,
   ...importRoutes,
   ...peopleRoutes,
+  ...quietRoutes,
+  ...previewRoutes,
 ]
 
 /** Creates the hub's web application: the JSON API under `/api/v1`, and what other modules mount at the root. */

@@ -1,5 +1,8 @@
 /** Paths of pages, for links in pages, posts and API answers. */
 export const accountPath = (name: string): string => `/a/${encodeURIComponent(name)}`
+/** Path of the page that says why an agent is quiet, in a thread if there is one. */
+export const quietPath = (name: string, postId: string | null = null): string =>
+  `/agents/${encodeURIComponent(name)}/why-quiet${postId ? `?post=${encodeURIComponent(postId)}` : ''}`
 export const communityPath = (name: string): string => `/m/${encodeURIComponent(name)}`
 export const communitySettingsPath = (name: string): string => `${communityPath(name)}/settings`
 export const postPath = (id: string): string => `/p/${encodeURIComponent(id)}`

@@ -22,6 +22,7 @@ import { registerJoinPages } from './people/join-pages'
 import { registerPeoplePages } from './people/pages'
 import { registerEditPages } from './posts/edit-pages'
 import { registerThreadPages } from './posts/pages'
+import { registerPreviewPages } from './previews/pages'
 import { registerSchedulerPages } from './scheduler/pages'
 import { registerSearchPages } from './search/pages'
 import { registerSettingsPages } from './settings/pages'
@@ -29,6 +30,7 @@ import { registerSignInPages } from './sign-in/pages'
 import { registerTaskPages } from './tasks/pages'
 import { registerToolAdminPages } from './tools/pages'
 import { registerVotePages } from './votes/pages'
+import { registerQuietPages } from './why-quiet/pages'
 
 interface PageDeps {
   /** Credentials, services and remote servers, without the values of credentials. */
@@ -45,10 +47,12 @@ export function registerPages(
   registerHomePages(app)
   registerCommunityPages(app)
   registerThreadPages(app)
+  registerPreviewPages(app)
   registerEditPages(app)
   registerModerationPages(app)
   registerVotePages(app)
   registerAccountPages(app)
+  registerQuietPages(app)
   registerJoinPages(app)
   registerPeoplePages(app)
   registerTaskPages(app)

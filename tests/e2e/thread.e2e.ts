@@ -89,6 +89,20 @@ test('story: the printed link signs in, @scout is asked, its answer arrives with
   await context.close()
 })
 
+test('C5: what a text would do appears below the form once typing stops; its script is loaded then', async () => {
+  const { context, page, errors } = await openSignedIn()
+  const scripts = () => page.evaluate(() => performance.getEntriesByType('resource').length)
+  const before = await scripts()
+  await page.locator('#content').pressSequentially('@scout which plums?')
+  await page.locator('#promise').waitFor()
+  expect(await page.textContent('#promise')).toMatch(/scout.*answers.*hub\.search/s)
+  expect(await scripts()).toBeGreaterThan(before)
+  await page.fill('#content', 'Thanks')
+  await expect.poll(() => page.textContent('#promise')).toContain('wakes no agent')
+  expect(errors).toEqual([])
+  await context.close()
+})
+
 test('live: a reply of another user appears in place, below its parent', async () => {
   const mine = await openSignedIn()
   await mine.page.fill('#new', 'A thread for two')
@@ -102,7 +116,7 @@ test('live: a reply of another user appears in place, below its parent', async (
   await theirs.page.goto(url)
   await theirs.page.locator('article.reply .more a').first().click()
   await theirs.page.fill('#reply-to', 'Second word')
-  await theirs.page.locator('article.reply form.say button').click()
+  await theirs.page.locator('article.reply form.say .btn.go').click()
   await mine.page.locator('article.reply article.reply', { hasText: 'Second word' }).waitFor()
   expect(await mine.page.textContent('#count')).toContain('2')
   expect([...mine.errors, ...theirs.errors]).toEqual([])

@@ -58,11 +58,18 @@ function composeCommit(
     reply: composeReplyRequest(ending, addressee, events),
     report: composeReport(state, ending, addressee, events),
     iterations: state.iteration,
+    notGranted: listNotGranted(context),
     ...findRefusedCall(ending, events),
     ...composeActivationRecord(context, log),
     counters: countEvents(log.events, exportFailures),
     audit: events.flatMap((event) => ('audit' in event && event.audit ? [event.audit] : [])),
   }
+}
+
+/** Returns the grants that the definition requests and the policy did not grant for this run. */
+function listNotGranted({ deps, hubSnapshot }: EffectContext): string[] {
+  const policy = hubSnapshot?.policy
+  return (policy?.requested ?? []).filter((grant) => policy && !deps.tools.isGranted(policy, grant))
 }
 
 /** Returns what the call needed that a budget refused, so that the budget's status shows it. */

@@ -4,7 +4,6 @@ import { scheduling } from '../../shared/config'
 import { type Params, prepare, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId } from '../../shared/ids'
-import { isStoppedSql } from '../bans/ban-sql'
 import { hasGuestSql, payersSql } from '../budgets/payers-sql'
 import {
   agentModelsSql,
@@ -23,11 +22,11 @@ import {
   isWaitingSql,
   unreadItemsSql,
 } from '../inbox/waiting-sql'
-import { awaitsProviderSql } from '../outages/wait-sql'
 import { activations } from '../schema/activations'
 import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
+import { isHeldSql } from './held-sql'
 
 /** What a LOAD request claims for. */
 export interface Claim {
@@ -49,10 +48,13 @@ const p = alias(posts, 'p')
 const r = alias(activations, 'r')
 const x = alias(activations, 'x')
 
+/** Columns of a task that a claim needs, of the inbox item `i`. */
+export const taskColumnsSql = sql`${i.id}, ${i.type}, ${i.task}, ${i.postId}, ${i.model}, ${i.activationId}, ${i.priority},
+    ${i.conversationId}, ${i.fromAccountId}, ${i.requesters}`
+
 /** Selects the next task of an agent. */
 const firstTaskSql = (agent: SQLWrapper): SQL => sql`
-  SELECT ${i.id}, ${i.type}, ${i.task}, ${i.postId}, ${i.model}, ${i.activationId}, ${i.priority},
-    ${i.conversationId}, ${i.fromAccountId}, ${i.requesters}
+  SELECT ${taskColumnsSql}
   FROM ${unreadItemsSql(i)}
   WHERE ${i.accountId} = ${agent} AND ${isWaitingSql(i)}
   ORDER BY ${i.createdAt}, ${i.id} LIMIT 1`
@@ -61,34 +63,48 @@ const firstTaskSql = (agent: SQLWrapper): SQL => sql`
 export const isBlockedByReservedSlotsSql = (v: Params<Claim>): SQL => sql`(NOT ${hasInboxSlotSql(v)}
   AND EXISTS (SELECT 1 FROM (${firstTaskSql(v.agentId)}) WHERE type <> 'approval_decision'))`
 
+/** For which agent a run is asked for, under which id and when. */
+export type Asking = Readonly<Record<'activationId' | 'agentId' | 'now', SQLWrapper>>
+
 /** Columns of the agent `g`: cost of a model call, time limit in seconds, and pause. */
-const agentColumns = ({ now }: Params<Claim>) => sql`${g.callFloorMicrousd}, ${g.callFloorTokens},
+const agentColumns = ({ now }: Asking) => sql`${g.callFloorMicrousd}, ${g.callFloorTokens},
   ${g.callWantMicrousd}, ${g.callWantTokens}, ${g.durationSecondsMax},
-  (${g.isPaused} OR ${awaitsProviderSql(g.accountId)} OR ${isStoppedSql(g.accountId, now)}) AS is_paused`
+  ${isHeldSql(g, now)} AS is_paused`
 
 const room = headroomOf('r')
 
+type Amounts = Readonly<Record<'microusd' | 'tokens', SQLWrapper>>
+
 /** Whether a budget is used up. Then no model runs, not even one that costs nothing. */
-const isUsedUpSql = sql`${room.leftMicrousd} <= 0 OR ${room.leftTokens} <= 0`
+const isUsedUpSql = ({ microusd, tokens }: Amounts): SQL => sql`${microusd} <= 0 OR ${tokens} <= 0`
+
+/** Whether an amount does not pay for the first call of the row `ask`. */
+const isBelowFloorSql = ({ microusd, tokens }: Amounts): SQL =>
+  sql`${microusd} < ask.call_floor_microusd OR ${tokens} < ask.call_floor_tokens`
+
+/** Whether what a budget leaves, or all budgets together, is too little for any run of the row `ask`. */
+export const isShortSql = (left: Amounts): SQL =>
+  sql`(${isUsedUpSql(left)} OR ${isBelowFloorSql(left)})`
+
+const left: Amounts = { microusd: room.leftMicrousd, tokens: room.leftTokens }
+const free: Amounts = { microusd: room.freeMicrousd, tokens: room.freeTokens }
 
 /** A row of `ask` as a spender. */
-const asking = { ...spenderOf('ask'), isForGuest: hasGuestSql(spenderOf('ask').payers) }
+export const askSpender = { ...spenderOf('ask'), isForGuest: hasGuestSql(spenderOf('ask').payers) }
 
 /**
  * The rows of `ask` with the remaining budget of each, as `a`: one row per model that can do the task.
  * An agent without any budget has nothing to spend.
  */
-const askWithRoomSql = sql`(
+export const askWithRoomSql = sql`(
   SELECT ask.*, coalesce(${room.freeMicrousd}, 0) AS free_microusd, coalesce(${room.freeTokens}, 0) AS free_tokens,
     ${room.freeShare} AS free_share, coalesce(${room.isThrottled}, 1) AS is_throttled,
-    coalesce(NOT (${isUsedUpSql}) AND ${room.freeMicrousd} >= ask.call_floor_microusd
-      AND ${room.freeTokens} >= ask.call_floor_tokens, 0) AS is_free,
-    min(coalesce(${isUsedUpSql} OR ${room.leftMicrousd} < ask.call_floor_microusd
-      OR ${room.leftTokens} < ask.call_floor_tokens, 1)) OVER () AS is_exhausted
-  FROM ask LEFT JOIN (${selectHeadroomSql(asking)}) r ON ${room.candidate} = ask.candidate) AS a`
+    coalesce(NOT (${isUsedUpSql(left)}) AND NOT (${isBelowFloorSql(free)}), 0) AS is_free,
+    min(coalesce(${isShortSql(left)}, 1)) OVER (PARTITION BY ask.agent_id) AS is_exhausted
+  FROM ask LEFT JOIN (${selectHeadroomSql(askSpender)}) r ON ${room.candidate} = ask.candidate) AS a`
 
 /** What an admitted activation gets: a deadline, and a reservation for one model call. */
-const admit = (v: Params<Claim>) => ({
+export const admit = (v: Asking) => ({
   state: 'running',
   admission: sql`CASE WHEN a.is_exhausted THEN 'budget_exhausted' ELSE 'granted' END`,
   deadlineAt: sql`${v.now} + a.duration_seconds_max * 1000 + ${scheduling.deadlineGraceMs}`,
@@ -123,10 +139,26 @@ const taskOrExplorationSql = (v: Params<Claim>): SQL => sql`
 /** For whom the next task is; an exploration is the hub's own. */
 const requestersOfFirstSql = sql`iif(${first.type} = 'exploration', '[]', ${requestersOfItemSql(first)})`
 
-/** Selects the next task once per model that can do it; a model named for this run is the only one. */
-const newAskSql = (v: Params<Claim>, task: SQL): SQL => sql`
-  SELECT ${v.activationId} AS id, ${v.now} AS at, m.key AS candidate, m.value AS model,
-    json_array(m.value) AS models, ${g.accountId} AS agent_id, ${p.communityId},
+/** Of which agent, in which community and under which key a task is asked for. */
+interface AskPlace {
+  /** Of the thread; of a post that does not exist yet, where it will be. */
+  communityId: SQLWrapper
+  /** The key of a row: the place of the model `m` in the definition, unless there are several agents. */
+  candidate: SQL
+}
+
+/**
+ * Selects a task once per model that can do it; a model named for this run is the only one.
+ *
+ * @param task a select of `taskColumnsSql`
+ */
+export const newAskSql = (
+  v: Asking,
+  task: SQL,
+  { communityId = p.communityId, candidate = sql`m.key` }: Partial<AskPlace> = {},
+): SQL => sql`
+  SELECT ${v.activationId} AS id, ${v.now} AS at, ${candidate} AS candidate, m.value AS model,
+    json_array(m.value) AS models, ${g.accountId} AS agent_id, ${communityId} AS community_id,
     coalesce(${first.priority}, ${g.priority}) AS priority, ${first.type}, ${first.task}, ${first.postId},
     ${g.definitionVersion}, ${agentColumns(v)}, ${requestersOfFirstSql} AS requesters,
     ${payersSql(requestersOfFirstSql)} AS payers
@@ -134,6 +166,9 @@ const newAskSql = (v: Params<Claim>, task: SQL): SQL => sql`
   CROSS JOIN ${agents} ${g} ON ${g.accountId} = ${v.agentId}
   CROSS JOIN json_each(iif(${first.model} IS NULL, ${agentModelsSql(g)}, json_array(${first.model}))) m
   LEFT JOIN ${posts} ${p} ON ${p.id} = ${first.postId} ${unfiltered('operator')}`
+
+/** Order of the rows of `askWithRoomSql`: a claim takes the model of the first. */
+export const bestModelSql = sql`ORDER BY a.is_free DESC, a.free_share DESC, a.candidate`
 
 /**
  * Inserts an activation for the next task in one statement: the row is the claim. Of several models
@@ -165,7 +200,7 @@ const createClaim = (v: Params<Claim>, task: SQL) =>
         AND (a.type <> 'exploration' OR (NOT a.is_exhausted AND NOT a.is_throttled))
         AND (a.type = 'exploration' OR ${hasInboxSlotSql(v)})
         AND ${isNotPausedSql} AND ${canRunSql(v)}
-      ORDER BY a.is_free DESC, a.free_share DESC, a.candidate LIMIT 1`,
+      ${bestModelSql} LIMIT 1`,
       { before: sql`WITH ask AS MATERIALIZED (${newAskSql(v, task)})` },
     ),
   )
@@ -243,7 +278,7 @@ export const claimItems = prepare((v: Params<NewClaim>) =>
       { claimedBy: v.activationId },
       sql`WHERE ${inboxItems.id} IN (
         SELECT found.id FROM ${foundItemsSql(v)} WHERE is_own OR (admission = 'granted' AND EXISTS (
-          SELECT 1 FROM (${headroomSql}) r WHERE ${room.candidate} = found.id AND NOT (${isUsedUpSql})
+          SELECT 1 FROM (${headroomSql}) r WHERE ${room.candidate} = found.id AND NOT (${isUsedUpSql(left)})
             AND ${room.freeMicrousd} >= found.reserved_microusd AND ${room.freeTokens} >= found.reserved_tokens)))`,
       sql`WITH ask AS MATERIALIZED (${othersAskSql(v)})`,
     ),

@@ -65,6 +65,7 @@ interface Result {
   iterations: number
   model: string
   tools: string[]
+  notGranted: string[]
   target: 'none' | 'inbox' | 'thread'
   /** The comment that the reply is for; null for the post. */
   parentId: CommentId | null
@@ -109,6 +110,7 @@ const recordResult = prepare((v: Params<Result>) =>
         iterations: v.iterations,
         model: v.model,
         tools: v.tools,
+        notGranted: v.notGranted,
         reservedMicrousd: 0,
         reservedTokens: 0,
         replyCommentId: sql`(${unfiltered('own run')} SELECT ${c.id} FROM ${comments} ${c} WHERE ${c.activationId} = ${v.activationId})`,
@@ -188,7 +190,9 @@ export function commitStatements(
 ) {
   const { activationId, audit, refusedCall } = request
   const parentId = request.reply?.parentId ?? null
-  const result = { ...request, target: findReplyTarget(request), parentId, withheld }
+  const { notGranted = [] } = request
+  const target = findReplyTarget(request)
+  const result = { ...request, notGranted, target, parentId, withheld }
   return {
     reply: replyStatements(request, names),
     isPushed: request.reply

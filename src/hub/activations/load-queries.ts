@@ -4,7 +4,6 @@ import { flag } from '../../shared/db/fields'
 import { manySql, one, orm, type Params, prepare } from '../../shared/db/statement'
 import type { ActivationId } from '../../shared/ids'
 import { selectDecisions } from '../approvals/queries'
-import { isStoppedSql } from '../bans/ban-sql'
 import { selectBudgetsInScope } from '../budgets/queries'
 import { selectCommentsOfRun } from '../comments/queries'
 import { canReadPostSql } from '../communities/readable-sql'
@@ -14,7 +13,6 @@ import { recordExplorationRefusal } from '../exploration/share-sql'
 import { selectPolicy } from '../grants/queries'
 import { refuseItemsOfStopped } from '../inbox/stopped-queries'
 import { inboxDepthSql, isHubPausedSql } from '../inbox/waiting-sql'
-import { awaitsProviderSql } from '../outages/wait-sql'
 import { selectPostOfRun } from '../posts/queries'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
@@ -31,6 +29,7 @@ import {
   recordRequesters,
   resumeParked,
 } from './claim-queries'
+import { isHeldSql } from './held-sql'
 
 const c = alias(accounts, 'c')
 const g = alias(agents, 'g')
@@ -53,9 +52,7 @@ const selectState = prepare((v: Params<Claim>) =>
         version: g.definitionVersion,
         etag: g.definitionEtag,
         /** By an admin, until its provider is back, or because its account is disabled, banned or muted. */
-        isPaused: flag(
-          sql`${g.isPaused} OR ${awaitsProviderSql(g.accountId)} OR ${isStoppedSql(g.accountId, v.now)}`,
-        ),
+        isPaused: flag(isHeldSql(g, v.now)),
         own: {
           id: x.id,
           state: x.state,

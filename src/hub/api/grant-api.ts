@@ -66,8 +66,7 @@ export const createGrantApi = (open: () => ActionContext): GrantApi => ({
     if (!viewer) return null
     const block = findBlock(viewer)
     if (block) throw block
-    const { id, name, kind } = viewer
-    const { restriction: mute } = viewer
+    const { id, name, kind, restriction: mute } = viewer
     const scopes = viewer.scopes.filter((scope) => scope === 'read' || mute === null)
     return {
       ...{ id, name, kind, scopes },
@@ -89,13 +88,15 @@ export const createGrantApi = (open: () => ActionContext): GrantApi => ({
     return { id }
   },
 
-  recordAdminAction: async (accountId, action) => {
-    const context = open()
-    await run(context.db, recordAdminAction(context, accountId, action))
-  },
+  recordAdminAction: (accountId, action) => recordAction(open(), accountId, action),
 
   recordResult: (id, result) => run(open().db, updateAuditResult(id, result)),
 })
+
+const recordAction = (
+  context: ActionContext,
+  ...entry: Parameters<GrantApi['recordAdminAction']>
+) => run(context.db, recordAdminAction(context, ...entry))
 
 /** Masks credentials in the arguments of an audit entry. */
 function maskEntry({ settings }: ActionContext, entry: AuditEntry): AuditEntry {

@@ -148,22 +148,14 @@ const freeShareSql = (kind: Kind): SQL => sql`
        ELSE (${b[`limit${kind}`]} - ${w[`spent${kind}`]} - total(${x[`reserved${kind}`]})) / ${b[`limit${kind}`]} END`
 
 /**
- * Selects what is left for each row of the table `ask`, whose columns are `spender`, over all budgets that pay for the row. A row of
- * `ask` is a spender with `id`, `candidate` (its key), `at` (the time) and `priority`. The columns are
- * `candidate` and those of `headroomOf`.
- * `left` is limit - spent, ignoring reservations of OTHER running activations; what those have spent
- * and not yet settled counts as spent.
- * `free` is limit - spent - the reservations of OTHER running activations. Neither is negative.
- * `freeShare` considers only budgets of the model and its provider. The index is named, because SQLite
- * would otherwise build a temporary index over all activations ever run.
+ * Selects what each budget leaves for each row of the table `ask`, whose columns are `spender`, that it pays for: `candidate`, `budget_id`,
+ * `microusd` and `tokens` (limit - spent), `used_...` (spent and not yet settled by OTHER running activations)
+ * and `held_...` (reserved by these). A row of `ask` is a spender with `id`, `candidate` (its key), `at` (the
+ * time) and `priority`. The index is named, because SQLite would otherwise build a temporary index over all
+ * activations ever run.
  */
-export const selectHeadroomSql = (spender: Spender): SQL => sql`
-  SELECT candidate,
-    max(0, min(microusd - used_microusd)) AS left_microusd, max(0, min(tokens - used_tokens)) AS left_tokens,
-    max(0, min(microusd - held_microusd)) AS free_microusd, max(0, min(tokens - held_tokens)) AS free_tokens,
-    min(free_share) AS free_share, max(is_throttled) AS is_throttled
-  FROM (
-    SELECT ask.candidate, ${unspentSql('Microusd')} AS microusd, ${unspentSql('Tokens')} AS tokens,
+export const selectBudgetRoomSql = (spender: Spender): SQL => sql`
+    SELECT ask.candidate, ${b.id} AS budget_id, ${unspentSql('Microusd')} AS microusd, ${unspentSql('Tokens')} AS tokens,
       total(${x.costMicrousd}) AS used_microusd, total(${x.inputTokens}) AS used_tokens,
       total(${x.reservedMicrousd}) AS held_microusd, total(${x.reservedTokens}) AS held_tokens,
       min(${freeShareSql('Microusd')}, ${freeShareSql('Tokens')}) AS free_share,
@@ -175,7 +167,22 @@ export const selectHeadroomSql = (spender: Spender): SQL => sql`
     LEFT JOIN ${activations} ${x} INDEXED BY activations_running
       ON ${x.state} = 'running' AND ${x.id} <> ask.id AND ${holdsMoneySql(b, x)}
     WHERE ${isLimitingSql(b)}
-    GROUP BY ask.candidate, ${b.id}, ${holder.id})
+    GROUP BY ask.candidate, ${b.id}, ${holder.id}`
+
+/**
+ * Selects what is left for each row of the table `ask`, whose columns are `spender`, over all budgets that pay for the row. The columns
+ * are `candidate` and those of `headroomOf`.
+ * `left` is limit - spent, ignoring reservations of OTHER running activations; what those have spent
+ * and not yet settled counts as spent.
+ * `free` is limit - spent - the reservations of OTHER running activations. Neither is negative.
+ * `freeShare` considers only budgets of the model and its provider.
+ */
+export const selectHeadroomSql = (spender: Spender): SQL => sql`
+  SELECT candidate,
+    max(0, min(microusd - used_microusd)) AS left_microusd, max(0, min(tokens - used_tokens)) AS left_tokens,
+    max(0, min(microusd - held_microusd)) AS free_microusd, max(0, min(tokens - held_tokens)) AS free_tokens,
+    min(free_share) AS free_share, max(is_throttled) AS is_throttled
+  FROM (${selectBudgetRoomSql(spender)})
   GROUP BY candidate`
 
 /** The headroom of a table `ask` that has all columns of a spender. */

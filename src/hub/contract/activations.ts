@@ -233,6 +233,8 @@ export interface CommitRequest {
   refusedCall?: { microusd: number; tokens: number }
   usage: Usage[]
   tools: string[]
+  /** Grants that the definition requests and the policy did not grant for the requesters. */
+  notGranted?: string[]
   /** Absent when the activation's record is lost. */
   counters?: ActivationCounters
   audit: AuditEntry[]

@@ -4,22 +4,20 @@ import type { RowOf } from '../../shared/db/fields'
 import { many, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { bare, insertSelect } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../../shared/ids'
-import { canAccountReadSql, unfiltered } from '../communities/readable-sql'
+import { unfiltered } from '../communities/readable-sql'
 import type { AccountKind } from '../contract/hub'
 import type { PostedContent } from '../mentions/queries'
-import { unreadableRefusal } from '../reply-limits/explain-reply-limit'
-import { mentionLimitSql, remainingAgentRepliesSql } from '../reply-limits/reply-limit-sql'
+import { remainingAgentRepliesSql } from '../reply-limits/reply-limit-sql'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { comments } from '../schema/comments'
-import { agents } from '../schema/definitions'
 import { type InboxType, inboxItems } from '../schema/inbox'
 import { mentions } from '../schema/mentions'
 import { posts } from '../schema/posts'
 import { agentDays } from '../schema/reports'
+import { type Addressing, mentionTargetsSql, replyTargetSql } from './wake-targets-sql'
 
 const a = alias(accounts, 'a')
-const g = alias(agents, 'g')
 const i = alias(inboxItems, 'i')
 const m = alias(mentions, 'm')
 const x = alias(activations, 'x')
@@ -44,13 +42,6 @@ const itemOf = (source: Params<Delivery>) => ({
   isUntrusted: source.isUntrusted,
 })
 
-/** Whether an account reads the thread that it is notified of. */
-const canReadThreadSql = ({ postId }: Params<Delivery>): SQL =>
-  canAccountReadSql(
-    sql`(SELECT ${posts.communityId} FROM ${posts} ${unfiltered('guarded write')} WHERE ${posts.id} = ${postId})`,
-    a,
-  )
-
 /** The requesters of an activation, to pass on; null without one. */
 const requestersOfRunSql = (activationId: SQLWrapper): SQL =>
   sql`(SELECT ${x.requesters} FROM ${activations} ${x} WHERE ${x.id} = ${activationId})`
@@ -61,7 +52,21 @@ const hopsSql = ({ authorKind, commentId, postId }: Params<Delivery>): SQL => sq
     (SELECT ${comments.hops} FROM ${comments} WHERE ${comments.id} = ${commentId}),
     (SELECT ${posts.hops} FROM ${posts} WHERE ${posts.id} = ${postId})), 0)`
 
-const unreadable = sql.raw(`'${unreadableRefusal}'`)
+/** The post or comment, which exists already, as what decides whom it addresses. */
+const addressingOf = (v: Params<Delivery>): Addressing => ({
+  authorId: v.authorId,
+  authorKind: v.authorKind,
+  at: v.at,
+  communityId: sql`(SELECT ${posts.communityId} FROM ${posts} ${unfiltered('guarded write')} WHERE ${posts.id} = ${v.postId})`,
+  hops: hopsSql(v),
+  remaining: remainingAgentRepliesSql(v.postId),
+})
+
+/** The accounts that `insertMentions` found, each with the id of its item. */
+const storedMentionsSql = (v: Params<Delivery & { items: string }>): SQL => sql`
+  SELECT n.key AS nth, n.value ->> 'id' AS item_id, ${a.id} AS account_id FROM json_each(${v.items}) n
+  CROSS JOIN ${accounts} ${a} ON ${a.name} = n.value ->> 'name'
+  JOIN ${mentions} ${m} ON ${m.postId} = ${v.postId} AND ${m.commentId} = coalesce(${v.commentId}, '') AND ${m.accountId} = ${a.id}`
 
 const preparedMentionItems = prepare((v: Params<Delivery & { items: string }>) =>
   write(
@@ -77,23 +82,7 @@ const preparedMentionItems = prepare((v: Params<Delivery & { items: string }>) =
         hops: sql`hops`,
         refusal: sql`iif(answers, refusal, NULL)`,
       },
-      sql`FROM (SELECT *, CASE WHEN NOT can_read THEN ${unreadable} WHEN ${v.authorKind} = 'agent' THEN ${mentionLimitSql(
-        { from: v.authorId, to: sql`to_id`, now: v.at },
-        {
-          hops: sql`hops`,
-          remaining: remainingAgentRepliesSql(v.postId),
-          nth: sql`sum(answers) OVER (ORDER BY nth)`,
-        },
-      )} END AS refusal
-        FROM (SELECT n.key AS nth, n.value ->> 'id' AS id, ${a.id} AS to_id,
-            coalesce(${g.answersMentions}, 0) = 1 AND ${v.authorKind} <> 'system' AS answers,
-            ${hopsSql(v)} AS hops, ${canReadThreadSql(v)} AS can_read
-          FROM json_each(${v.items}) n
-          CROSS JOIN ${accounts} ${a} ON ${a.name} = n.value ->> 'name'
-          JOIN ${mentions} ${m} ON ${m.postId} = ${v.postId} AND ${m.commentId} = coalesce(${v.commentId}, '') AND ${m.accountId} = ${a.id}
-          LEFT JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
-          WHERE ${a.id} <> ${v.authorId} AND ${a.isImported} = 0)
-        WHERE can_read OR answers)`,
+      sql`FROM (${mentionTargetsSql(addressingOf(v), storedMentionsSql(v))})`,
     ),
   ),
 )
@@ -158,9 +147,6 @@ interface ReplyItem {
   type: ReplyType
 }
 
-const isReplyTask = ({ authorKind }: Params<Delivery>): SQL =>
-  sql`coalesce(${g.answersReplies}, 0) = 1 AND ${authorKind} = 'human'`
-
 const preparedReplyItem = prepare((v: Params<Delivery & ReplyItem>) =>
   write(
     insertSelect(
@@ -168,14 +154,16 @@ const preparedReplyItem = prepare((v: Params<Delivery & ReplyItem>) =>
       {
         ...itemOf(v),
         id: v.id,
-        accountId: a.id,
-        type: sql`iif(${isReplyTask(v)}, 'reply', ${v.type})`,
-        isTask: isReplyTask(v),
+        accountId: sql`to_id`,
+        type: sql`iif(answers, 'reply', ${v.type})`,
+        isTask: sql`answers`,
       },
-      sql`FROM ${accounts} ${a} LEFT JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
-        WHERE ${a.id} = ${v.to} AND ${a.id} <> ${v.authorId} AND ${a.kind} <> 'system' AND ${a.isImported} = 0
-          AND ${canReadThreadSql(v)} AND NOT EXISTS (SELECT 1 FROM ${mentions} ${m}
+      sql`FROM (${replyTargetSql(
+        addressingOf(v),
+        v.to,
+        sql`EXISTS (SELECT 1 FROM ${mentions} ${m}
             WHERE ${m.postId} = ${v.postId} AND ${m.commentId} = ${v.commentId} AND ${m.accountId} = ${a.id})`,
+      )})`,
     ),
   ),
 )

@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { RowOf } from '../../shared/db/fields'
 import { manySql, type Params, prepare, type Statement, write } from '../../shared/db/statement'
@@ -39,15 +39,25 @@ const failAtLimit = (limit: SQL): Statement<void> =>
     ),
   )
 
-const unrequestedLimitSql = ({ agentId, activationId, now }: Params<AgentWrite>): SQL =>
+type Writes = Readonly<Record<keyof AgentWrite, SQLWrapper>>
+
+const unrequestedLimitSql = ({ agentId, activationId, now }: Writes): SQL =>
   sql`CASE WHEN ${isForPersonSql(activationId)} THEN NULL ELSE ${intervalLimitSql(agentId, now)} END`
 
-const preparedCommentGuard = prepare((v: Params<AgentWrite & { postId: PostId }>) =>
-  failAtLimit(sql`CASE WHEN ${hasUnansweredPersonSql(v.postId, v.agentId)} THEN NULL ELSE coalesce(
+/** The limit that stops a comment of an agent, or NULL. */
+export const commentLimitSql = (v: Writes & { postId: SQLWrapper }): SQL =>
+  sql`CASE WHEN ${hasUnansweredPersonSql(v.postId, v.agentId)} THEN NULL ELSE coalesce(
     ${threadLimitSql(v.postId, v.agentId)},
     ${alreadyAnsweredLimitSql(v.postId, v.activationId)},
     ${dailyLimitSql('comments', v.agentId, v.now)},
-    ${unrequestedLimitSql(v)}) END`),
+    ${unrequestedLimitSql(v)}) END`
+
+/** The limit that stops a post of an agent, or NULL. */
+export const postLimitSql = (v: Writes): SQL =>
+  sql`coalesce(${dailyLimitSql('posts', v.agentId, v.now)}, ${unrequestedLimitSql(v)})`
+
+const preparedCommentGuard = prepare((v: Params<AgentWrite & { postId: PostId }>) =>
+  failAtLimit(commentLimitSql(v)),
 )
 
 /**
@@ -59,10 +69,7 @@ export const guardComment = (writing: AgentWrite, postId: PostId): Statement<voi
 
 /** Fails its batch when a limit stops this post of an agent. */
 export const guardPost: (writing: AgentWrite) => Statement<void> = prepare(
-  (v: Params<AgentWrite>) =>
-    failAtLimit(
-      sql`coalesce(${dailyLimitSql('posts', v.agentId, v.now)}, ${unrequestedLimitSql(v)})`,
-    ),
+  (v: Params<AgentWrite>) => failAtLimit(postLimitSql(v)),
 )
 
 type RunHopsValues = Pick<AgentWrite, 'activationId'> & { id: PostId | CommentId }
@@ -80,11 +87,14 @@ const updateCommentHops = prepare((v: Params<RunHopsValues>) =>
 
 type ExternalHopsValues = Pick<AgentWrite, 'agentId'> & { postId: PostId; commentId: CommentId }
 
+const parentOfSql = (comment: SQLWrapper): SQL =>
+  sql`(SELECT ${comments.parentId} FROM ${comments} ${unfiltered('limits')} WHERE ${comments.id} = ${comment})`
+
 const updateExternalHops = prepare(({ agentId, postId, commentId }: Params<ExternalHopsValues>) =>
   write(
     updateSet(
       comments,
-      { hops: externalHopsSql({ post: postId, comment: commentId }, agentId) },
+      { hops: externalHopsSql({ post: postId, parent: parentOfSql(commentId) }, agentId) },
       sql`WHERE ${comments.id} = ${commentId}`,
     ),
   ),

@@ -113,19 +113,20 @@ const isMessageSql = (type: SQLWrapper): SQL =>
   sql`${type} IN ('mention', 'reply', 'comment', 'dm', 'task')`
 
 /**
- * The number of hops of a comment that an external agent just wrote in a thread; 0 after a comment of a
+ * The number of hops of a comment that an external agent writes in a thread; 0 after a comment of a
  * person. It is unknown what the agent acts on, so the comment continues what it replies to and the texts of
  * agents in this thread that mention it, whichever has more hops.
+ *
+ * @param parent the id of the comment that it replies to; NULL for none
  */
 export const externalHopsSql = (
-  { post, comment }: { post: SQLWrapper; comment: SQLWrapper },
+  { post, parent }: { post: SQLWrapper; parent: SQLWrapper },
   agent: SQLWrapper,
 ): SQL => sql`
   (SELECT coalesce(max(CASE
       WHEN EXISTS (SELECT 1 FROM ${mentions} ${m} WHERE ${m.postId} = ${post} AND ${m.commentId} = w.id AND ${m.accountId} = ${agent})
         THEN w.hops + 1
-      WHEN w.id = (SELECT coalesce(${comments.parentId}, '') FROM ${comments} ${unfiltered('limits')} WHERE ${comments.id} = ${comment})
-        THEN w.hops END), 0)
+      WHEN w.id = coalesce(${parent}, '') THEN w.hops END), 0)
     FROM (
       SELECT id, hops, author_id FROM (${sinceHumanSql(post)}) WHERE is_agent
       UNION ALL
@@ -136,19 +137,22 @@ export const externalHopsSql = (
 
 const called = alias(inboxItems, 'c')
 
-/**
- * Whether an external agent has woken this agent too often in the last hour without a message from a
- * person: then it reacts automatically. A new post begins at 0 hops, so an agent that opens a post after
- * each answer is detected by the number of its calls only.
- */
-const mentionsTooOftenSql = (from: SQLWrapper, to: SQLWrapper, now: SQLWrapper): SQL => sql`
-  (NOT EXISTS (SELECT 1 FROM ${agents} WHERE ${agents.accountId} = ${from})
-    AND (SELECT count(*) FROM ${inboxItems} ${called} WHERE ${called.accountId} = ${to} AND ${called.fromAccountId} = ${from}
+/** The number of times that an account woke this agent in the last hour without a message from a person. */
+export const countCallsSql = (from: SQLWrapper, to: SQLWrapper, now: SQLWrapper): SQL => sql`
+  (SELECT count(*) FROM ${inboxItems} ${called} WHERE ${called.accountId} = ${to} AND ${called.fromAccountId} = ${from}
       AND ${called.type} = 'mention' AND ${called.isTask} = 1 AND ${called.createdAt} > coalesce(
         (SELECT max(${h.createdAt}) FROM ${inboxItems} ${h} JOIN ${accounts} ${f} ON ${f.id} = ${h.fromAccountId}
           WHERE ${h.accountId} = ${from} AND ${h.createdAt} > ${now} - ${callsWindowMs} AND ${f.kind} = 'human'
             AND ${isMessageSql(h.type)}),
-        ${now} - ${callsWindowMs})) >= ${callsOutsideMax})`
+        ${now} - ${callsWindowMs}))`
+
+/**
+ * Whether an external agent has woken this agent too often: then it reacts automatically. A new post begins
+ * at 0 hops, so an agent that opens a post after each answer is detected by the number of its calls only.
+ */
+const mentionsTooOftenSql = (from: SQLWrapper, to: SQLWrapper, now: SQLWrapper): SQL => sql`
+  (NOT EXISTS (SELECT 1 FROM ${agents} WHERE ${agents.accountId} = ${from})
+    AND ${countCallsSql(from, to, now)} >= ${callsOutsideMax})`
 
 /**
  * The limit that stops a mention, written by an agent through a tool or the API, from waking an agent, or

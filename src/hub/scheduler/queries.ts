@@ -76,7 +76,8 @@ const preparedHubState = prepare(({ now }: Params<{ now: number }>) =>
   oneSql(hubFields(now), sql``),
 )
 
-const selectHubState = (now: number): Statement<HubState> =>
+/** Selects what the whole hub has running and waiting. */
+export const selectHubState = (now: number): Statement<HubState> =>
   mapStatement(preparedHubState({ now }), (row) => row ?? noHubState)
 
 /** Condition: the agent with this id runs. */
@@ -237,6 +238,16 @@ const selectAgents = (
   const [afterAt, afterId] = after ?? [-1, '']
   return preparedAgents[state]({ now, afterAt, afterId, name, rowsMax: limit + 1 })
 }
+
+/** Selects one agent of this hub by its name, in any case. */
+export const selectAgentRow = prepare(({ name, now }: Params<{ name: string; now: number }>) =>
+  oneSql(
+    agentFields(now),
+    sql`FROM ${accounts} ${a} JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
+      LEFT JOIN ${explorers} ${e} ON ${e.accountId} = ${a.id} AND ${e.weight} > 0
+      WHERE ${a.name} = ${name}`,
+  ),
+)
 
 /** Returns the statements of the scheduler's page. */
 export const boardStatements = (page: AgentPageRequest, now: number, reader: Reader) => ({

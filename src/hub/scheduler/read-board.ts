@@ -59,7 +59,12 @@ export async function readBoard(
   }
 }
 
-const toQuestion = (hub: HubState, agents: AgentRow[], tasks: WaitingTask[]) => {
+/** Returns the question to the scheduler about these agents and tasks. */
+export const toQuestion = (
+  hub: HubState,
+  agents: AgentRow[],
+  tasks: Pick<WaitingTask, 'isRunning' | 'isPaused'>[],
+) => {
   const { oldestTaskAt: _, ...state } = hub
   return {
     hub: state,

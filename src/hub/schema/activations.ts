@@ -75,6 +75,8 @@ export const activations = sqliteTable(
       .$type<Record<AccountId, Payer>>()
       .notNull()
       .default({}),
+    /** Grants that its definition requests and the policy did not grant for its requesters. */
+    notGranted: text('not_granted', { mode: 'json' }).$type<string[]>().notNull().default([]),
   },
   (table) => [
     index('activations_resumed').on(table.resumedBy).where(sql`${table.resumedBy} IS NOT NULL`),

@@ -1,5 +1,6 @@
 import type { Outcome } from '../../shared/errors'
 import { explainReplyLimit } from '../reply-limits/explain-reply-limit'
+import type { UnmetCall, UnmetReason } from './unmet-calls-sql'
 
 /** Labels for the outcomes of a run. */
 const outcomeLabels: Record<string, string> = {
@@ -53,3 +54,31 @@ export const formatToolName = (name: string): string => name.replace('_', '.')
 
 /** Returns true for a model of the built-in provider, such as `offline/extractive`. */
 export const isOfflineModel = (model: string): boolean => model.startsWith('offline/')
+
+const unmetLabels: Record<UnmetReason, string> = {
+  not_granted: 'not granted',
+  denied: 'denied',
+  expired: 'approval expired',
+  needs_approval: 'not approved',
+  rate_limited: 'rate limit',
+  timed_out: 'timed out',
+  failed: 'failed',
+}
+
+/** Grants that one line names; the others are counted. */
+const grantsShown = 3
+
+/**
+ * Formats what a run could not do: `could not: hub.search (not granted), github:* (not granted)`; null when
+ * there is nothing to say.
+ *
+ * @param notGranted grants that its definition requests and the policy did not grant
+ */
+export function formatUnmet(calls: UnmetCall[], notGranted: string[]): string | null {
+  const parts = [
+    ...calls.map(({ tool, reason }) => `${formatToolName(tool)} (${unmetLabels[reason]})`),
+    ...notGranted.slice(0, grantsShown).map((grant) => `${grant} (not granted)`),
+    ...(notGranted.length > grantsShown ? [`${notGranted.length - grantsShown} more`] : []),
+  ]
+  return parts.length === 0 ? null : `could not: ${parts.join(', ')}`
+}

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { RowOf } from '../../shared/db/fields'
 import { oneSql, type Params, prepare, type Statement, write } from '../../shared/db/statement'
@@ -28,8 +28,18 @@ export interface Writing {
 const c = alias(communities, 'c')
 const p = alias(posts, 'p')
 
-const bansOfWritingSql = (v: Params<Writing>) =>
+type WritingOperands = Readonly<Record<keyof Writing, SQLWrapper>>
+
+const bansOfWritingSql = (v: WritingOperands) =>
   sql`${fromWriterRestrictionsSql(v, v.communityId, v.now)} AND (${restrictionFields.kind} = 'ban' OR ${v.act} <> 'vote') ORDER BY ${restrictionFields.kind}, ${restrictionFields.endsAt} IS NULL DESC, ${restrictionFields.endsAt} DESC LIMIT 1`
+
+/** Why an account must not write this, as the name of a constraint, or NULL. */
+export const writingRefusalSql = (v: WritingOperands): SQL => sql`coalesce(
+          (SELECT iif(${restrictionFields.kind} = 'ban', 'writing_banned', 'writing_muted') ${bansOfWritingSql(v)}),
+          (SELECT 'writing_system' FROM ${communities} ${c} WHERE ${v.act} = 'post' AND ${c.id} = ${v.communityId}
+            AND ${c.isSystem} = 1 AND ${v.accountId} <> ${sql.raw(`'${systemAccountId}'`)}),
+          (SELECT iif(${p.deletedAt} IS NULL, 'writing_locked', 'writing_deleted') FROM ${posts} ${p} ${unfiltered('guarded write')}
+            WHERE ${p.id} = ${v.threadId} AND (${p.isLocked} = 1 OR ${p.deletedAt} IS NOT NULL)))`
 
 /**
  * Fails its batch when the account must not write this: because of a ban or a mute of its own or of a
@@ -41,13 +51,7 @@ export const guardWriting: (writing: Writing) => Statement<void> = prepare((v: P
     insertSelect(
       moderationGuard,
       { name: sql`name` },
-      sql`FROM (SELECT coalesce(
-          (SELECT iif(${restrictionFields.kind} = 'ban', 'writing_banned', 'writing_muted') ${bansOfWritingSql(v)}),
-          (SELECT 'writing_system' FROM ${communities} ${c} WHERE ${v.act} = 'post' AND ${c.id} = ${v.communityId}
-            AND ${c.isSystem} = 1 AND ${v.accountId} <> ${sql.raw(`'${systemAccountId}'`)}),
-          (SELECT iif(${p.deletedAt} IS NULL, 'writing_locked', 'writing_deleted') FROM ${posts} ${p} ${unfiltered('guarded write')}
-            WHERE ${p.id} = ${v.threadId} AND (${p.isLocked} = 1 OR ${p.deletedAt} IS NOT NULL))) AS name)
-        WHERE name IS NOT NULL`,
+      sql`FROM (SELECT ${writingRefusalSql(v)} AS name) WHERE name IS NOT NULL`,
     ),
   ),
 )

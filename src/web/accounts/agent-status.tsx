@@ -3,7 +3,7 @@ import type { AgentState } from '../../agents/contract/agents'
 import type { AccountRow } from '../../hub/accounts/queries'
 import { isOwner } from '../../hub/traces/trace-access'
 import { formatDuration, formatExact, formatPlural, toIso } from '../../shared/format'
-import { activationPath } from '../../shared/paths'
+import { activationPath, quietPath } from '../../shared/paths'
 import { PlanBlock } from '../activations/plan-block'
 import type { Frame } from '../frame/frame'
 import { ElapsedTime } from '../parts/elapsed-time'
@@ -59,7 +59,12 @@ const IdleAgent: FC<AgentStatusProps> = ({ account, agent, state }) => (
     <h2>Status</h2>
     <dl class="def">
       <dt>Now</dt>
-      <dd>{formatStatus(agent, state?.reason ?? null)}</dd>
+      <dd>
+        {formatStatus(agent, state?.reason ?? null)}{' '}
+        <a class="ul" href={quietPath(account.name)}>
+          Why is it quiet?
+        </a>
+      </dd>
       <dt>Wakes on</dt>
       <dd>{formatWakeEvents(account.name, agent)}</dd>
       <dt>Explorations</dt>

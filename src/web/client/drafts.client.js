@@ -7,6 +7,9 @@ for (const field of document.querySelectorAll('[data-draft]')) {
       if (field.value) localStorage.setItem(storeKey(field), field.value)
       else localStorage.removeItem(storeKey(field))
     })
+    // The script of the preview is loaded when somebody writes.
+    const preview = field.form?.dataset.preview
+    if (preview) field.addEventListener('input', () => import(preview), { once: true })
     field.form?.addEventListener('submit', () => localStorage.removeItem(storeKey(field)))
   } catch {
     // Storage may be disabled; then there are no drafts.

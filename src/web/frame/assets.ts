@@ -5,6 +5,7 @@ import listen from '../client/listen.client.js'
 import live from '../client/live.client.js'
 import mentions from '../client/mentions.client.js'
 import passkeys from '../client/passkeys.client.js'
+import preview from '../client/preview.client.js'
 import push from '../client/push.client.js'
 import pushWorker from '../client/push-worker.client.js'
 import times from '../client/times.client.js'
@@ -30,6 +31,7 @@ export type AssetName =
   | 'follow'
   | 'passkeys'
   | 'push'
+  | 'preview'
 
 export interface Asset {
   type: string
@@ -50,6 +52,7 @@ const sources: Record<AssetName, () => Asset> = {
   follow: () => script(`${listen}\n${follow}`),
   passkeys: () => script(passkeys),
   push: () => script(push),
+  preview: () => script(preview),
 }
 
 const style = (...texts: string[]): Asset => ({
@@ -63,7 +66,7 @@ const script = (...texts: string[]): Asset => ({
   body: texts.map((text) => `{${shrinkScript(text)}}`).join('\n'),
 })
 
-/** Removes comments and the space between tokens; no string in these styles contains either. */
+/** Removes comments, leading zeros and the space between tokens; no string in these styles contains either. */
 export const shrinkCss = (text: string): string =>
   text
     .replace(/\/\*[\s\S]*?\*\//g, '')
@@ -71,15 +74,17 @@ export const shrinkCss = (text: string): string =>
     .replace(/ ?([{};,>]) ?/g, '$1')
     .replace(/([a-z-]): /g, '$1:')
     .replaceAll(';}', '}')
+    .replace(/([ :,(])0(\.\d)/g, '$1$2')
     .trim()
 
-/** Removes indentation and comment lines. Line ends stay, because they can end statements. */
+/** Removes indentation, comment lines and the space around arrows. Line ends stay, because they can end statements. */
 export const shrinkScript = (text: string): string =>
   text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !/^(\/\/|\/?\*)/.test(line))
     .join('\n')
+    .replaceAll(' => ', '=>')
 
 /** Returns the service worker, whose path must not change: browsers look for updates there. */
 export const findPushWorker = (): Asset => script(pushWorker)
@@ -106,6 +111,7 @@ function buildAssets() {
     follow: publish('follow'),
     passkeys: publish('passkeys'),
     push: publish('push'),
+    preview: publish('preview'),
   }
   built = { paths, byPath }
   return built

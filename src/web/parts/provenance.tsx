@@ -8,6 +8,10 @@ import { Icon } from './icons'
 export interface Provenance {
   activationId: string
   outcome: string | null
+  /** As `provider/model`. */
+  model: string
+  /** What the run could not do; null when nothing is known. */
+  unmet: string | null
   /** Names of the tools that were used. */
   tools: readonly string[]
   startedAt: number
@@ -17,7 +21,7 @@ export interface Provenance {
   isPriced: boolean
 }
 
-/** The line below an agent's answer: outcome, tools, duration, tokens, cost, link to the run. */
+/** The line below an agent's answer: outcome, model, tools, what it could not do, duration, tokens, cost, link to the run. */
 export const ProvenanceLine: FC<{ of: Provenance }> = ({ of }) => {
   const isCompleted = of.outcome === 'completed'
   return (
@@ -26,10 +30,12 @@ export const ProvenanceLine: FC<{ of: Provenance }> = ({ of }) => {
         <Icon name={isCompleted ? 'check' : 'stop'} />
         {formatOutcome(of.outcome)}
       </span>
+      <span>{of.model}</span>
       <span>{of.tools.length > 0 ? of.tools.map(formatToolName).join(', ') : 'no tools'}</span>
       {of.finishedAt !== null && <span>{formatDuration(of.finishedAt - of.startedAt)}</span>}
       <span>{formatCount(of.tokens)}&nbsp;tokens</span>
       <span>{formatCost(of.costMicrousd, of.isPriced, 'thread')}</span>
+      {of.unmet !== null && <span class="bad">{of.unmet}</span>}
       <a href={activationPath(of.activationId)}>View run</a>
     </div>
   )

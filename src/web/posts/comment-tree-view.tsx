@@ -1,6 +1,7 @@
 import type { FC } from 'hono/jsx'
 import type { Branch } from '../../hub/comments/comment-tree'
 import type { RemovalRow } from '../../hub/moderation/viewer-queries'
+import { formatUnmet } from '../../hub/traces/run-labels'
 import { commentPath, postPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { ModerateForm } from '../moderation/moderate-form'
@@ -160,6 +161,8 @@ function provenanceOf(comment: ThreadComment): Provenance | null {
   return {
     activationId,
     outcome: comment.outcome,
+    model: comment.model ?? '',
+    unmet: formatUnmet(comment.unmetCalls, comment.notGranted ?? []),
     tools: comment.tools ?? [],
     startedAt,
     finishedAt: comment.finishedAt,

@@ -2,6 +2,7 @@ import type { FC } from 'hono/jsx'
 import { limits } from '../../shared/config'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
+import { assetPaths } from '../frame/assets'
 import type { Frame } from '../frame/frame'
 import type { PostFormState, ReplyFormState } from './post-forms'
 
@@ -9,6 +10,16 @@ const SignInFirst: FC<{ next: string; what: string }> = ({ next, what }) => (
   <p class="meta" id="new">
     <a href={`/login?next=${encodeURIComponent(next)}`}>Sign in</a> to {what}.
   </p>
+)
+
+/**
+ * Shows what the text would do, on a page of its own. The script shows the same below the form. It comes last:
+ * Enter in a field presses the first button.
+ */
+const PreviewButton: FC = () => (
+  <button class="btn" type="submit" formaction="/posts-preview">
+    Preview
+  </button>
 )
 
 export interface PostComposerProps {
@@ -27,7 +38,7 @@ export const PostComposer: FC<PostComposerProps> = (props) => {
   return (
     <>
       <ErrorSummary problem={form.problem} />
-      <form class="say" method="post" action="/posts-new">
+      <form class="say" method="post" action="/posts-new" data-preview={assetPaths().preview}>
         <Field
           form={form}
           name="title"
@@ -61,6 +72,7 @@ export const PostComposer: FC<PostComposerProps> = (props) => {
           <button class="btn go" type="submit">
             Post
           </button>
+          <PreviewButton />
         </div>
       </form>
     </>
@@ -111,7 +123,13 @@ export const ReplyComposer: FC<ReplyComposerProps> = (props) => {
   return (
     <>
       <ErrorSummary problem={form.problem} />
-      <form class="say" method="post" action={`${path}/comments`}>
+      <form
+        class="say"
+        method="post"
+        action={`${path}/comments`}
+        data-preview={assetPaths().preview}
+      >
+        <input type="hidden" name="post_id" value={postId} />
         {parentId && <input type="hidden" name="parent_id" value={parentId} />}
         <Field
           form={form}
@@ -141,6 +159,7 @@ export const ReplyComposer: FC<ReplyComposerProps> = (props) => {
           <button class="btn go" type="submit">
             Reply
           </button>
+          <PreviewButton />
         </div>
       </form>
     </>

@@ -35,6 +35,8 @@ import { selectOwnVotes } from '../../hub/votes/queries'
 import { limits, renderedTexts } from '../../shared/config'
 import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
+import { provenanceFields } from './provenance-queries'
+import { selectQuiet } from './quiet-queries'
 
 const p = alias(posts, 'p')
 const a = alias(accounts, 'a')
@@ -154,13 +156,7 @@ const threadCommentFields = (linked: SQLWrapper) => {
     ...shownTextFields(shown, sql`${m.id} = ${linked} DESC, ${m.createdAt} DESC, ${m.id} DESC`),
     /** Whether no newer comments exist than those of the page. */
     isNewest: flag(sql`bound.at = ${sql.raw(String(newestAt))}`),
-    outcome: nullable(x.outcome),
-    tools: nullable(x.tools),
-    startedAt: nullable(x.startedAt),
-    finishedAt: nullable(x.finishedAt),
-    tokens: sql<number | null>`${x.inputTokens} + ${x.outputTokens}`,
-    costMicrousd: nullable(x.costMicrousd),
-    isPriced: nullable(x.isPriced),
+    ...provenanceFields,
   }
 }
 
@@ -262,6 +258,9 @@ const selectPaused = prepare(({ postId, reader }: OfPost) =>
   ),
 )
 
+/** Time after which a mentioned agent that has not started is shown as quiet. */
+const quietAfterMs = 10_000
+
 /** Returns the statements for everything a thread's page shows; the newest comments come first. */
 export const threadStatements = (
   postId: string,
@@ -274,6 +273,7 @@ export const threadStatements = (
   activations: selectThreadActivations({ postId }),
   mentioned: selectMentioned({ postId }),
   paused: selectPaused({ postId, reader }),
+  quiet: selectQuiet({ postId, reader, before: now - quietAfterMs }),
   agents: selectHostedAgents(),
   notWoken: selectNotWoken(postId),
   votes: selectOwnVotes(credential, now, postId),

@@ -72,6 +72,7 @@ async function showThread(c: PageContext, reply: ReplyFormState, status = 200): 
       deciders={answers.deciders.map(({ name }) => name)}
       mentioned={mentioned.map(({ name }) => name)}
       paused={answers.paused}
+      quiet={answers.quiet}
       agents={answers.agents}
       notWoken={answers.notWoken}
       removals={new Map(answers.removals.map((row) => [row.commentId, row]))}

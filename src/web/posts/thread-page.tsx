@@ -32,6 +32,8 @@ import type {
 } from './page-queries'
 import { PostByline } from './post-byline'
 import type { ReplyFormState } from './post-forms'
+import { PausedNotice, QuietNotice } from './quiet-notice'
+import type { QuietMention } from './quiet-queries'
 
 export interface ThreadPageProps {
   frame: Frame
@@ -50,6 +52,8 @@ export interface ThreadPageProps {
   mentioned: string[]
   /** Paused agents with an open task in this thread. */
   paused: PausedAgent[]
+  /** Mentioned agents that have not started. */
+  quiet: QuietMention[]
   agents: HostedAgent[]
   /** Agents that another agent mentioned and that a reply limit kept from being woken. */
   notWoken: NotWokenAgent[]
@@ -127,13 +131,16 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
                   />
                 ))}
                 {props.paused.map((each) => (
-                  <PausedNotice of={each} />
+                  <PausedNotice of={each} postId={post.id} />
+                ))}
+                {props.quiet.map((each) => (
+                  <QuietNotice of={each} postId={post.id} now={frame.now} />
                 ))}
                 {refused.map((each) => (
                   <RefusalNotice of={each} />
                 ))}
                 {props.notWoken.map((each) => (
-                  <NotWokenNotice of={each} />
+                  <NotWokenNotice of={each} postId={post.id} />
                 ))}
               </div>
             </div>
@@ -294,20 +301,6 @@ const ThreadEnd: FC<ThreadPageProps & { isReplying: boolean }> = (props) => {
     </div>
   )
 }
-
-/** Says that a paused agent has an open task in this thread, and when it continues. */
-const PausedNotice: FC<{ of: PausedAgent }> = ({ of: { name, isHubPaused } }) => (
-  <div class="limit-notice">
-    <Icon name="stop" />
-    <p>
-      <strong>
-        {isHubPaused
-          ? `All agents are paused. ${name} answers when an admin resumes them.`
-          : `${name} is paused. ${name} answers when an admin resumes it.`}
-      </strong>
-    </p>
-  </div>
-)
 
 /** Says that the answer of an agent was not posted, and why. */
 const RefusalNotice: FC<{ of: ThreadActivation }> = ({ of }) => (

@@ -101,6 +101,14 @@ export const pageTable: Table = {
   },
   'GET /p/:id': { expect: 'read', send: (world) => ({ path: `/p/${world.postId}` }) },
   'GET /a/:name': { expect: 'read', send: () => ({ path: '/a/scout' }) },
+  'POST /posts-preview': {
+    expect: 'own',
+    send: () => ({ body: { community: 'general', title: 'A title', content: '@scout hi' } }),
+  },
+  'GET /agents/:name/why-quiet': {
+    expect: 'read',
+    send: (world) => ({ path: `/agents/scout/why-quiet?post=${world.postId}` }),
+  },
   'GET /activations/:id': {
     expect: 'read',
     send: (world) => ({ path: `/activations/${world.activationId}` }),

@@ -18,6 +18,15 @@ const personOnly = (change: string): Row => ({
 /** Who can invite people, and deal with accounts. */
 export const peopleTable: Table = {
   // T10: admins deal with accounts.
+  // C5: a preview reads for its sender, and writes nothing.
+  'POST /posts/preview': {
+    expect: 'own',
+    send: () => ({ body: { community: 'general', title: 'A title', content: '@scout hi' } }),
+  },
+  'GET /agents/:name/why-quiet': {
+    expect: 'read',
+    send: (world) => ({ path: `/agents/scout/why-quiet?post=${world.postId}` }),
+  },
   'GET /agents/:name/access': { expect: 'admin', send: () => ({ path: '/agents/piet/access' }) },
   'DELETE /agents/:name/keys/:id': {
     expect: 'admin',

@@ -1,0 +1,120 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
+import { manySql, type Statement } from '../../shared/db/statement'
+import type { AccountId } from '../../shared/ids'
+import { headroomOf, selectBudgetRoomSql } from '../budgets/scope-sql'
+import { accounts } from '../schema/accounts'
+import { budgets, budgetWindows } from '../schema/budgets'
+import { communities } from '../schema/communities'
+import {
+  type Asking,
+  admit,
+  askSpender,
+  askWithRoomSql,
+  bestModelSql,
+  isShortSql,
+  newAskSql,
+} from './claim-queries'
+
+/*
+ * What a claim for a task would get now, without a claim: the statements that LOAD inserts an activation
+ * from, as reads.
+ */
+
+/** A run that has not begun. */
+const noActivationSql = sql.raw("''")
+
+/** A task to ask about. */
+export interface AskedTask {
+  agentId: SQLWrapper
+  now: SQLWrapper
+  /** A select of `taskColumnsSql`. */
+  task: SQL
+  /** See `newAskSql`. */
+  place?: Parameters<typeof newAskSql>[2]
+  /** Common table expressions that the others use, from `WITH` on. */
+  before?: SQL
+}
+
+const toAsking = ({ agentId, now }: AskedTask): Asking => ({
+  activationId: noActivationSql,
+  agentId,
+  now,
+})
+
+const withAsk = (asked: AskedTask): SQL =>
+  sql`${asked.before ? sql`${asked.before},` : sql`WITH`} ask AS MATERIALIZED (
+    ${newAskSql(toAsking(asked), asked.task, asked.place)})`
+
+const admissionFields = (asked: AskedTask) => {
+  const { reservedMicrousd, reservedTokens } = admit(toAsking(asked))
+  return {
+    agentId: sql<AccountId>`a.agent_id`,
+    model: sql<string>`a.model`,
+    /** A budget is used up: the run is admitted to say so, and calls no model. */
+    isExhausted: flag(sql`a.is_exhausted`),
+    /** The first model call can be paid now; otherwise other runs have reserved the money. */
+    isFree: flag(sql`a.is_free`),
+    reservedMicrousd: number(reservedMicrousd),
+    reservedTokens: number(reservedTokens),
+    /** What all its budgets leave together: no run spends more. */
+    freeMicrousd: number(sql`a.free_microusd`),
+    freeTokens: number(sql`a.free_tokens`),
+  }
+}
+
+/** What a claim for a task would be admitted with. */
+export type Admission = RowOf<ReturnType<typeof admissionFields>>
+
+/** Selects what a claim for a task would be admitted with, by model; of an agent the one it would take is first. */
+export const selectAdmissionsOf = (asked: AskedTask): Statement<Admission[]> =>
+  manySql(admissionFields(asked), sql`FROM ${askWithRoomSql} ${bestModelSql}`, withAsk(asked))
+
+const b = alias(budgets, 'b')
+const w = alias(budgetWindows, 'w')
+const u = alias(accounts, 'u')
+const m = alias(communities, 'm')
+const room = headroomOf('room')
+
+const payingFields = {
+  agentId: sql<AccountId>`ask.agent_id`,
+  id: b.id,
+  scope: b.scope,
+  scopeId: b.scopeId,
+  period: b.period,
+  limitMicrousd: b.limitMicrousd,
+  limitTokens: b.limitTokens,
+  spentMicrousd: number(
+    sql`coalesce(max(${b.limitMicrousd} - room.microusd), ${w.spentMicrousd}, 0)`,
+  ),
+  spentTokens: number(sql`coalesce(max(${b.limitTokens} - room.tokens), ${w.spentTokens}, 0)`),
+  /** Null: no window is open. */
+  endsAt: nullable(w.endsAt),
+  /** Name of the agent, requester or community; null for other scopes. */
+  name: sql<string | null>`coalesce(${u.name}, ${m.name})`,
+  /** It leaves too little for any run, with every model that it pays for. */
+  isShort: flag(
+    sql`min(${isShortSql({
+      microusd: sql`room.microusd - room.used_microusd`,
+      tokens: sql`room.tokens - room.used_tokens`,
+    })})`,
+  ),
+}
+
+/** A budget that would pay for a task. */
+export type PayingBudget = RowOf<typeof payingFields>
+
+/** Selects the budgets that would pay for a task, those of requesters first. */
+export const selectPayingBudgetsOf = (asked: AskedTask): Statement<PayingBudget[]> =>
+  manySql(
+    payingFields,
+    sql`FROM (${selectBudgetRoomSql(askSpender)}) room JOIN ask ON ask.candidate = ${room.candidate}
+      JOIN ${budgets} ${b} ON ${b.id} = room.budget_id
+      LEFT JOIN ${budgetWindows} ${w} ON ${w.budgetId} = ${b.id} AND ${w.startsAt} <= ask.at AND ${w.endsAt} > ask.at
+      LEFT JOIN ${accounts} ${u} ON ${b.scope} IN ('agent', 'requester') AND ${u.id} = ${b.scopeId}
+      LEFT JOIN ${communities} ${m} ON ${b.scope} = 'community' AND ${m.id} = ${b.scopeId}
+      GROUP BY ask.agent_id, ${b.id}
+      ORDER BY ${b.scope} NOT IN ('requester', 'role:member', 'role:guest', 'guests'), ${b.scope} = 'hub', ${b.scope}, ${b.id}`,
+    withAsk(asked),
+  )

@@ -1,0 +1,22 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { isStoppedSql } from '../bans/ban-sql'
+import { awaitsProviderSql } from '../outages/wait-sql'
+
+/** Columns of a row of `agents`. */
+type Agent = Record<'accountId' | 'isPaused', SQLWrapper>
+
+/** What holds an agent's runs back, each for itself. */
+export const holdsSql = (agent: Agent, now: SQLWrapper) => ({
+  /** By an admin. */
+  isPaused: sql`${agent.isPaused}`,
+  /** Until its provider is back. */
+  awaitsProvider: awaitsProviderSql(agent.accountId),
+  /** Its account is disabled, banned or muted. */
+  isStopped: isStoppedSql(agent.accountId, now),
+})
+
+/** Whether an agent starts no run, whatever its tasks and budgets are. */
+export const isHeldSql = (agent: Agent, now: SQLWrapper): SQL => {
+  const { isPaused, awaitsProvider, isStopped } = holdsSql(agent, now)
+  return sql`(${isPaused} OR ${awaitsProvider} OR ${isStopped})`
+}

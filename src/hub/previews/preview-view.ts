@@ -1,0 +1,195 @@
+import type { SchedulerView } from '../../agents/contract/agents'
+import { AppError } from '../../shared/errors'
+import type { ActionContext } from '../action-context'
+import type { Admission, PayingBudget } from '../activations/admission-queries'
+import type { Role, ToolCatalog } from '../contract/hub'
+import { mergeCallPolicy, type PolicyRow } from '../grants/queries'
+import { findMentions } from '../mentions/find-mentions'
+import { assertNoCredentials } from '../posts/credential-patterns'
+import { explainReplyLimit, replyLimitConstraints } from '../reply-limits/explain-reply-limit'
+import { toQuestion } from '../scheduler/read-board'
+import { writingConstraints } from '../writing-guard/errors'
+import type { PreviewFacts, PreviewTarget } from './queries'
+
+/**
+ * What a text would make an agent do: `starts` a run, `waits` until something else ends, `refuses` because a
+ * budget is used up, or is `not_woken`.
+ */
+export type Consequence = 'starts' | 'waits' | 'refuses' | 'not_woken'
+
+/** What posting a text does to one agent. */
+export interface AgentPromise {
+  name: string
+  cause: 'mention' | 'reply'
+  consequence: Consequence
+  /** Why it does not start; null when it does. */
+  reason: string | null
+  /** For whom the run acts. */
+  requester: string
+  model: string
+  /** Tools that it may use for this requester. */
+  tools: string[]
+  /** Those of them of which all or some calls require approval. */
+  needsApproval: { tool: string; calls: 'all' | 'some' }[]
+  /** What the first model call can cost at most. */
+  reservedMicrousd: number
+  /** What the whole run can cost at most: what its budgets leave. */
+  mostMicrousd: number
+  /** Tokens that the whole run can use at most; null for the hub's own limit. */
+  tokensMax: number | null
+  paidBy: Pick<PayingBudget, 'scope' | 'period' | 'name'>[]
+}
+
+/** What posting a text does. */
+export interface Preview {
+  /** Why it would not be posted; null when it would. */
+  refusal: string | null
+  agents: AgentPromise[]
+  /** Names of the other accounts that are notified. */
+  notified: string[]
+}
+
+/** The texts of a post or comment that can contain mentions. */
+export const listNames = (texts: string[]): string[] => [...new Set(texts.flatMap(findMentions))]
+
+const constraints = { ...writingConstraints, ...replyLimitConstraints }
+
+function explainRefusal(name: string): string {
+  const error = constraints[name]?.(null)
+  return error instanceof AppError ? [error.message, error.hint].filter(Boolean).join(' ') : name
+}
+
+/** Returns why a text looks like a credential; null when it does not. */
+function findCredential(texts: string[], keyPrefix: string): string | null {
+  try {
+    assertNoCredentials({ content: texts.join('\n') }, keyPrefix)
+    return null
+  } catch (error) {
+    if (error instanceof AppError) return error.message
+    throw error
+  }
+}
+
+/** Returns why a woken agent does not start now; null when it does. */
+function findWait(
+  target: PreviewTarget,
+  admission: Admission | undefined,
+  scheduler: SchedulerView | null,
+): string | null {
+  const { name } = target
+  if (target.isHubPaused) return 'All agents are paused by an admin.'
+  if (target.isPaused) return `${name} is paused by an admin.`
+  if (target.isStopped) return `The account of ${name} is disabled, banned or muted.`
+  if (target.awaitsProvider) return `The model provider of ${name} is down.`
+  if (target.isRunning) return `${name} has another run; an agent has one run at a time.`
+  if (scheduler?.tasks[0] === 'no_slot') return 'All slots of the hub are in use.'
+  if (admission && !admission.isExhausted && !admission.isFree) {
+    return 'What its budgets leave is reserved by other runs.'
+  }
+  return null
+}
+
+const noPolicy: PolicyRow['own'] = null
+const toPolicy = (stored: PreviewTarget['own']) => (stored.allowed === null ? noPolicy : stored)
+
+/** Returns the tools that an agent may use for a requester. */
+function listTools(
+  target: PreviewTarget,
+  requester: { name: string; role: Role },
+  tools: ToolCatalog,
+) {
+  const policy = mergeCallPolicy({
+    default: toPolicy(target.default),
+    own: toPolicy(target.own),
+    requested: target.requested ?? [],
+    toolsVersion: target.toolsVersion,
+    requesters: [requester],
+  })
+  const allowed = tools.evaluatePolicy(policy).filter(({ isAllowed }) => isAllowed)
+  return {
+    tools: allowed.map(({ tool }) => tool.name),
+    needsApproval: allowed.flatMap(({ tool, approval }) =>
+      approval === 'never'
+        ? []
+        : [
+            {
+              tool: tool.name,
+              calls: approval === 'always' ? ('all' as const) : ('some' as const),
+            },
+          ],
+    ),
+  }
+}
+
+interface Asking {
+  facts: PreviewFacts
+  viewer: { name: string; role: Role }
+  tools: ToolCatalog
+  scheduler: SchedulerView | null
+}
+
+function toPromise(
+  target: PreviewTarget,
+  { facts, viewer, tools, scheduler }: Asking,
+): AgentPromise {
+  const admission = facts.admissions.find(({ agentId }) => agentId === target.id)
+  const isWoken = target.answers && target.refusal === null
+  const wait = isWoken ? findWait(target, admission, scheduler) : null
+  const [consequence, reason]: [Consequence, string | null] = !isWoken
+    ? ['not_woken', explainNotWoken(target)]
+    : wait !== null
+      ? ['waits', wait]
+      : admission?.isExhausted === false
+        ? ['starts', null]
+        : ['refuses', 'A budget is used up: it answers that, and calls no model.']
+  return {
+    name: target.name,
+    cause: target.cause,
+    consequence,
+    reason,
+    requester: viewer.name,
+    model: admission?.model ?? target.model ?? '',
+    ...listTools(target, viewer, tools),
+    reservedMicrousd: admission?.reservedMicrousd ?? 0,
+    mostMicrousd: admission?.freeMicrousd ?? 0,
+    tokensMax: target.tokensMax,
+    paidBy: facts.budgets
+      .filter(({ agentId }) => agentId === target.id)
+      .map(({ scope, period, name }) => ({ scope, period, name })),
+  }
+}
+
+const explainNotWoken = ({ refusal, cause, name }: PreviewTarget): string =>
+  explainReplyLimit(refusal) ??
+  (cause === 'mention'
+    ? `Mentions are off in the definition of ${name}.`
+    : 'Replies without a mention do not wake it. Mention it.')
+
+/**
+ * Returns what posting a text would do now. Besides the reads it asks the scheduler for a slot.
+ *
+ * @param texts of the post or comment
+ */
+export async function toPreview(
+  { scheduler, tools, settings }: ActionContext,
+  facts: PreviewFacts & { place: NonNullable<PreviewFacts['place']> },
+  texts: string[],
+): Promise<Preview> {
+  const question = toQuestion(
+    { ...facts.hub, isPaused: false },
+    [],
+    [{ isRunning: false, isPaused: false }],
+  )
+  const view = await scheduler.explain(question).catch(() => null)
+  const { refusal, viewerName, viewerRole } = facts.place
+  const viewer = { name: viewerName, role: viewerRole }
+  const asking = { facts, viewer, tools, scheduler: view }
+  const hosted = facts.targets.filter(({ model }) => model !== null)
+  return {
+    refusal:
+      findCredential(texts, settings.ROOKERY_KEY_PREFIX) ??
+      (refusal === null ? null : explainRefusal(refusal)),
+    agents: hosted.map((target) => toPromise(target, asking)),
+    notified: facts.targets.flatMap(({ model, name }) => (model === null ? [name] : [])),
+  }
+}

@@ -1,0 +1,22 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { activations } from '../../hub/schema/activations'
+import { unmetCallsSql } from '../../hub/traces/unmet-calls-sql'
+import { nullable } from '../../shared/db/fields'
+
+const x = alias(activations, 'x')
+
+/** What the line below an answer says of the run that wrote it; null without a run `x`. */
+export const provenanceFields = {
+  /** The model that wrote it. */
+  model: nullable(x.model),
+  notGranted: nullable(x.notGranted),
+  unmetCalls: unmetCallsSql(x.id),
+  outcome: nullable(x.outcome),
+  tools: nullable(x.tools),
+  startedAt: nullable(x.startedAt),
+  finishedAt: nullable(x.finishedAt),
+  tokens: sql<number | null>`${x.inputTokens} + ${x.outputTokens}`,
+  costMicrousd: nullable(x.costMicrousd),
+  isPriced: nullable(x.isPriced),
+}

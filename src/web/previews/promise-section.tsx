@@ -1,0 +1,62 @@
+import type { FC } from 'hono/jsx'
+import { scopeLabels } from '../../hub/budgets/budget-labels'
+import type { AgentPromise, Preview } from '../../hub/previews/preview-view'
+import { formatToolName } from '../../hub/traces/run-labels'
+import { formatCount, formatMoney } from '../../shared/format'
+import { AccountLink } from '../parts/account-link'
+
+const headlines: Record<AgentPromise['consequence'], string> = {
+  starts: 'answers',
+  waits: 'answers later',
+  refuses: 'can only say that a budget is used up',
+  not_woken: 'is not woken',
+}
+
+/** Says what posting a text does: which agents answer, with what, for whom and at what cost, or why not. */
+export const PromiseSection: FC<{ of: Preview }> = ({ of }) => (
+  <section class="up3" id="promise" aria-label="What posting does">
+    {of.refusal !== null && (
+      <p class="crit">
+        <strong>Not posted:</strong> {of.refusal}
+      </p>
+    )}
+    {of.agents.length === 0 && of.refusal === null && <p class="meta">This wakes no agent.</p>}
+    {of.agents.map((each) => (
+      <AgentLine of={each} />
+    ))}
+    {of.notified.length > 0 && (
+      <p class="meta up">Notifies {of.notified.map((name) => `@${name}`).join(', ')}.</p>
+    )}
+  </section>
+)
+
+const AgentLine: FC<{ of: AgentPromise }> = ({ of }) => (
+  <div class="up2" data-promise={of.consequence}>
+    <p class="by">
+      <AccountLink name={of.name} kind="agent" /> <strong>{headlines[of.consequence]}</strong>
+      {of.reason !== null && <span>{of.reason}</span>}
+    </p>
+    {of.consequence !== 'not_woken' && (
+      <p class="meta">
+        For @{of.requester}, with {of.model}. {formatTools(of)} {formatCost(of)}
+      </p>
+    )}
+  </div>
+)
+
+function formatTools({ tools, needsApproval }: AgentPromise): string {
+  if (tools.length === 0) return 'It may use no tools.'
+  const asks = needsApproval.map(({ tool, calls }) =>
+    calls === 'all' ? formatToolName(tool) : `some calls of ${formatToolName(tool)}`,
+  )
+  const use = `It may use ${tools.map(formatToolName).join(', ')}.`
+  return asks.length === 0 ? use : `${use} Approval is required for ${asks.join(', ')}.`
+}
+
+function formatCost(promise: AgentPromise): string {
+  const { reservedMicrousd, mostMicrousd, tokensMax, paidBy, consequence } = promise
+  if (consequence === 'refuses') return 'No model is called.'
+  const payers = paidBy.map(({ scope, name }) => `${scopeLabels[scope]}${name ? ` ${name}` : ''}`)
+  const tokens = tokensMax === null ? '' : `, or ${formatCount(tokensMax)} tokens`
+  return `The first model call costs at most ${formatMoney(reservedMicrousd, 'thread')}, the run at most ${formatMoney(mostMicrousd, 'thread')}${tokens}: what the budgets leave that pay (${payers.join(', ')}).`
+}
