@@ -32,6 +32,10 @@ const visibility = z
   .enum(communities.visibility.enumValues)
   .describe('Who reads it: everybody, members and admins of the hub, or only accounts in its list.')
 
+const followThreads = z
+  .boolean()
+  .describe('Whether people continue with an agent that answered in a thread without naming it.')
+
 export const communityInput = z.object({
   name: z
     .string()
@@ -39,12 +43,14 @@ export const communityInput = z.object({
   display_name: displayName.optional(),
   description: description.default(''),
   visibility: visibility.default('public'),
+  follow_threads: followThreads.default(true),
 })
 
 export const communityUpdate = z.object({
   display_name: displayName.optional(),
   description: description.optional(),
   visibility: visibility.optional(),
+  follow_threads: followThreads.optional(),
 })
 
 export const memberInput = z.object({
@@ -83,6 +89,7 @@ export async function createCommunity(
     createdAt: now,
     visibility: input.visibility,
     isSystem: false,
+    followsThreads: input.follow_threads,
   }
   const once = {
     accountId: actor.accountId,
@@ -148,7 +155,7 @@ const createEntry = (
   })
 
 /**
- * Changes who reads a community and how it is described.
+ * Changes who reads a community, how it is described, and whether agents follow its threads.
  *
  * @throws NOT_FOUND; FORBIDDEN for anyone but a moderator of it or an admin who reads it; CONFLICT for a
  *   community that the hub itself posts in, when others should not read it
@@ -170,12 +177,13 @@ export async function changeCommunity(
     visibility,
     displayName: input.display_name ?? community.displayName,
     description: input.description ?? community.description,
+    followsThreads: input.follow_threads ?? community.followsThreads,
   }
   await batch(context.db, {
     community: updateCommunity(community.id, fields),
     entry: createEntry(context, manager, 'community.change', community, {
-      before: { visibility: community.visibility },
-      after: { visibility },
+      before: { visibility: community.visibility, follow_threads: community.followsThreads },
+      after: { visibility, follow_threads: fields.followsThreads },
     }),
   })
   return { ...community, ...fields }

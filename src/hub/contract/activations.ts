@@ -54,6 +54,8 @@ export interface ClaimedItem {
   /** Excerpt of the post or comment; for a task its full text. */
   content: string
   createdAt: number
+  /** The comment names nobody: it continues a conversation with the agent. */
+  isFollowUp?: boolean
 }
 
 /** Everything one activation needs, read in one D1 batch. */

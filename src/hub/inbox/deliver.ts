@@ -1,7 +1,9 @@
+import { following } from '../../shared/config'
 import type { Statement } from '../../shared/db/statement'
 import type { AccountId, InboxItemId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
+import { isBareCourtesy, isStop } from '../following/bare-words'
 import { type IdempotentRequest, type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { findMentions } from '../mentions/find-mentions'
 import { insertMentions, type PostedContent } from '../mentions/queries'
@@ -11,10 +13,12 @@ import { contributionConstraints, guardContribution } from './contribution-queri
 import {
   countRefusedMentions,
   insertMentionItems,
-  insertReplyItem,
   selectWakeResults,
   type WakeResult,
 } from './delivery-queries'
+import { insertFollowUpItems } from './follow-up-queries'
+import { insertReplyItem } from './reply-item-queries'
+import { type StoppedRun, stopStatements } from './stop-queries'
 
 const EXCERPT_CHARS = 240
 
@@ -26,12 +30,17 @@ export interface Message {
   texts: string[]
   /** Author of the post or comment that this replies to, and whether that account is an agent of this hub. */
   replyTo: { id: AccountId; type: 'reply' | 'comment'; isHosted: boolean } | null
+  /** Whether agents were asked in the thread, which a person's comment can reach without their names. */
+  hasRuns?: boolean
 }
 
 /** Result of a delivery, with the agents that it addresses; none for an idempotent retry. */
 export type Delivered<Answer> = IdempotentResult<
   Answer,
-  { readonly wakeResults: Statement<WakeResult[]> }
+  {
+    readonly wakeResults: Statement<WakeResult[]>
+    readonly stopped: Statement<StoppedRun[]> | null
+  }
 >
 
 /**
@@ -50,8 +59,13 @@ export async function deliver<Answer>(
   const { db } = context
   const { actor, source, replyTo } = message
   const names = [...new Set(message.texts.flatMap(findMentions))]
-  const { items, itemIds } = createItems(context, message, names)
-  const canWake = names.length > 0 || (replyTo?.isHosted === true && actor.kind === 'human')
+  const reach = readReach(message)
+  const { items, itemIds } = createItems(context, message, names, reach)
+  const stop = reach === 'stop' ? stopStatements(toStop(message)) : null
+  const canWake =
+    names.length > 0 ||
+    reach === 'open' ||
+    (replyTo?.isHosted === true && actor.kind === 'human' && reach !== 'silent')
   const token = canWake ? await armSweep(context) : null
   const done = await runOnce(
     db,
@@ -64,21 +78,53 @@ export async function deliver<Answer>(
         work: work.statements,
         mentions: names.length > 0 ? insertMentions(source, names) : null,
         items,
+        stop: stop?.writes ?? [],
         wakeResults: selectWakeResults(itemIds),
+        stopped: stop?.stopped ?? null,
       },
       constraints: { ...writingConstraints, ...contributionConstraints, ...replyLimitConstraints },
     },
   )
   const woken = readWakeResults(done).filter(({ refusal }) => refusal === null)
   if (canWake) context.defer(wakeAgents(context, woken, token))
+  const stopped = done.results?.stopped ?? []
+  if (stopped.length > 0) context.defer(cancelRuns(context, stopped))
   return done
 }
 
-/** Creates the inbox items of a message: those of its mentions, then that of the account it replies to. */
+/**
+ * How far a person's comment reaches agents that it does not name: `open` to those that follow the thread or
+ * work there for the author, `silent` to none, because it asks nothing; a `stop` ends what they do. Null: no
+ * agent was asked in the thread, or an agent writes, which always needs a mention.
+ */
+type Reach = 'open' | 'silent' | 'stop' | null
+
+function readReach({ actor, source, texts, hasRuns }: Message): Reach {
+  if (actor.kind !== 'human' || source.commentId === null) return null
+  const [text = ''] = texts
+  if (hasRuns && isStop(text)) return 'stop'
+  if (isStop(text) || isBareCourtesy(text)) return 'silent'
+  return hasRuns ? 'open' : null
+}
+
+const toStop = ({ source, replyTo }: Message) => ({
+  ...source,
+  parentAuthorId: replyTo?.type === 'reply' ? replyTo.id : null,
+})
+
+/** Asks agents to stop. An agent that cannot be reached goes on; a second stop asks again. */
+const cancelRuns = ({ agents }: ActionContext, runs: StoppedRun[]): Promise<unknown> =>
+  Promise.allSettled(runs.map(({ id, agentId }) => agents.cancel(agentId, id)))
+
+/**
+ * Creates the inbox items of a message: those of its mentions, that of the account it replies to, then those
+ * of the agents that it reaches without their names.
+ */
 function createItems(
   { clock }: ActionContext,
   { actor, source, texts, replyTo }: Message,
   names: string[],
+  reach: Reach,
 ): { items: Statement<void>[]; itemIds: InboxItemId[] } {
   const excerpt = (texts.findLast((text) => text !== '') ?? '').slice(0, EXCERPT_CHARS)
   const { kind: authorKind, activationId, hasReadUntrusted: isUntrusted = false } = actor
@@ -94,7 +140,14 @@ function createItems(
   if (replyTo) {
     const id = clock.newId<InboxItemId>()
     itemIds.push(id)
-    items.push(insertReplyItem(delivery, { id, to: replyTo.id, type: replyTo.type }))
+    const isSilent = reach === 'silent' || reach === 'stop'
+    items.push(insertReplyItem(delivery, { id, to: replyTo.id, type: replyTo.type, isSilent }))
+  }
+  if (reach === 'open') {
+    const ids = Array.from({ length: following.agentsMax }, () => clock.newId<InboxItemId>())
+    const parentAuthorId = replyTo?.type === 'reply' ? replyTo.id : null
+    itemIds.push(...ids)
+    items.push(insertFollowUpItems({ ...delivery, parentAuthorId }, ids))
   }
   return { items, itemIds }
 }

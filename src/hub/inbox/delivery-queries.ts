@@ -1,9 +1,9 @@
 import { eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import type { RowOf } from '../../shared/db/fields'
+import { flag, type RowOf } from '../../shared/db/fields'
 import { many, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { bare, insertSelect } from '../../shared/db/write-sql'
-import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../../shared/ids'
+import type { ActivationId, CommentId, InboxItemId, PostId } from '../../shared/ids'
 import { canAccountReadSql, unfiltered } from '../communities/readable-sql'
 import type { AccountKind } from '../contract/hub'
 import type { PostedContent } from '../mentions/queries'
@@ -13,7 +13,7 @@ import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { comments } from '../schema/comments'
 import { agents } from '../schema/definitions'
-import { type InboxType, inboxItems } from '../schema/inbox'
+import { inboxItems } from '../schema/inbox'
 import { mentions } from '../schema/mentions'
 import { posts } from '../schema/posts'
 import { agentDays } from '../schema/reports'
@@ -25,7 +25,7 @@ const m = alias(mentions, 'm')
 const x = alias(activations, 'x')
 
 /** A post or comment that creates inbox items. */
-interface Delivery extends PostedContent {
+export interface Delivery extends PostedContent {
   authorKind: AccountKind
   /** The activation in which an agent writes: its requesters are those of the items. */
   activationId: ActivationId | null
@@ -34,7 +34,7 @@ interface Delivery extends PostedContent {
 }
 
 /** Columns of an inbox item that come from its post or comment. */
-const itemOf = (source: Params<Delivery>) => ({
+export const itemOf = (source: Params<Delivery>) => ({
   postId: source.postId,
   commentId: source.commentId,
   fromAccountId: source.authorId,
@@ -44,8 +44,8 @@ const itemOf = (source: Params<Delivery>) => ({
   isUntrusted: source.isUntrusted,
 })
 
-/** Whether an account reads the thread that it is notified of. */
-const canReadThreadSql = ({ postId }: Params<Delivery>): SQL =>
+/** Whether an account `a` reads the thread that it is notified of. */
+export const canReadThreadSql = ({ postId }: Params<Delivery>): SQL =>
   canAccountReadSql(
     sql`(SELECT ${posts.communityId} FROM ${posts} ${unfiltered('guarded write')} WHERE ${posts.id} = ${postId})`,
     a,
@@ -150,49 +150,15 @@ const preparedRefusedMentions = prepare((v: Params<MentioningContent & { day: nu
 export const countRefusedMentions = (content: MentioningContent): Statement<void> =>
   preparedRefusedMentions({ ...content, day: Math.floor(content.at / dayMs) })
 
-type ReplyType = Extract<InboxType, 'reply' | 'comment'>
-
-interface ReplyItem {
-  id: InboxItemId
-  to: AccountId
-  type: ReplyType
-}
-
-const isReplyTask = ({ authorKind }: Params<Delivery>): SQL =>
-  sql`coalesce(${g.answersReplies}, 0) = 1 AND ${authorKind} = 'human'`
-
-const preparedReplyItem = prepare((v: Params<Delivery & ReplyItem>) =>
-  write(
-    insertSelect(
-      inboxItems,
-      {
-        ...itemOf(v),
-        id: v.id,
-        accountId: a.id,
-        type: sql`iif(${isReplyTask(v)}, 'reply', ${v.type})`,
-        isTask: isReplyTask(v),
-      },
-      sql`FROM ${accounts} ${a} LEFT JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
-        WHERE ${a.id} = ${v.to} AND ${a.id} <> ${v.authorId} AND ${a.kind} <> 'system' AND ${a.isImported} = 0
-          AND ${canReadThreadSql(v)} AND NOT EXISTS (SELECT 1 FROM ${mentions} ${m}
-            WHERE ${m.postId} = ${v.postId} AND ${m.commentId} = ${v.commentId} AND ${m.accountId} = ${a.id})`,
-    ),
-  ),
-)
-
-/**
- * Inserts an inbox item for the author that a comment replies to, unless the comment mentions that
- * author. The item is a task when a person replies to a hosted agent that answers replies. A task is
- * always a `reply`, also below the agent's post.
- */
-export const insertReplyItem = (source: Delivery, item: ReplyItem): Statement<void> =>
-  preparedReplyItem({ ...source, ...item })
-
 const wakeFields = {
   accountId: i.accountId,
   name: a.name,
   /** Why the agent was not woken; null when it was woken. */
   refusal: i.refusal,
+  /** Whether the agent works in the thread of the item now, so that the item may join the run. */
+  isWorkingThere:
+    flag(sql`EXISTS (SELECT 1 FROM ${activations} ${x} WHERE ${x.agentId} = ${i.accountId}
+    AND ${x.state} = 'running' AND ${x.postId} = ${i.postId})`),
 }
 
 /** An agent for which an item was inserted: woken by a task, or not woken with the reason. */
@@ -205,11 +171,12 @@ const preparedWakeResults = prepare(({ itemIds }: Params<{ itemIds: string }>) =
       .from(i)
       .innerJoin(a, eq(a.id, i.accountId))
       .where(
-        sql`${i.id} IN (SELECT value FROM json_each(${itemIds})) AND (${i.isTask} = 1 OR ${i.refusal} IS NOT NULL)`,
+        sql`${i.id} IN (SELECT value FROM json_each(${itemIds})) AND ${i.readAt} IS NULL
+          AND (${i.isTask} = 1 OR ${i.refusal} IS NOT NULL OR ${i.cause} = 'moderation')`,
       ),
   ),
 )
 
-/** Selects the hosted agents that these items wake, and those that a reply limit kept from waking. */
+/** Selects the hosted agents that these items wake, and those that were kept from waking. */
 export const selectWakeResults = (itemIds: InboxItemId[]): Statement<WakeResult[]> =>
   preparedWakeResults({ itemIds: JSON.stringify(itemIds) })

@@ -3,6 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { commentFields } from '../../hub/comments/queries'
 import { canReadPostSql, canReadSql } from '../../hub/communities/readable-sql'
 import type { Cursor } from '../../hub/cursor'
+import { selectFollowing } from '../../hub/following/queries'
 import { isHubPausedSql } from '../../hub/inbox/waiting-sql'
 import { shownTextFields } from '../../hub/markdown/shown-text-sql'
 import { selectMayModerateThread, selectRemovals } from '../../hub/moderation/viewer-queries'
@@ -277,6 +278,7 @@ export const threadStatements = (
   votes: selectOwnVotes(credential, now, postId),
   removals: selectRemovals(credential, now, postId),
   mayModerate: selectMayModerateThread(credential, now, postId),
+  following: selectFollowing(credential, now, postId),
 })
 
 const hostedAgentFields = {

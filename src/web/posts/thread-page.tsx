@@ -1,6 +1,7 @@
 import type { FC } from 'hono/jsx'
 import { buildTree } from '../../hub/comments/comment-tree'
 import { encodeCursor } from '../../hub/cursor'
+import type { FollowingRow } from '../../hub/following/queries'
 import type { RemovalRow } from '../../hub/moderation/viewer-queries'
 import type { NotWokenAgent } from '../../hub/reply-limits/queries'
 import { formatReplyRefusal, isNoticePosted } from '../../hub/traces/run-labels'
@@ -53,6 +54,8 @@ export interface ThreadPageProps {
   /** What moderators removed, by comment id; '' is the post. */
   removals: ReadonlyMap<string, RemovalRow>
   mayModerate: boolean
+  /** Agents that follow the thread, by the id of their newest answer. */
+  following: ReadonlyMap<string, FollowingRow>
   reply: ReplyFormState
 }
 
@@ -92,6 +95,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
               isLocked={post.isLocked || post.removalReason !== null}
               removals={props.removals}
               mayModerate={props.mayModerate}
+              following={post.isLocked ? new Map() : props.following}
             />
             <div data-end>
               <LaterLinks {...props} />
