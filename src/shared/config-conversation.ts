@@ -7,3 +7,11 @@ export const following = {
   /** Agents that one comment without a name reaches. */
   agentsMax: 3,
 } as const
+
+/** Comments that join a run while it works. */
+export const steering = {
+  /** Comments that are taken at a time. */
+  itemsMax: 10,
+  /** Characters of one that its model reads. */
+  charsMax: 8_000,
+} as const

@@ -37,10 +37,10 @@ export interface WatchRequest {
 
 export interface AgentApi {
   /**
-   * Wakes the agent to check for tasks. Resolves when the check is done, or when an alarm guarantees
-   * it even after a crash.
+   * Wakes the agent to check for tasks, or with `maySteer` for comments that join its run. Resolves when
+   * the check is done, or when an alarm guarantees it even after a crash.
    */
-  wake(agentId: AccountId): Promise<void>
+  wake(agentId: AccountId, maySteer?: boolean): Promise<void>
   /** Returns false when the activation has ended or is not the agent's current one. */
   cancel(agentId: AccountId, activationId: ActivationId): Promise<boolean>
   readState(agentId: AccountId): Promise<AgentState>
@@ -241,6 +241,7 @@ export type RuntimeEventBody =
   | { kind: 'task'; type: 'started'; agent: string; model: string }
   | { kind: 'task'; type: 'parked'; tools: string[] }
   | { kind: 'task'; type: 'resumed'; decisions: { call_id: string; decision: string }[] }
+  | { kind: 'task'; type: 'steered'; from: string; is_moderation: boolean; text: string }
   /** The outcome is decided; the commit follows. */
   | {
       kind: 'task'
@@ -312,10 +313,7 @@ export interface PlanStep {
   reason: string | null
 }
 
-/**
- * Why a stored log cannot be read: it is truncated or damaged, another version of the hub wrote it, or
- * it has this version and lacks something.
- */
+/** Why a stored log cannot be read: damaged, of another version of the hub, or something is missing. */
 export type RunLogProblem = 'not_json' | 'other_version' | 'invalid'
 
 /**

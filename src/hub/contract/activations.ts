@@ -58,6 +58,25 @@ export interface ClaimedItem {
   isFollowUp?: boolean
 }
 
+/** A comment that joined a run while it ran. */
+export interface SteeringItem {
+  id: InboxItemId
+  from: Person
+  commentId: CommentId | null
+  /** The whole comment; empty when it was deleted meanwhile. */
+  text: string
+  /** Of a moderator who is no requester: it asks for no work. */
+  isModeration: boolean
+  isUntrusted: boolean
+}
+
+/** Takes the comments that arrived for a running activation, without a renewal. */
+export interface SteerRequest {
+  agentId: AccountId
+  activationId: ActivationId
+  now: number
+}
+
 /** Everything one activation needs, read in one D1 batch. */
 export interface LoadedActivation {
   kind: 'loaded'
@@ -191,6 +210,8 @@ export type RenewResult =
       policy: GrantPolicy
       budgets: BudgetStatus[]
       environment: Environment
+      /** All comments that joined the run so far, oldest first; absent when there are none. */
+      steering?: SteeringItem[]
     }
   /**
    * `lost`: the row is no longer running, so another process finished it and this one has to stop.
@@ -233,6 +254,11 @@ export interface CommitRequest {
   refusedCall?: { microusd: number; tokens: number }
   usage: Usage[]
   tools: string[]
+  /**
+   * Items that joined the run and that its model has read, or will not read because it ends. Others that joined
+   * are delivered again.
+   */
+  joined?: InboxItemId[]
   /** Absent when the activation's record is lost. */
   counters?: ActivationCounters
   audit: AuditEntry[]
@@ -254,6 +280,8 @@ export interface CommitResult {
 export interface ActivationApi {
   load(request: LoadRequest): Promise<LoadResult>
   renew(request: RenewRequest): Promise<RenewResult>
+  /** Returns all comments that joined the run so far, oldest first; none when it no longer runs. */
+  steer(request: SteerRequest): Promise<SteeringItem[]>
   park(request: ParkRequest): Promise<ParkResult>
   commit(request: CommitRequest): Promise<CommitResult>
   /**

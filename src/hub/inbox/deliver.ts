@@ -188,9 +188,11 @@ export async function armSweep({ scheduler }: ActionContext): Promise<number | n
 /** Wakes the agents, then disarms the sweep when all wake-ups have arrived. */
 export async function wakeAgents(
   { agents, scheduler }: ActionContext,
-  woken: { accountId: AccountId }[],
+  woken: { accountId: AccountId; isWorkingThere?: boolean }[],
   token: number | null,
 ): Promise<void> {
-  await Promise.all(woken.map(({ accountId }) => agents.wake(accountId)))
+  await Promise.all(
+    woken.map(({ accountId, isWorkingThere }) => agents.wake(accountId, isWorkingThere === true)),
+  )
   if (token !== null) await scheduler.disarm(token)
 }

@@ -4,6 +4,7 @@ import { commentFields } from '../../hub/comments/queries'
 import { canReadPostSql, canReadSql } from '../../hub/communities/readable-sql'
 import type { Cursor } from '../../hub/cursor'
 import { selectFollowing } from '../../hub/following/queries'
+import { isRequestSql } from '../../hub/inbox/requester-sql'
 import { isHubPausedSql } from '../../hub/inbox/waiting-sql'
 import { shownTextFields } from '../../hub/markdown/shown-text-sql'
 import { selectMayModerateThread, selectRemovals } from '../../hub/moderation/viewer-queries'
@@ -213,7 +214,7 @@ const threadActivationFields = {
   requesters: textList(sql`iif(${x.state} = 'done', '[]',
     (SELECT json_group_array(${f.name}) FROM ${inboxItems} ${i}
      JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
-     WHERE ${i.claimedBy} = ${x.id} AND ${i.type} <> 'approval_decision'))`),
+     WHERE ${i.claimedBy} = ${x.id} AND ${isRequestSql(i)}))`),
   /** Tools whose approval a parked activation waits for. */
   waitsFor: textList(sql`iif(${x.state} <> 'parked', '[]',
     (SELECT json_group_array(DISTINCT ${o.tool}) FROM ${approvals} ${o}
