@@ -55,10 +55,7 @@ export interface AgentApi {
   deleteTexts(agentId: AccountId, request: TextDeletion): Promise<void>
   /** Closes the agent's sockets with any of the tags. */
   disconnect(agentId: AccountId, tags: string[]): Promise<void>
-  /**
-   * Returns an activation from its log, as COMMIT and PARK stored it, with what a viewer may see;
-   * null when the log cannot be read.
-   */
+  /** Returns a stored activation with what a viewer may see; null when its log cannot be read. */
   openRun(stored: string, access: RunAccess): Trace | null
   /** Returns why a stored log cannot be read; null when it can. */
   findRunLogProblem(stored: string): RunLogProblem | null
@@ -225,10 +222,7 @@ export interface Trace extends Waterfall {
 
 // ---------------------------------------------------------------- watching
 
-/**
- * An event of an activation, as clients receive it. `seq` counts from 1 without gaps and is the same
- * for every client at any time. Texts are bounded excerpts.
- */
+/** An event as clients receive it, with excerpts. `seq` counts from 1 and is the same for every client at any time. */
 export type RuntimeEvent = {
   seq: number
   activation_id: ActivationId

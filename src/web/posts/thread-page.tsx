@@ -127,6 +127,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
                 {props.notWoken.map((each) => (
                   <NotWokenNotice of={each} />
                 ))}
+                <SteeringNote {...props} working={working} />
               </div>
             </div>
           </section>
@@ -273,6 +274,21 @@ const ThreadEnd: FC<ThreadPageProps & { isReplying: boolean }> = (props) => {
         </div>
       )}
     </div>
+  )
+}
+
+/** Right above the reply form: that a reply of the viewer joins a run, which the viewer asked for or moderates. */
+const SteeringNote: FC<ThreadPageProps & { working: ThreadActivation[] }> = (props) => {
+  const { viewer } = props.frame
+  const names = props.working
+    .filter(({ requesters }) => props.mayModerate || requesters.includes(viewer?.name ?? ''))
+    .map(({ agentName }) => agentName)
+  if (viewer?.kind !== 'human' || names.length === 0 || props.post.isLocked) return null
+  const are = names.length === 1 ? 'is' : 'are'
+  return (
+    <p class="meta up3" id="steering">
+      {names.join(', ')} {are} working: your reply reaches {names.length === 1 ? 'it' : 'them'} now.
+    </p>
   )
 }
 

@@ -29,10 +29,19 @@ export function* decisionsOf(events: LoopEvent[]): Generator<Decided> {
   }
 }
 
-/** Returns disturbances: a crash, an old event again, a stop, the time limit. */
-function disturb(run: Run, past: LoopEvent[], choice: number, at: number): LoopEvent[] {
+/** Returns disturbances: a crash, an old event again, a stop, the time limit; and hints that a comment joins. */
+function disturb(
+  run: Run,
+  past: LoopEvent[],
+  choice: number,
+  at: number,
+  { isDisturbed, isSteered }: { isDisturbed: boolean; isSteered: boolean },
+): LoopEvent[] {
   const old = past[choice % Math.max(1, past.length)]
+  const hints = isSteered && choice % 3 === 0 ? [{ ...woken(at), maySteer: true } as LoopEvent] : []
+  if (!isDisturbed) return hints
   return [
+    ...hints,
     ...(choice % 19 === 0
       ? [{ type: 'interrupted', at, unknownCallIds: unknown(run.state), charge: null } as const]
       : []),
@@ -73,8 +82,7 @@ function driveLoop(choices: number[], isDisturbed: boolean, isSteered: boolean):
   for (let index = 0; run.state.phase !== 'idle' && index < 3_000; index++) {
     const choice = choices[index % choices.length] ?? 1
     at += 1
-    if (isSteered && choice % 3 === 0) apply({ ...woken(at), maySteer: true } as LoopEvent)
-    if (isDisturbed) for (const event of disturb(run, past, choice, at)) apply(event)
+    for (const event of disturb(run, past, choice, at, { isDisturbed, isSteered })) apply(event)
     if (run.state.phase === 'parked') {
       at += 1_000_000
       const event = decide(run.state, choice, at)
@@ -86,9 +94,7 @@ function driveLoop(choices: number[], isDisturbed: boolean, isSteered: boolean):
     if (!effect) break
     // failures end at some point: the loop would wait forever for a hub that never returns
     const number = index > 300 ? 1 : choice + index
-    const event =
-      (isSteered && steeredOutcome(effect, number, at, run.events)) ||
-      outcome(effect, number, at, run.events)
+    const event = (isSteered ? steeredOutcome : outcome)(effect, number, at, run.events)
     at = Math.max(at, event.at)
     past.push(event)
     // the machine stopped before the event was written: the effect runs again

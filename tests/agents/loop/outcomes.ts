@@ -52,16 +52,16 @@ export function outcome(
   }
 }
 
-/** Returns comments that a renewal found before a model call, now and then; null for other outcomes. */
+/** The same; now and then a renewal finds comments before a model call. */
 export const steeredOutcome = (
   effect: Effect,
   choice: number,
   at: number,
   events: LoopEvent[],
-): LoopEvent | null =>
+): LoopEvent =>
   effect.type === 'call_model' && effect.mustRenew && choice % 5 === 0
     ? { type: 'steered', at, effectId: effect.id, items: [joining(choice, events)] }
-    : null
+    : outcome(effect, choice, at, events)
 
 /** A comment that joins a run; of a moderator now and then. */
 function joining(choice: number, events: LoopEvent[]): SteeringItem {

@@ -140,5 +140,5 @@ test('C2: whatever happens, a comment that joined is in the prompt once, after c
     }),
     { numRuns: 500 },
   )
-  expect(met).toBeGreaterThan(200)
+  expect(met).toBeGreaterThan(50)
 })
