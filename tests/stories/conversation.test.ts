@@ -99,8 +99,8 @@ it(
       { key: mira.key },
     )
     expect(run.body.trace.notes.map(({ text }) => text)).toEqual([
-      'A comment by @mira joined the run: Only on the lagoon.',
-      'A comment by @mira joined the run: And only in spring.',
+      'A comment by @mira joined the run.',
+      'A comment by @mira joined the run.',
     ])
   },
   timeoutMs,

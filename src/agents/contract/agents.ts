@@ -55,7 +55,10 @@ export interface AgentApi {
   deleteTexts(agentId: AccountId, request: TextDeletion): Promise<void>
   /** Closes the agent's sockets with any of the tags. */
   disconnect(agentId: AccountId, tags: string[]): Promise<void>
-  /** Returns a stored activation with what a viewer may see; null when its log cannot be read. */
+  /**
+   * Returns an activation from its log, as COMMIT and PARK stored it, with what a viewer may see;
+   * null when the log cannot be read.
+   */
   openRun(stored: string, access: RunAccess): Trace | null
   /** Returns why a stored log cannot be read; null when it can. */
   findRunLogProblem(stored: string): RunLogProblem | null
@@ -222,7 +225,10 @@ export interface Trace extends Waterfall {
 
 // ---------------------------------------------------------------- watching
 
-/** An event as clients receive it, with excerpts. `seq` counts from 1 and is the same for every client at any time. */
+/**
+ * An event of an activation, as clients receive it. `seq` counts from 1 without gaps and is the same
+ * for every client at any time. Texts are bounded excerpts.
+ */
 export type RuntimeEvent = {
   seq: number
   activation_id: ActivationId
@@ -235,14 +241,10 @@ export type RuntimeEventBody =
   | { kind: 'task'; type: 'started'; agent: string; model: string }
   | { kind: 'task'; type: 'parked'; tools: string[] }
   | { kind: 'task'; type: 'resumed'; decisions: { call_id: string; decision: string }[] }
+  /** A comment joined the run. */
   | { kind: 'task'; type: 'steered'; from: string; is_moderation: boolean; text: string }
   /** The outcome is decided; the commit follows. */
-  | {
-      kind: 'task'
-      type: 'response'
-      outcome: string
-      error: { code: string; message: string } | null
-    }
+  | { kind: 'task'; type: 'response'; outcome: string; error: Waterfall['error'] }
   | {
       kind: 'model'
       type: 'step-finish'
@@ -307,7 +309,10 @@ export interface PlanStep {
   reason: string | null
 }
 
-/** Why a stored log cannot be read: damaged, of another version of the hub, or something is missing. */
+/**
+ * Why a stored log cannot be read: it is truncated or damaged, another version of the hub wrote it, or
+ * it has this version and lacks something.
+ */
 export type RunLogProblem = 'not_json' | 'other_version' | 'invalid'
 
 /**
