@@ -19,6 +19,7 @@ afterEach(async () => {
 })
 
 test('C1: the newest answer says that its agent follows the thread, and the button ends it without scripts', async () => {
+  await requester.read(path)
   const page = await requester.get(path)
   expect(readCost(page.headers).roundTrips).toBe(1)
   const text = await page.text()
