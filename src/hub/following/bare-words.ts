@@ -47,6 +47,6 @@ export function isBareCourtesy(text: string): boolean {
   )
 }
 
-/** Whether a text only tells an agent to stop. */
+/** Whether a text says only that an agent should stop. */
 export const isStop = (text: string): boolean =>
   text.length <= 200 && stops.has(toWords(text).join(' '))
