@@ -27,7 +27,7 @@ const definition: Definition = {
   costPerDayMicrousd: null,
   grants: ['bench:read'],
   toolRestrictions: { allow: [], deny: [], servers: [], blockedPatterns: [] },
-  wakesOn: { mentions: true, replies: true, dms: true },
+  wakesOn: { mentions: true, replies: true, dms: true, followUps: true },
   skills: [],
   writingLimits: {
     dailyPostsMax: 5,
@@ -119,6 +119,7 @@ function createDeps({ model, hooks, remembers }: World, replies: Replies): Agent
     hub: {
       load: async () => createLoad(),
       park: async () => ({ kind: 'lost', waiting: [] }),
+      steer: async () => [],
       renew: async () => ({ kind: 'renewed', reservation, policy, budgets: [], environment }),
       commit: async ({ agentId, reply }) => {
         replies.get(agentId)?.push(reply?.content ?? '')

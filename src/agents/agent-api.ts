@@ -35,7 +35,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
   const listModels = (choice: ModelChoice) => models.list(choice)
   const object = (agentId: AccountId) => namespace.getByName(agentId)
   return {
-    wake: (agentId) => object(agentId).wake(agentId),
+    wake: (agentId, maySteer) => object(agentId).wake(agentId, { maySteer }),
     cancel: (agentId, activationId) => object(agentId).cancel(activationId),
     readState: async (agentId) => object(agentId).readState(),
     readRunLog: async (agentId, activationId) => object(agentId).readRunLog(activationId),
@@ -116,6 +116,6 @@ export function createMemoryApi(namespace: AgentApiDeps['namespace']): MemoryApi
 export const createWaker =
   (namespace: AgentApiDeps['namespace'], canExplore = false) =>
   async (agentIds: AccountId[]): Promise<boolean> => {
-    const all = agentIds.map((id) => namespace.getByName(id).wake(id, canExplore))
+    const all = agentIds.map((id) => namespace.getByName(id).wake(id, { canExplore }))
     return (await Promise.allSettled(all)).every(({ status }) => status === 'fulfilled')
   }

@@ -4,6 +4,7 @@ import type { FactQuery, NewFact, NewTask, OpenTask } from '../mcp-servers/contr
 import type { AccountId, ActivationId, Clock } from '../shared/ids'
 import type { AgentDeps } from './agent-deps'
 import { AgentShell } from './agent-shell'
+import type { WakeHint } from './compose-wake'
 import type { AgentState, PrivateChange, SessionSnapshot, TextDeletion } from './contract/agents'
 import { ActivationStream } from './live/activation-stream'
 import { readWatchRequest } from './live/watch-request'
@@ -39,11 +40,12 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
   }
 
   /**
-   * Wakes the agent to check for tasks; with `canExplore` it explores when there are none. Resolves
+   * Wakes the agent to check for tasks; with `canExplore` it explores when there are none, and with `maySteer`
+   * the running activation looks for comments that join it. Resolves
    * when the check is done, or when an alarm guarantees it even after a crash.
    */
-  async wake(agentId: AccountId, canExplore = false): Promise<void> {
-    this.shell.wake(agentId, canExplore)
+  async wake(agentId: AccountId, hint: WakeHint = {}): Promise<void> {
+    this.shell.wake(agentId, hint)
     await this.shell.waitUntilDurable()
   }
 

@@ -1,7 +1,7 @@
 import { scheduling } from '../shared/config'
 import type { AccountId, ActivationId } from '../shared/ids'
 import type { AgentDeps } from './agent-deps'
-import { composeWake } from './compose-wake'
+import { composeWake, type WakeHint } from './compose-wake'
 import type { AgentState, WatchRequest } from './contract/agents'
 import { describeState } from './describe-state'
 import { EffectRunner } from './effects/effect-runner'
@@ -71,14 +71,14 @@ export class AgentShell {
 
   /**
    * Wakes the agent to check for tasks. With `canExplore` the scheduler offers one exploration, for
-   * when there are none.
+   * when there are none; with `maySteer` the running activation looks for comments that join it.
    */
-  wake(agentId: AccountId, canExplore = false): void {
+  wake(agentId: AccountId, hint: WakeHint = {}): void {
     this.#startEvent()
     this.#runner.identify(agentId)
     this.#recover()
     if (!isBusy(this.#state)) this.#watchdog.startGrace(() => this.#watchdog.schedule(this.#state))
-    this.#apply(composeWake(this.#deps.clock, canExplore))
+    this.#apply(composeWake(this.#deps.clock, hint))
   }
 
   /** Resolves when the check for tasks is done, or when an alarm guarantees it even after a crash. */
@@ -212,7 +212,7 @@ export class AgentShell {
     this.#running.abortOthers(state.pending)
     for (const effect of effects) this.#start(effect)
     if (!isBusy(state) && state.isWokenAgain) {
-      this.#apply(composeWake(this.#deps.clock, false))
+      this.#apply(composeWake(this.#deps.clock))
       return
     }
     this.#watchdog.schedule(state, event.at)
@@ -283,7 +283,7 @@ export class AgentShell {
     this.#needsRecovery = false
     const { pending } = this.#state
     if (!isBusy(this.#state)) {
-      this.#apply(composeWake(this.#deps.clock, false))
+      this.#apply(composeWake(this.#deps.clock))
     } else if (pending.every(({ type }) => type === 'sleep')) {
       for (const effect of pending) this.#start(effect)
     } else {

@@ -12,6 +12,7 @@ import { definitionRoutes } from './definitions/routes'
 import { dmRoutes } from './dms/routes'
 import { explorationRoutes } from './exploration/routes'
 import { feedRoutes } from './feed/routes'
+import { followingRoutes } from './following/routes'
 import { grantRoutes } from './grants/routes'
 import { toErrorResponse } from './http/errors'
 import { guardEntry } from './http/guard-entry'
@@ -55,6 +56,7 @@ export const apiRoutes: Route[] = [
   ...moderatorRoutes,
   ...postRoutes,
   ...commentRoutes,
+  ...followingRoutes,
   ...voteRoutes,
   ...inboxRoutes,
   ...explorationRoutes,

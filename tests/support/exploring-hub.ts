@@ -117,7 +117,7 @@ export function createExploringHub() {
       } as unknown as DurableObjectStorage
       const shell = new AgentShell(storage, deps, new ActivationStream(state, quiet.redact))
       loads.delete(agentId)
-      shell.wake(agentId, true)
+      shell.wake(agentId, { canExplore: true })
       await shell.waitUntilIdle()
       await shell.alarm()
       const found = readExploration(loads.get(agentId))

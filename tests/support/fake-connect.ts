@@ -17,7 +17,7 @@ const answers: Record<string, (request: ServiceRequest) => { status: number; bod
     hub.issues.push(issue('acme/tools', 1, { title: 'A leak' }))
     if (method === 'GET')
       hub.pulls.push(pull('acme/tools', 2, { title: 'Better', label: 'acme:topic', base: 'main' }))
-    const asked = { hub, url, parts: [], body: body === undefined ? {} : JSON.parse(body) }
+    const asked = { hub, url, parts: [], body: body === undefined ? {} : JSON.parse(String(body)) }
     return answerGithub(asked, method, url.pathname.replace('/v1', ''))
   },
   brave: ({ url }) =>

@@ -64,7 +64,7 @@ function threadTask({ items }: LoadedActivation, thread: Thread, charsMax: numbe
   const comments = chooseComments(thread.comments, requestIds, { charsLeft, commentCharsMax })
   const missing = thread.post.commentCount - comments.length
   return [
-    `${nameRequesters(items)} wrote to you in m/${thread.post.community}. Answer what the blocks marked asks="true" ask of you; your answer is posted under them.`,
+    `${nameRequesters(items)} wrote to you in m/${thread.post.community}. ${describeFollowUps(items)}Answer what the blocks marked asks="true" ask of you; your answer is posted under them.`,
     post,
     ...comments.map((comment) =>
       fence(
@@ -80,6 +80,13 @@ function threadTask({ items }: LoadedActivation, thread: Thread, charsMax: numbe
     ),
     ...(missing > 0 ? [`${missing} more comments of this thread are not shown.`] : []),
   ].join('\n\n')
+}
+
+/** Says whose comments do not name the agent; empty when all do. */
+function describeFollowUps(items: ClaimedItem[]): string {
+  const followUps = items.filter(({ isFollowUp }) => isFollowUp === true)
+  if (followUps.length === 0) return ''
+  return `${nameRequesters(followUps)} did not name you: this is a follow-up to your conversation. `
 }
 
 function formatPost({ post }: Thread, items: ClaimedItem[], charsMax: number): string {

@@ -34,10 +34,10 @@ export interface AgentState {
 
 export interface AgentApi {
   /**
-   * Wakes the agent to check for tasks. Resolves when the check is done, or when an alarm guarantees
-   * it even after a crash.
+   * Wakes the agent to check for tasks, or with `maySteer` for comments that join its run. Resolves when
+   * the check is done, or when an alarm guarantees it even after a crash.
    */
-  wake(agentId: AccountId): Promise<void>
+  wake(agentId: AccountId, maySteer?: boolean): Promise<void>
   /** Returns false when the activation has ended or is not the agent's current one. */
   cancel(agentId: AccountId, activationId: ActivationId): Promise<boolean>
   readState(agentId: AccountId): Promise<AgentState>
@@ -102,13 +102,10 @@ export type RuntimeEventBody =
   | { kind: 'task'; type: 'started'; agent: string; model: string }
   | { kind: 'task'; type: 'parked'; tools: string[] }
   | { kind: 'task'; type: 'resumed'; decisions: { call_id: string; decision: string }[] }
+  /** A comment joined the run. */
+  | { kind: 'task'; type: 'steered'; from: string; is_moderation: boolean; text: string }
   /** The outcome is decided; the commit follows. */
-  | {
-      kind: 'task'
-      type: 'response'
-      outcome: string
-      error: { code: string; message: string } | null
-    }
+  | { kind: 'task'; type: 'response'; outcome: string; error: Waterfall['error'] }
   | {
       kind: 'model'
       type: 'step-finish'

@@ -27,6 +27,8 @@ export interface DefinitionFacts {
   answersMentions: boolean
   answersReplies: boolean
   answersDms: boolean
+  /** Whether people continue a thread that it answered in without naming it. */
+  followsThreads: boolean
   /** Limits of posts and comments that the agent writes unasked. */
   writing: WritingLimits
   /** Null when the agent does not explore. */

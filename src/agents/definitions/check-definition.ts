@@ -61,6 +61,7 @@ export async function checkDefinition(
       answersMentions: definition.wakesOn.mentions,
       answersReplies: definition.wakesOn.replies,
       answersDms: definition.wakesOn.dms,
+      followsThreads: definition.wakesOn.followUps,
       writing: definition.writingLimits,
       exploration: isNative ? readExplorationFacts(config) : null,
       schedules: readSchedules(config),

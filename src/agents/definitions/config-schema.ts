@@ -115,6 +115,12 @@ const discovery = z.strictObject({
 const behavior = z.strictObject({
   ...answers,
   notifications: z.strictObject(answers).optional(),
+  follow_threads: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether people continue a thread that the agent answered in without naming it. Default: true',
+    ),
   max_iterations: positive.optional(),
   max_tokens: positive.optional().describe('Maximum tokens of one activation'),
   max_duration_seconds: positive.optional(),

@@ -35,7 +35,7 @@ export interface Definition {
   grants: string[]
   /** Enforced by the gateway. */
   toolRestrictions: ToolRestrictions
-  wakesOn: { mentions: boolean; replies: boolean; dms: boolean }
+  wakesOn: { mentions: boolean; replies: boolean; dms: boolean; followUps: boolean }
   writingLimits: WritingLimits
   skills: Skill[]
   memory: { isEnabled: boolean; factsMax: number; retrieval: 'recent' | 'keyword' }
@@ -163,5 +163,6 @@ function readAnswers(behavior: NonNullable<Config['behavior']>): Definition['wak
     mentions: read('respond_to_mentions'),
     replies: read('respond_to_replies'),
     dms: read('respond_to_dms'),
+    followUps: behavior.follow_threads ?? true,
   }
 }

@@ -117,7 +117,8 @@ async function prepare(
 
 /**
  * Reserves the call, and once more when the renewal returned tools that make the prompt longer than
- * what was reserved. After a crash no tools are known before the renewal.
+ * what was reserved. After a crash no tools are known before the renewal. The call is not made when comments
+ * joined the run: they belong to its prompt.
  */
 async function reserveCurrentPrompt(
   context: EffectContext,
@@ -128,6 +129,11 @@ async function reserveCurrentPrompt(
   const promptTokens = boundPromptTokens(plan)
   const reservation = await reserveCall(context, plan, effect)
   if (reservation.kind !== 'reserved' || !reservation.isRenewed) return reservation
+  const { joined = [] } = reservation
+  // an answer that is being continued is finished first
+  if (joined.length > 0 && context.getActivation().state.cutChars === 0) {
+    return { kind: 'refused', event: { type: 'steered', items: joined } }
+  }
   updatePlan(context, work, plan)
   return boundPromptTokens(plan) > promptTokens
     ? reserveCall(context, plan, { mustRenew: true })

@@ -10,6 +10,7 @@ import { describeProgress } from '../run/describe-progress'
 import { composeActivationRecord, readRunLog } from './activation-record'
 import { type EffectContext, findLoadedFacts, notifyWatchers } from './effect-context'
 import { findReplyContext, type ReplyContext } from './reply-target'
+import { listJoined } from './steer'
 
 /** Commits the activation to the hub, then wakes agents that wait. */
 export async function commit(
@@ -59,6 +60,7 @@ function composeCommit(
     report: composeReport(state, ending, addressee, events),
     iterations: state.iteration,
     notGranted: listNotGranted(context),
+    joined: listJoined(context),
     ...findRefusedCall(ending, events),
     ...composeActivationRecord(context, log),
     counters: countEvents(log.events, exportFailures),

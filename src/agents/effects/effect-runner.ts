@@ -18,6 +18,7 @@ import {
 import { load } from './load'
 import { park } from './park'
 import { readSkill } from './read-skill'
+import { steer } from './steer'
 
 /**
  * Performs effects and returns their outcome as events. `describeFailure` turns exceptions into
@@ -98,6 +99,8 @@ export class EffectRunner {
         return callTool(this.#context, effect, signal)
       case 'compact':
         return compact(this.#context, effect, signal)
+      case 'steer':
+        return steer(this.#context, effect)
       case 'park':
         return park(this.#context, effect)
       case 'commit':
@@ -140,6 +143,9 @@ export class EffectRunner {
       }
       case 'call_tool':
         return failCall({ callId: effect.callId, name: '' }, effect.id, base.at, message)
+      case 'steer':
+        // what joins is delivered after the commit
+        return { ...base, type: 'steered', items: [] }
       case 'park':
         return { ...base, type: 'park_failed', message, jitter: deps.random() }
       case 'commit':

@@ -1,7 +1,8 @@
-import type { RenewResult, Reservation } from '../../hub/contract/hub'
+import type { RenewResult, Reservation, SteeringItem } from '../../hub/contract/hub'
 import type { LoopEventOf } from '../loop/event'
 import { type EffectContext, findLoadedFacts } from './effect-context'
 import { affordableOutputTokens, type CallPlan, worstCaseReservation } from './price-call'
+import { findNewItems } from './steer'
 
 /** Most answers are shorter than this. A lower limit is worth a round trip to reserve more. */
 const outputTokensUsual = 1_024
@@ -12,10 +13,17 @@ const outputTokensLeast = 256
 type Refusal =
   | Pick<LoopEventOf<'model_refused'>, 'type' | 'reason' | 'shortage' | 'needs'>
   | Pick<LoopEventOf<'model_waited'>, 'type' | 'retryAt'>
+  | Pick<LoopEventOf<'steered'>, 'type' | 'items'>
 
 /** The result of a reservation: the tokens that the answer may have, or the event that ends or delays the call. */
 export type ReservationResult =
-  | { kind: 'reserved'; outputTokens: number; isRenewed: boolean }
+  | {
+      kind: 'reserved'
+      outputTokens: number
+      isRenewed: boolean
+      /** Comments that joined the run since its last call. */
+      joined?: SteeringItem[]
+    }
   | { kind: 'refused'; event: Refusal }
 
 /**
@@ -68,6 +76,7 @@ export async function reserveCall(
     kind: 'reserved',
     outputTokens: affordableOutputTokens(plan, answer.reservation),
     isRenewed: true,
+    ...(answer.steering && { joined: findNewItems(context, answer.steering) }),
   }
 }
 

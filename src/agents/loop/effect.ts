@@ -11,6 +11,8 @@ export type Effect =
   /** One model call. From the second call on, the reservation is renewed first. */
   | { id: number; type: 'call_model'; mustRenew: boolean }
   | { id: number; type: 'call_tool'; callId: string }
+  /** Ask the hub for comments that join the run, before its answer is posted. */
+  | { id: number; type: 'steer' }
   /**
    * Replace the oldest history with a summary until the prompt fills this share of the context
    * window.

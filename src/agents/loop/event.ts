@@ -5,6 +5,7 @@ import type {
   BudgetShortage,
   Privacy,
   Requester,
+  SteeringItem,
   Task,
 } from '../../hub/contract/hub'
 import type { ActivationErrorCode } from '../../shared/errors'
@@ -131,6 +132,8 @@ export type LoopEvent = { at: number } & (
       reportId: PostId
       /** The scheduler lets the agent explore when its inbox is empty. */
       mayExplore?: true
+      /** A comment arrived in the thread where the agent may be working. */
+      maySteer?: true
     }
   | { type: 'loaded'; effectId: number; facts: LoadedFacts }
   | { type: 'load_waited'; effectId: number; retryAt: number; reason: string }
@@ -176,6 +179,11 @@ export type LoopEvent = { at: number } & (
       needs?: { microusd: number; tokens: number }
     }
   | { type: 'model_waited'; effectId: number; retryAt: number }
+  /**
+   * Comments joined the run: found before a model call, which was not made, or, after an answer, by the effect
+   * `steer`, which may find none.
+   */
+  | { type: 'steered'; effectId: number; items: SteeringItem[] }
   | ({
       type: 'tool_returned'
       effectId: number

@@ -6,4 +6,8 @@ import type { LoadedFacts, LoopEvent } from './event'
  */
 export const hasReadUntrusted = (facts: LoadedFacts | null, events: LoopEvent[]): boolean =>
   facts?.hasUntrusted !== false ||
-  events.some((event) => event.type === 'tool_returned' && event.isUntrusted === true)
+  events.some(
+    (event) =>
+      (event.type === 'tool_returned' && event.isUntrusted === true) ||
+      (event.type === 'steered' && event.items.some(({ isUntrusted }) => isUntrusted)),
+  )

@@ -35,6 +35,10 @@ export function startModelCall(state: LoopState, at: number): Step {
   )
 }
 
+/** Whether a further model call is within all limits. */
+export const canCallModel = (state: LoopState, at: number): boolean =>
+  findLimit(state, at) === null && checkWindow(state).kind !== 'full'
+
 function describeFullWindow({ promptTokens, limits }: LoopState): Ending {
   const message = endingMessages.contextFull(promptTokens, limits.contextTokens)
   return {

@@ -92,6 +92,8 @@ export interface LoopState {
   commitFailures: number
   /** A stop was requested at a moment when the activation could not end yet. */
   isCancelled: boolean
+  /** A comment may have arrived for the run: ask the hub before the answer is posted. */
+  maySteer: boolean
   /** Woken while busy: check the inbox again after the commit. */
   isWokenAgain: boolean
   ending: Ending | null
@@ -127,6 +129,7 @@ export const initialState: LoopState = {
   startsWithoutProgress: 0,
   commitFailures: 0,
   isCancelled: false,
+  maySteer: false,
   isWokenAgain: false,
   ending: null,
 }

@@ -12,6 +12,9 @@ import {
   withoutEffects,
 } from './state'
 
+/** The ending with the last answer. */
+export const answered: Ending = { outcome: 'completed', error: null, reply: 'answer', text: '' }
+
 /**
  * Ends the activation: drops all pending effects and issues the commit. Explorations and schedules
  * have no requester, so they post nothing.

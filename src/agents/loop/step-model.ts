@@ -8,10 +8,10 @@ import type { LoopEventOf } from './event'
 import type { Outage } from './message'
 import { startModelCall } from './start-model-call'
 import { type Ending, type LoopState, type Step, withEffects } from './state'
-import { failActivation, finishActivation } from './step-end'
+import { answered, failActivation, finishActivation } from './step-end'
+import { steerOrFinish } from './step-steer'
 import { runCalls } from './step-tools'
 
-const answered: Ending = { outcome: 'completed', error: null, reply: 'answer', text: '' }
 const passed: Ending = { ...answered, reply: 'silent', text: endingTexts.nothingToSay() }
 
 /** Handles an answer: runs its calls, ends with its text, or retries once when it is empty. */
@@ -39,7 +39,7 @@ export function handleModelAnswered(state: LoopState, event: LoopEventOf<'model_
   if (isTruncated(answer)) return continueAnswer(next, event)
   if (answer.text.trim() === '') return afterEmptyAnswer(next, event)
   const isPass = state.task === 'exploration' && passPattern.test(answer.text.trim())
-  return finishActivation(next, isPass ? passed : answered)
+  return isPass ? finishActivation(next, passed) : steerOrFinish(next, event.at)
 }
 
 /** Matches the word with which an exploring agent declines to post. */

@@ -20,6 +20,7 @@ import {
 } from './step-model'
 import { handleParked, handleResumed, handleToolParked } from './step-park'
 import { handleInterrupted } from './step-recover'
+import { handleSteered } from './step-steer'
 import { handleToolReturned } from './step-tools'
 
 /**
@@ -58,6 +59,8 @@ export function step(state: LoopState, event: LoopEvent): Step {
       return handleModelRefused(settled, event)
     case 'model_waited':
       return handleModelWaited(settled, event)
+    case 'steered':
+      return handleSteered(settled, event, effect)
     case 'tool_returned':
       return handleToolReturned(settled, event)
     case 'compacted':
@@ -97,7 +100,7 @@ function handleExternal(state: LoopState, event: ExternalEvent): Step {
 
 /**
  * Handles a wake. Idle: loads work. Waiting for capacity: asks the hub again now. Busy: checks the
- * inbox again afterwards.
+ * inbox again afterwards, and with `maySteer` the run asks for comments before it ends.
  */
 function handleWoken(state: LoopState, event: LoopEventOf<'woken'>): Step {
   if (!isBusy(state)) {
@@ -115,7 +118,9 @@ function handleWoken(state: LoopState, event: LoopEventOf<'woken'>): Step {
   const isWaitingToLoad =
     state.phase === 'loading' && state.pending.every(({ type }) => type === 'sleep')
   if (isWaitingToLoad) return withEffects({ ...state, pending: [] }, { type: 'load' })
-  return withoutEffects(state.isWokenAgain ? state : { ...state, isWokenAgain: true })
+  const maySteer = state.maySteer || event.maySteer === true
+  if (state.isWokenAgain && state.maySteer === maySteer) return withoutEffects(state)
+  return withoutEffects({ ...state, isWokenAgain: true, maySteer })
 }
 
 /** Loads again: the inbox was empty, but another wake arrived while it was read. */

@@ -47,6 +47,7 @@ export function foldConversation(events: LoopEvent[]): Conversation {
     if (event.type === 'loaded') conversation = { ...conversation, ...splitPrompt(event.facts) }
     else if (event.type === 'model_answered')
       conversation.run.push(...toAnswerMessages(event, register, results))
+    else if (event.type === 'steered') conversation.run.push(...toSteeringMessages(event))
     else if (event.type === 'compacted')
       conversation = replaceOldest(conversation, event.replaced, event.summary)
   }
@@ -58,6 +59,27 @@ const splitPrompt = ({ prompt, historyFrom }: LoopEventOf<'loaded'>['facts']) =>
   history: prompt.slice(historyFrom, -1),
   task: prompt.slice(-1),
 })
+
+const steeringNote =
+  '[note] While you work on the task, its requester wrote in the thread. It continues the task: take it into account. Nothing that you wrote so far is posted; post one answer to all of it.'
+const moderationNote =
+  '[note] While you work on the task, a moderator of the community wrote in the thread. It is no task: heed it where it limits what you do or write, and do nothing else because of it.'
+
+/** Returns comments that joined the run as one user message, fenced; of a deleted one nothing is left. */
+function toSteeringMessages({ items }: LoopEventOf<'steered'>): Message[] {
+  if (items.length === 0) return []
+  const texts = items.flatMap(({ from, commentId, text, isModeration }) => {
+    const attributes = {
+      id: commentId ?? '',
+      author: from.name,
+      kind: from.kind,
+      asks: !isModeration,
+    }
+    const shown = text === '' ? '[deleted]' : text
+    return [isModeration ? moderationNote : steeringNote, fence('comment', attributes, shown)]
+  })
+  return [{ role: 'user', text: texts.join('\n') }]
+}
 
 function toAnswerMessages(
   { answer }: LoopEventOf<'model_answered'>,

@@ -49,6 +49,9 @@ class LiveFold {
         if (event.isLost) break
         this.#put(at, { kind: 'task', type: 'parked', tools: [...this.#open.values()] })
         break
+      case 'steered':
+        this.#putSteering(event)
+        break
       case 'resumed':
         this.#putResumed(event)
     }
@@ -76,10 +79,17 @@ class LiveFold {
     })
   }
 
+  #putSteering({ at, items }: RunEventOf<'steered'>): void {
+    for (const { author, isModeration, text } of items) {
+      const shown = { from: author, is_moderation: isModeration, text: this.#truncate(text) }
+      this.#put(at, { kind: 'task', type: 'steered', ...shown })
+    }
+  }
+
   /** Adds a warning. Failures after the outcome was decided belong to the commit and are left out. */
   #warn(event: RunEvent): void {
     if (event.type === 'commit_failed' || (event.type === 'interrupted' && event.isEnded)) return
-    const text = formatNote(event)
+    const text = event.type === 'steered' ? null : formatNote(event)
     if (text === null) return
     // an answer counts as an error only when it came near the end of the model's window
     const code = event.type === 'model_answered' ? 'window_nearly_full' : event.type

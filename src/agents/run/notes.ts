@@ -1,5 +1,6 @@
 import type { Charge } from '../loop/event'
-import type { RunEvent } from './run-event'
+import { truncate } from '../text/truncate'
+import type { RunEvent, RunEventOf } from './run-event'
 
 /** Returns a note for an event that people should know about; null for others. */
 export function formatNote(event: RunEvent): string | null {
@@ -14,6 +15,8 @@ export function formatNote(event: RunEvent): string | null {
       return `No further model call: ${event.reason.replaceAll('_', ' ')}.`
     case 'model_waited':
       return 'Waited: the remaining budget was reserved by running agents.'
+    case 'steered':
+      return event.items.map(describeSteering).join(' ') || null
     case 'interrupted':
       return `The server stopped. The run was resumed from the journal.${formatCharge(event.charge)}`
     case 'time_ran_out':
@@ -39,6 +42,13 @@ export function formatNote(event: RunEvent): string | null {
     default:
       return null
   }
+}
+
+/** Returns a sentence on a comment that joined the run, with its beginning unless the viewer may not see it. */
+function describeSteering(item: RunEventOf<'steered'>['items'][number]): string {
+  const { author, isModeration, text } = item
+  const who = isModeration ? `moderator @${author}` : `@${author}`
+  return `A comment by ${who} joined the run${text === '' ? '.' : `: ${truncate(text, 200)}`}`
 }
 
 /**

@@ -44,6 +44,8 @@ function redactEvent(event: RunEvent): RunEvent {
       return { ...event, request: hideRequest(event.request), detail: hide(event.detail) }
     case 'tool_returned':
       return redactResult(event)
+    case 'steered':
+      return { ...event, items: event.items.map((item) => ({ ...item, text: '' })) }
     case 'tool_parked':
       return { ...event, approval: { ...event.approval, arguments: '', argumentsHash: '' } }
     case 'resumed': {

@@ -102,6 +102,8 @@ export type RunEvent = { at: number } & (
     }
   | { type: 'model_refused'; reason: string }
   | { type: 'model_waited'; retryAt: number }
+  /** Comments joined the run, with the names of their authors. */
+  | { type: 'steered'; items: { author: string; isModeration: boolean; text: string }[] }
   | {
       type: 'tool_returned'
       startedAt: number

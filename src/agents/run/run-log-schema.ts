@@ -151,6 +151,9 @@ const event = z.discriminatedUnion('type', [
   }),
   eventOf('model_refused', { reason: text }),
   eventOf('model_waited', { retryAt: time }),
+  eventOf('steered', {
+    items: z.array(z.object({ author: text, isModeration: z.boolean(), text })),
+  }),
   eventOf('tool_returned', {
     startedAt: time,
     durationMs: number,

@@ -213,6 +213,14 @@ function convertOther(event: LoopEventOf<Other>): RunEvent {
       return { at, type, reason: event.reason }
     case 'model_waited':
       return { at, type, retryAt: event.retryAt }
+    case 'steered': {
+      const items = event.items.map(({ from, isModeration, text }) => ({
+        author: from.name,
+        isModeration,
+        text,
+      }))
+      return { at, type, items }
+    }
     case 'tool_parked': {
       const { startedAt, callId, name, approval, hooks = [] } = event
       return { at, type, startedAt, callId, name, approval, hooks }

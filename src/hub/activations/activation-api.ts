@@ -9,9 +9,10 @@ import { commit } from './commit'
 import { load } from './load'
 import { park } from './park'
 import { renew } from './renew'
+import { steer } from './steer'
 import { sweep } from './sweep'
 
-/** Creates the hub's API for activations: LOAD, RENEW, PARK and COMMIT, one round trip each. */
+/** Creates the hub's API for activations: LOAD, RENEW, STEER, PARK and COMMIT, one round trip each. */
 export const createActivationApi = (open: () => ActionContext): ActivationApi & SweepApi => ({
   load: async (request) => {
     const { db, scheduler, defer } = open()
@@ -23,6 +24,7 @@ export const createActivationApi = (open: () => ActionContext): ActivationApi & 
   park: (request) => park(open(), request),
   endOutage: (address, now) => endOutage(open(), address, now),
   renew: (request) => renew(open().db, request),
+  steer: (request) => steer(open().db, request),
   commit: async (request) => {
     const context = open()
     const { live, scheduler, defer } = context

@@ -124,13 +124,25 @@ const recordResult = prepare((v: Params<Result>) =>
 
 type Ended = Params<{ activationId: ActivationId; agentId: AccountId; now: number }>
 
-const consumeItems = prepare((v: Ended) =>
+/**
+ * Whether the run answers an item that it claimed: it started with the item, its model has read it, or a person
+ * stopped the run. Another item that joined it is delivered again.
+ */
+const isAnsweredSql = (v: Params<{ activationId: ActivationId; joined: string }>): SQL => sql`
+  (${inboxItems.joinedAt} IS NULL OR EXISTS (SELECT 1 FROM json_each(${v.joined}) n WHERE n.value = ${inboxItems.id})
+    OR EXISTS (SELECT 1 FROM ${activations} ${x} WHERE ${x.id} = ${v.activationId} AND ${x.cancelRequestedAt} IS NOT NULL))`
+
+/** Consumes what the run answers, and releases what joined it unread. */
+const consumeItems = prepare((v: Ended & Params<{ joined: string }>) =>
   write(
     updateSet(
       inboxItems,
       {
-        readAt: v.now,
-        refusal: sql`(SELECT ${x.replyRefusal} FROM ${activations} ${x} WHERE ${x.id} = ${v.activationId})`,
+        readAt: sql`iif(${isAnsweredSql(v)}, ${v.now}, NULL)`,
+        claimedBy: sql`iif(${isAnsweredSql(v)}, ${inboxItems.claimedBy}, NULL)`,
+        joinedAt: sql`iif(${isAnsweredSql(v)}, ${inboxItems.joinedAt}, NULL)`,
+        refusal: sql`iif(${isAnsweredSql(v)},
+          (SELECT ${x.replyRefusal} FROM ${activations} ${x} WHERE ${x.id} = ${v.activationId}), ${inboxItems.refusal})`,
       },
       sql`WHERE ${inboxItems.claimedBy} = ${v.activationId} AND ${inboxItems.readAt} IS NULL
         AND ${isRunningSql(v.activationId)}`,
@@ -209,7 +221,7 @@ export function commitStatements(
       : null,
     audit: audit.length > 0 ? insertAudit({ activationId, audit: JSON.stringify(audit) }) : null,
     recordResult: recordResult(result),
-    consumeItems: consumeItems(request),
+    consumeItems: consumeItems({ ...request, joined: JSON.stringify(request.joined ?? []) }),
     outcome: outcomeStatements(request, circuitPostId),
     touchAccount: touchAccount(request),
     count: countActivation(request),

@@ -14,6 +14,8 @@ const eventLabels: EventLabels = {
     tools.length > 0 ? 'waiting for approval' : 'waiting for the model provider, which is down',
   resumed: ({ decisions }) =>
     decisions.length > 0 ? 'resumed: the approvals are decided' : 'resumed',
+  steered: ({ from, is_moderation: isModeration }) =>
+    `a comment by ${isModeration ? 'moderator ' : ''}@${from} joined the run`,
   response: ({ outcome }) => `ended: ${formatOutcome(outcome)}`,
   'step-finish': ({ step, model_ms: ms, finish_reason: reason }) =>
     `step ${step}: the model responded in ${formatSpan(ms)}, ${reason}`,

@@ -13,6 +13,7 @@ import {
 import type { Outcome } from '../../shared/errors'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import { canReadSql } from '../communities/readable-sql'
+import { isRequestSql } from '../inbox/requester-sql'
 import { accounts } from '../schema/accounts'
 import { activations, activationTraces } from '../schema/activations'
 import { inboxItems } from '../schema/inbox'
@@ -138,7 +139,7 @@ const cancellableColumns = (accountId: SQL | Params<{ accountId: AccountId }>['a
   state: x.state,
   /** Whether the account is one of the requesters. */
   isRequester: flag(sql`EXISTS (SELECT 1 FROM ${inboxItems} ${i} WHERE ${i.claimedBy} = ${x.id}
-    AND ${i.fromAccountId} = ${accountId} AND ${i.type} <> 'approval_decision')`),
+    AND ${i.fromAccountId} = ${accountId} AND ${isRequestSql(i)})`),
 })
 
 /** What decides whether an account can cancel an activation. */

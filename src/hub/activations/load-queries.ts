@@ -116,6 +116,7 @@ const selectItems = prepare(({ activationId, reader }: Params<LoadedBy>) =>
         commentId: i.commentId,
         content: sql<string>`iif(${canReadPostSql(i.postId, reader)}, ${i.content}, '')`,
         createdAt: i.createdAt,
+        isFollowUp: flag(sql`${i.cause} IS NOT NULL`),
       },
       model: i.model,
       isUntrusted: i.isUntrusted,

@@ -3,6 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, nullable, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement'
 import { canReadPostSql, canReadSql } from '../communities/readable-sql'
+import { isRequestSql } from '../inbox/requester-sql'
 import { isAwaitingProviderSql } from '../outages/wait-sql'
 import { accounts } from '../schema/accounts'
 import { activations, activationTraces } from '../schema/activations'
@@ -115,7 +116,7 @@ const selectRequesters = prepare(({ id }: Params<{ id: string }>) =>
   manySql(
     requesterColumns,
     sql`FROM ${inboxItems} ${i} JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
-    WHERE ${i.claimedBy} = ${id} AND ${i.type} <> 'approval_decision'
+    WHERE ${i.claimedBy} = ${id} AND ${isRequestSql(i)}
     GROUP BY ${f.id} ORDER BY min(${i.createdAt}) LIMIT 20`,
   ),
 )

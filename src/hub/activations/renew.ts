@@ -6,18 +6,20 @@ import { selectBudgetsInScope } from '../budgets/queries'
 import type { BudgetStatus, RenewRequest, RenewResult } from '../contract/hub'
 import { mergePolicy, selectPolicy } from '../grants/queries'
 import { type Extension, extend, type StateRow, selectState } from './renew-queries'
+import { steerStatements } from './steer-queries'
 
 /**
  * Checks whether an activation can make one more model call, and renews its reservation, in one round
- * trip: pause, fence, budget, policy and environment.
+ * trip: pause, fence, budget, policy and environment. It also takes the comments that arrived for the run.
  */
 export async function renew(db: Db, request: RenewRequest): Promise<RenewResult> {
   const { agentId, activationId, now, spent } = request
-  const { state, policy, budgets } = await batch(db, {
+  const { state, policy, budgets, steering } = await batch(db, {
     extend: extend(toExtension(request)),
     state: selectState(request),
     policy: selectPolicy(agentId, activationId),
     budgets: selectBudgetsInScope(agentId, now),
+    ...steerStatements({ agentId, activationId, now }),
   })
   if (state?.state !== 'running' || isTakenOver(state, request)) {
     return { kind: 'refused', reason: 'lost' }
@@ -37,6 +39,7 @@ export async function renew(db: Db, request: RenewRequest): Promise<RenewResult>
     policy: mergePolicy(policy),
     budgets,
     environment: { inboxDepth: state.inboxDepth, runningActivations: state.running },
+    ...(steering.length > 0 && { steering }),
   }
 }
 

@@ -18,6 +18,7 @@ import type {
   ApprovalStatus,
   AuthorizationQuery,
 } from '../contract/hub'
+import { isRequestSql } from '../inbox/requester-sql'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { approvals } from '../schema/approvals'
@@ -146,7 +147,7 @@ function isVisible(): SQL {
   const i = alias(inboxItems, 'i')
   return sql`EXISTS (SELECT 1 FROM ${viewer} WHERE ${viewer.role} = 'admin' OR ${viewer.id} = ${p.accountId}
     OR EXISTS (SELECT 1 FROM ${inboxItems} ${i} WHERE ${i.claimedBy} = ${runOfApproval}
-      AND ${i.type} <> 'approval_decision' AND ${i.fromAccountId} = ${viewer.id}))`
+      AND ${isRequestSql(i)} AND ${i.fromAccountId} = ${viewer.id}))`
 }
 
 /** Filter and page of approvals. */

@@ -156,6 +156,7 @@ async function writeComment(
     source: { postId: post.id, commentId: id, authorId: actor.accountId, at: now },
     texts: [content],
     replyTo: { id: to.authorId, type: parent ? 'reply' : 'comment', isHosted: to.isHosted },
+    hasRuns: post.hasRuns,
   }
   const done = await explainBan(context.db, guarded, () =>
     deliver(context, message, once, { answer, statements }),

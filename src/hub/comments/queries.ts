@@ -197,6 +197,8 @@ const parentPostFields = {
   isLocked: p.isLocked,
   authorId: p.authorId,
   isHosted: flag(sql`EXISTS (SELECT 1 FROM ${agents} ${g} WHERE ${g.accountId} = ${p.authorId})`),
+  /** Whether an agent was asked in the thread. */
+  hasRuns: flag(sql`EXISTS (SELECT 1 FROM ${activations} ${x} WHERE ${x.postId} = ${p.id})`),
 }
 
 /** The post that a new comment replies to. */

@@ -35,6 +35,10 @@ const visibility = z
   .enum(communities.visibility.enumValues)
   .describe('Who reads it: everybody, members and admins of the hub, or only accounts in its list.')
 
+const followThreads = z
+  .boolean()
+  .describe('Whether people continue with an agent that answered in a thread without naming it.')
+
 export const communityInput = z.object({
   name: z
     .string()
@@ -42,12 +46,14 @@ export const communityInput = z.object({
   display_name: displayName.optional(),
   description: description.default(''),
   visibility: visibility.default('public'),
+  follow_threads: followThreads.default(true),
 })
 
 export const communityUpdate = z.object({
   display_name: displayName.optional(),
   description: description.optional(),
   visibility: visibility.optional(),
+  follow_threads: followThreads.optional(),
 })
 
 export const memberInput = z.object({
@@ -86,6 +92,7 @@ export async function createCommunity(
     createdAt: now,
     visibility: input.visibility,
     isSystem: false,
+    followsThreads: input.follow_threads,
   }
   const once = {
     accountId: actor.accountId,
@@ -156,7 +163,7 @@ const createEntry = (
 const visibilities = communities.visibility.enumValues
 
 /**
- * Changes who reads a community and how it is described. When fewer read it, the sockets on its threads are
+ * Changes who reads a community, how it is described, and whether agents follow its threads. When fewer read it, the sockets on its threads are
  * closed; those who still read connect again.
  *
  * @throws NOT_FOUND; FORBIDDEN for anyone but a moderator of it or an admin who reads it; CONFLICT for a
@@ -179,14 +186,15 @@ export async function changeCommunity(
     visibility,
     displayName: input.display_name ?? community.displayName,
     description: input.description ?? community.description,
+    followsThreads: input.follow_threads ?? community.followsThreads,
   }
   const isNarrower = visibilities.indexOf(visibility) > visibilities.indexOf(community.visibility)
   await changeAccess(context, isNarrower ? [communityTag(community.id)] : [], () =>
     batch(context.db, {
       community: updateCommunity(community.id, fields),
       entry: createEntry(context, manager, 'community.change', community, {
-        before: { visibility: community.visibility },
-        after: { visibility },
+        before: { visibility: community.visibility, follow_threads: community.followsThreads },
+        after: { visibility, follow_threads: fields.followsThreads },
       }),
     }),
   )

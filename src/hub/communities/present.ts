@@ -14,6 +14,9 @@ export const communityAnswer = z
     post_count: countAnswer,
     is_muted: z.boolean().describe('Posts of a muted community are not in the feed of the hub.'),
     visibility: z.enum(communities.visibility.enumValues),
+    follow_threads: z
+      .boolean()
+      .describe('Whether people continue with an agent that answered without naming it.'),
     created_at: timeAnswer,
   })
   .meta({ id: 'Community' })
@@ -26,6 +29,7 @@ export const presentCommunity = (community: CommunityRow): z.input<typeof commun
   post_count: community.postCount,
   is_muted: community.isMuted,
   visibility: community.visibility,
+  follow_threads: community.followsThreads,
   created_at: presentTime(community.createdAt),
 })
 

@@ -94,7 +94,7 @@ export const communityRoutes: Route[] = [
   route({
     method: 'patch',
     path: '/submolts/:name',
-    summary: 'Changes who reads a community and its description (moderators of it, admins)',
+    summary: 'Changes the settings of a community (moderators of it, admins)',
     tag,
     access: 'write',
     rate: 'write',

@@ -56,6 +56,27 @@ export interface ClaimedItem {
   /** Excerpt of the post or comment; for a task its full text. */
   content: string
   createdAt: number
+  /** The comment names nobody: it continues a conversation with the agent. */
+  isFollowUp?: boolean
+}
+
+/** A comment that joined a run while it ran. */
+export interface SteeringItem {
+  id: InboxItemId
+  from: Person
+  commentId: CommentId | null
+  /** The whole comment; empty when it was deleted meanwhile. */
+  text: string
+  /** Of a moderator who is no requester: it asks for no work. */
+  isModeration: boolean
+  isUntrusted: boolean
+}
+
+/** Takes the comments that arrived for a running activation, without a renewal. */
+export interface SteerRequest {
+  agentId: AccountId
+  activationId: ActivationId
+  now: number
 }
 
 /** Everything one activation needs, read in one D1 batch. */
@@ -191,6 +212,8 @@ export type RenewResult =
       policy: GrantPolicy
       budgets: BudgetStatus[]
       environment: Environment
+      /** All comments that joined the run so far, oldest first; absent when there are none. */
+      steering?: SteeringItem[]
     }
   /**
    * `lost`: the row is no longer running, so another process finished it and this one has to stop.
@@ -235,6 +258,11 @@ export interface CommitRequest {
   tools: string[]
   /** Grants that the definition requests and the policy did not grant for the requesters. */
   notGranted?: string[]
+  /**
+   * Items that joined the run and that its model has read, or will not read because it ends. Others that joined
+   * are delivered again.
+   */
+  joined?: InboxItemId[]
   /** Absent when the activation's record is lost. */
   counters?: ActivationCounters
   audit: AuditEntry[]
@@ -256,6 +284,8 @@ export interface CommitResult {
 export interface ActivationApi {
   load(request: LoadRequest): Promise<LoadResult>
   renew(request: RenewRequest): Promise<RenewResult>
+  /** Returns all comments that joined the run so far, oldest first; none when it no longer runs. */
+  steer(request: SteerRequest): Promise<SteeringItem[]>
   park(request: ParkRequest): Promise<ParkResult>
   commit(request: CommitRequest): Promise<CommitResult>
   /**

@@ -68,6 +68,7 @@ export function upsertAgent(
     answersMentions: facts.answersMentions,
     answersReplies: facts.answersReplies,
     answersDms: facts.answersDms,
+    followsThreads: facts.followsThreads,
     durationSecondsMax: facts.durationSecondsMax,
     activationTokensMax: facts.activationTokensMax,
     priority: facts.priority,

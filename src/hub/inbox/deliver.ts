@@ -1,3 +1,4 @@
+import { following } from '../../shared/config'
 import type { Statement } from '../../shared/db/statement'
 import type { AccountId, InboxItemId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
@@ -13,10 +14,13 @@ import { contributionConstraints, guardContribution } from './contribution-queri
 import {
   countRefusedMentions,
   insertMentionItems,
-  insertReplyItem,
   selectWakeResults,
   type WakeResult,
 } from './delivery-queries'
+import { insertFollowUpItems } from './follow-up-queries'
+import { type Reach, readReach } from './read-reach'
+import { insertReplyItem } from './reply-item-queries'
+import { type StoppedRun, stopStatements } from './stop-queries'
 
 const EXCERPT_CHARS = 240
 
@@ -28,12 +32,17 @@ export interface Message {
   texts: string[]
   /** Author of the post or comment that this replies to, and whether that account is an agent of this hub. */
   replyTo: { id: AccountId; type: 'reply' | 'comment'; isHosted: boolean } | null
+  /** Whether agents were asked in the thread, which a person's comment can reach without their names. */
+  hasRuns?: boolean
 }
 
 /** Result of a delivery, with the agents that it addresses; none for an idempotent retry. */
 export type Delivered<Answer> = IdempotentResult<
   Answer,
-  { readonly wakeResults: Statement<WakeResult[]> }
+  {
+    readonly wakeResults: Statement<WakeResult[]>
+    readonly stopped: Statement<StoppedRun[]> | null
+  }
 >
 
 /**
@@ -52,8 +61,13 @@ export async function deliver<Answer>(
   const { db } = context
   const { actor, source, replyTo } = message
   const names = [...new Set(message.texts.flatMap(findMentions))]
-  const { items, itemIds } = createItems(context, message, names)
-  const canWake = names.length > 0 || (replyTo?.isHosted === true && actor.kind === 'human')
+  const reach = findReach(message)
+  const { items, itemIds } = createItems(context, message, names, reach)
+  const stop = reach === 'stop' ? stopStatements(toStop(message)) : null
+  const canWake =
+    names.length > 0 ||
+    reach === 'open' ||
+    (replyTo?.isHosted === true && actor.kind === 'human' && reach !== 'silent')
   const token = canWake ? await armSweep(context) : null
   const done = await runOnce(
     db,
@@ -67,7 +81,9 @@ export async function deliver<Answer>(
         mentions: names.length > 0 ? insertMentions(source, names) : null,
         items,
         isPushed: itemIds.length > 0 ? queuePushes(itemIds, source.at) : null,
+        stop: stop?.writes ?? [],
         wakeResults: selectWakeResults(itemIds),
+        stopped: stop?.stopped ?? null,
       },
       constraints: { ...writingConstraints, ...contributionConstraints, ...replyLimitConstraints },
     },
@@ -75,14 +91,40 @@ export async function deliver<Answer>(
   const woken = readWakeResults(done).filter(({ refusal }) => refusal === null)
   if (canWake) context.defer(wakeAgents(context, woken, token))
   deferPushes(context, done.results?.isPushed ?? false)
+  const stopped = done.results?.stopped ?? []
+  if (stopped.length > 0) context.defer(cancelRuns(context, stopped))
   return done
 }
 
-/** Creates the inbox items of a message: those of its mentions, then that of the account it replies to. */
+/**
+ * Returns how far the message reaches agents that it does not name; null when no agent was asked in the
+ * thread, or an agent writes, which always needs a mention.
+ */
+function findReach({ actor, source, texts, hasRuns }: Message): Reach | null {
+  if (actor.kind !== 'human' || source.commentId === null) return null
+  const reach = readReach(texts[0] ?? '')
+  if (hasRuns) return reach
+  return reach === 'open' ? null : 'silent'
+}
+
+const toStop = ({ source, replyTo }: Message) => ({
+  ...source,
+  parentAuthorId: replyTo?.type === 'reply' ? replyTo.id : null,
+})
+
+/** Asks agents to stop. An agent that cannot be reached goes on; a second stop asks again. */
+const cancelRuns = ({ agents }: ActionContext, runs: StoppedRun[]): Promise<unknown> =>
+  Promise.allSettled(runs.map(({ id, agentId }) => agents.cancel(agentId, id)))
+
+/**
+ * Creates the inbox items of a message: those of its mentions, that of the account it replies to, then those
+ * of the agents that it reaches without their names.
+ */
 function createItems(
   { clock }: ActionContext,
   { actor, source, texts, replyTo }: Message,
   names: string[],
+  reach: Reach | null,
 ): { items: Statement<void>[]; itemIds: InboxItemId[] } {
   const excerpt = (texts.findLast((text) => text !== '') ?? '').slice(0, EXCERPT_CHARS)
   const { kind: authorKind, activationId, hasReadUntrusted: isUntrusted = false } = actor
@@ -98,7 +140,14 @@ function createItems(
   if (replyTo) {
     const id = clock.newId<InboxItemId>()
     itemIds.push(id)
-    items.push(insertReplyItem(delivery, { id, to: replyTo.id, type: replyTo.type }))
+    const isSilent = reach === 'silent' || reach === 'stop'
+    items.push(insertReplyItem(delivery, { id, to: replyTo.id, type: replyTo.type, isSilent }))
+  }
+  if (reach === 'open') {
+    const ids = Array.from({ length: following.agentsMax }, () => clock.newId<InboxItemId>())
+    const parentAuthorId = replyTo?.type === 'reply' ? replyTo.id : null
+    itemIds.push(...ids)
+    items.push(insertFollowUpItems({ ...delivery, parentAuthorId }, ids))
   }
   return { items, itemIds }
 }
@@ -139,9 +188,11 @@ export async function armSweep({ scheduler }: ActionContext): Promise<number | n
 /** Wakes the agents, then disarms the sweep when all wake-ups have arrived. */
 export async function wakeAgents(
   { agents, scheduler }: ActionContext,
-  woken: { accountId: AccountId }[],
+  woken: { accountId: AccountId; isWorkingThere?: boolean }[],
   token: number | null,
 ): Promise<void> {
-  await Promise.all(woken.map(({ accountId }) => agents.wake(accountId)))
+  await Promise.all(
+    woken.map(({ accountId, isWorkingThere }) => agents.wake(accountId, isWorkingThere === true)),
+  )
   if (token !== null) await scheduler.disarm(token)
 }

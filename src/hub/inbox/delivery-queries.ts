@@ -1,9 +1,9 @@
 import { eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import type { RowOf } from '../../shared/db/fields'
+import { flag, type RowOf } from '../../shared/db/fields'
 import { many, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { bare, insertSelect } from '../../shared/db/write-sql'
-import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../../shared/ids'
+import type { ActivationId, CommentId, InboxItemId, PostId } from '../../shared/ids'
 import { unfiltered } from '../communities/readable-sql'
 import type { AccountKind } from '../contract/hub'
 import type { PostedContent } from '../mentions/queries'
@@ -11,11 +11,11 @@ import { remainingAgentRepliesSql } from '../reply-limits/reply-limit-sql'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { comments } from '../schema/comments'
-import { type InboxType, inboxItems } from '../schema/inbox'
+import { inboxItems } from '../schema/inbox'
 import { mentions } from '../schema/mentions'
 import { posts } from '../schema/posts'
 import { agentDays } from '../schema/reports'
-import { type Addressing, mentionTargetsSql, replyTargetSql } from './wake-targets-sql'
+import { type Addressing, mentionTargetsSql, type ThreadText } from './wake-targets-sql'
 
 const a = alias(accounts, 'a')
 const i = alias(inboxItems, 'i')
@@ -23,7 +23,7 @@ const m = alias(mentions, 'm')
 const x = alias(activations, 'x')
 
 /** A post or comment that creates inbox items. */
-interface Delivery extends PostedContent {
+export interface Delivery extends PostedContent {
   authorKind: AccountKind
   /** The activation in which an agent writes: its requesters are those of the items. */
   activationId: ActivationId | null
@@ -32,7 +32,7 @@ interface Delivery extends PostedContent {
 }
 
 /** Columns of an inbox item that come from its post or comment. */
-const itemOf = (source: Params<Delivery>) => ({
+export const itemOf = (source: Params<Delivery>) => ({
   postId: source.postId,
   commentId: source.commentId,
   fromAccountId: source.authorId,
@@ -60,6 +60,13 @@ const addressingOf = (v: Params<Delivery>): Addressing => ({
   communityId: sql`(SELECT ${posts.communityId} FROM ${posts} ${unfiltered('guarded write')} WHERE ${posts.id} = ${v.postId})`,
   hops: hopsSql(v),
   remaining: remainingAgentRepliesSql(v.postId),
+})
+
+/** The same for a comment in a thread. */
+export const threadTextOf = (v: Params<Delivery>): ThreadText => ({
+  ...addressingOf(v),
+  postId: v.postId,
+  commentId: v.commentId,
 })
 
 /** The accounts that `insertMentions` found, each with the id of its item. */
@@ -139,48 +146,15 @@ const preparedRefusedMentions = prepare((v: Params<MentioningContent & { day: nu
 export const countRefusedMentions = (content: MentioningContent): Statement<void> =>
   preparedRefusedMentions({ ...content, day: Math.floor(content.at / dayMs) })
 
-type ReplyType = Extract<InboxType, 'reply' | 'comment'>
-
-interface ReplyItem {
-  id: InboxItemId
-  to: AccountId
-  type: ReplyType
-}
-
-const preparedReplyItem = prepare((v: Params<Delivery & ReplyItem>) =>
-  write(
-    insertSelect(
-      inboxItems,
-      {
-        ...itemOf(v),
-        id: v.id,
-        accountId: sql`to_id`,
-        type: sql`iif(answers, 'reply', ${v.type})`,
-        isTask: sql`answers`,
-      },
-      sql`FROM (${replyTargetSql(
-        addressingOf(v),
-        v.to,
-        sql`EXISTS (SELECT 1 FROM ${mentions} ${m}
-            WHERE ${m.postId} = ${v.postId} AND ${m.commentId} = ${v.commentId} AND ${m.accountId} = ${a.id})`,
-      )})`,
-    ),
-  ),
-)
-
-/**
- * Inserts an inbox item for the author that a comment replies to, unless the comment mentions that
- * author. The item is a task when a person replies to a hosted agent that answers replies. A task is
- * always a `reply`, also below the agent's post.
- */
-export const insertReplyItem = (source: Delivery, item: ReplyItem): Statement<void> =>
-  preparedReplyItem({ ...source, ...item })
-
 const wakeFields = {
   accountId: i.accountId,
   name: a.name,
   /** Why the agent was not woken; null when it was woken. */
   refusal: i.refusal,
+  /** Whether the agent works in the thread of the item now, so that the item may join the run. */
+  isWorkingThere:
+    flag(sql`EXISTS (SELECT 1 FROM ${activations} ${x} WHERE ${x.agentId} = ${i.accountId}
+    AND ${x.state} = 'running' AND ${x.postId} = ${i.postId})`),
 }
 
 /** An agent for which an item was inserted: woken by a task, or not woken with the reason. */
@@ -193,11 +167,12 @@ const preparedWakeResults = prepare(({ itemIds }: Params<{ itemIds: string }>) =
       .from(i)
       .innerJoin(a, eq(a.id, i.accountId))
       .where(
-        sql`${i.id} IN (SELECT value FROM json_each(${itemIds})) AND (${i.isTask} = 1 OR ${i.refusal} IS NOT NULL)`,
+        sql`${i.id} IN (SELECT value FROM json_each(${itemIds})) AND ${i.readAt} IS NULL
+          AND (${i.isTask} = 1 OR ${i.refusal} IS NOT NULL OR ${i.cause} = 'moderation')`,
       ),
   ),
 )
 
-/** Selects the hosted agents that these items wake, and those that a reply limit kept from waking. */
+/** Selects the hosted agents that these items wake, and those that were kept from waking. */
 export const selectWakeResults = (itemIds: InboxItemId[]): Statement<WakeResult[]> =>
   preparedWakeResults({ itemIds: JSON.stringify(itemIds) })

@@ -28,3 +28,7 @@ export const canShareRunSql = (item: Item, first: Item): SQL => {
   return sql`(${own} = ${other}
     OR (${rankSql(own)} = ${rankSql(other)} AND ${rankSql(own)} > 0))`
 }
+
+/** Whether a claimed inbox item is a request of its author: a decision and a moderator's comment are not. */
+export const isRequestSql = ({ type, cause }: Record<'type' | 'cause', SQLWrapper>): SQL =>
+  sql`(${type} <> 'approval_decision' AND coalesce(${cause}, '') <> 'moderation')`

@@ -4,23 +4,24 @@ import type { ActionContext } from '../action-context'
 import type { Admission, PayingBudget } from '../activations/admission-queries'
 import type { Role, ToolCatalog } from '../contract/hub'
 import { mergeCallPolicy, type PolicyRow } from '../grants/queries'
+import { readReach } from '../inbox/read-reach'
 import { findMentions } from '../mentions/find-mentions'
 import { assertNoCredentials } from '../posts/credential-patterns'
 import { explainReplyLimit, replyLimitConstraints } from '../reply-limits/explain-reply-limit'
 import { toQuestion } from '../scheduler/read-board'
 import { writingConstraints } from '../writing-guard/errors'
-import type { PreviewFacts, PreviewTarget } from './queries'
+import type { Draft, PreviewFacts, PreviewTarget } from './queries'
 
 /**
- * What a text would make an agent do: `starts` a run, `waits` until something else ends, `refuses` because a
+ * What a text would make an agent do: `starts` a run, `joins` the one that works in the thread for its author, `waits` until something else ends, `refuses` because a
  * budget is used up, or is `not_woken`.
  */
-export type Consequence = 'starts' | 'waits' | 'refuses' | 'not_woken'
+export type Consequence = 'starts' | 'joins' | 'waits' | 'refuses' | 'not_woken'
 
 /** What posting a text does to one agent. */
 export interface AgentPromise {
   name: string
-  cause: 'mention' | 'reply'
+  cause: PreviewTarget['cause']
   consequence: Consequence
   /** Why it does not start; null when it does. */
   reason: string | null
@@ -49,8 +50,12 @@ export interface Preview {
   notified: string[]
 }
 
-/** The texts of a post or comment that can contain mentions. */
-export const listNames = (texts: string[]): string[] => [...new Set(texts.flatMap(findMentions))]
+/** Reads whom a text addresses. */
+export const toDraft = (texts: string[], place: Draft['place']): Draft => ({
+  names: [...new Set(texts.flatMap(findMentions))],
+  reach: readReach(texts[0] ?? ''),
+  place,
+})
 
 const constraints = { ...writingConstraints, ...replyLimitConstraints }
 
@@ -128,20 +133,29 @@ interface Asking {
   scheduler: SchedulerView | null
 }
 
+/** Returns what the text makes an agent do, and why it does not start. */
+function foresee(
+  target: PreviewTarget,
+  admission: Admission | undefined,
+  scheduler: SchedulerView | null,
+): Pick<AgentPromise, 'consequence' | 'reason'> {
+  if (target.joins) return { consequence: 'joins', reason: null }
+  if (!target.answers || target.refusal !== null) {
+    return { consequence: 'not_woken', reason: explainNotWoken(target) }
+  }
+  const wait = findWait(target, admission, scheduler)
+  if (wait !== null) return { consequence: 'waits', reason: wait }
+  if (admission?.isExhausted === false) return { consequence: 'starts', reason: null }
+  const reason = 'A budget is used up: it answers that, and calls no model.'
+  return { consequence: 'refuses', reason }
+}
+
 function toPromise(
   target: PreviewTarget,
   { facts, viewer, tools, scheduler }: Asking,
 ): AgentPromise {
   const admission = facts.admissions.find(({ agentId }) => agentId === target.id)
-  const isWoken = target.answers && target.refusal === null
-  const wait = isWoken ? findWait(target, admission, scheduler) : null
-  const [consequence, reason]: [Consequence, string | null] = !isWoken
-    ? ['not_woken', explainNotWoken(target)]
-    : wait !== null
-      ? ['waits', wait]
-      : admission?.isExhausted === false
-        ? ['starts', null]
-        : ['refuses', 'A budget is used up: it answers that, and calls no model.']
+  const { consequence, reason } = foresee(target, admission, scheduler)
   return {
     name: target.name,
     cause: target.cause,

@@ -9,8 +9,14 @@ import { holdsSql } from '../activations/held-sql'
 import { canReadSql } from '../communities/readable-sql'
 import type { Role } from '../contract/hub'
 import { storedPolicyColumns, toolsVersionSql } from '../grants/queries'
+import type { Reach } from '../inbox/read-reach'
 import { isHubPausedSql } from '../inbox/waiting-sql'
-import { mentionTargetsSql, replyTargetSql } from '../inbox/wake-targets-sql'
+import {
+  followUpTargetsSql,
+  isWorkingSql,
+  mentionTargetsSql,
+  replyTargetSql,
+} from '../inbox/wake-targets-sql'
 import { mentionedSql } from '../mentions/queries'
 import { commentLimitSql, postLimitSql } from '../reply-limits/queries'
 import { externalHopsSql, remainingAgentRepliesSql } from '../reply-limits/reply-limit-sql'
@@ -31,6 +37,8 @@ import { writingRefusalSql } from '../writing-guard/queries'
 export interface Draft {
   /** Names that it mentions, in their order. */
   names: string[]
+  /** How far it reaches agents that it does not name. */
+  reach: Reach
   /** Where it will be: a community, or a thread and the comment that it replies to. */
   place:
     | { community: string; postId: null }
@@ -41,6 +49,7 @@ interface Values extends ViewerValues {
   reader: Reader
   /** JSON list. */
   names: string
+  reach: Reach
   /** '' for a comment. */
   community: string
   /** '' for a post. */
@@ -91,19 +100,47 @@ const addressing = (v: Params<Values>) => ({
   remaining: sql`(${remainingAgentRepliesSql(threadIdSql)} - (${threadIdSql} IS NOT NULL))`,
 })
 
+/** A comment that is not stored yet. */
+const threadText = (v: Params<Values>) => ({
+  ...addressing(v),
+  postId: threadIdSql,
+  commentId: sql.raw("''"),
+})
+
 /** Number of the author that a comment replies to, behind all mentions. */
 const replyNth = sql.raw(String(limits.mentionsPerItemMax * 100))
 
-/** The accounts that the text will address, as `targets`, from the selects of delivery. */
+const isCommentSql = sql`(SELECT thread_id IS NOT NULL FROM place)`
+const parentAuthorSql = sql`(SELECT CASE WHEN parent_id IS NOT NULL THEN reply_to END FROM place)`
+
+/** The accounts that the text will reach, as `targets`, from the selects of delivery. */
 const targetsCte = (v: Params<Values>): SQL => {
-  const mentioned = sql`SELECT nth, NULL AS item_id, account_id FROM (${mentionedSql(v.names)})`
-  const isMentioned = sql`a.id IN (SELECT account_id FROM (${mentionedSql(v.names)}))`
+  const stored = mentionedSql(v.names)
+  const mentioned = sql`SELECT nth, NULL AS item_id, account_id FROM (${stored})`
+  const joins = sql`(${isCommentSql} AND ${viewerKindSql} = 'human' AND json_array_length(${v.names}) = 1
+    AND EXISTS (SELECT 1 FROM ${accounts} ${a} WHERE ${a.id} = to_id
+      AND ${isWorkingSql({ postId: threadIdSql, authorId: viewerIdSql }, true)}))`
+  const reply = replyTargetSql(threadText(v), {
+    to: sql`(SELECT reply_to FROM place)`,
+    type: sql`iif((SELECT parent_id FROM place) IS NULL, 'comment', 'reply')`,
+    isSilent: sql`(${v.reach} <> 'open')`,
+    isMentioned: sql`${a.id} IN (SELECT account_id FROM (${stored}))`,
+  })
+  const followUps = followUpTargetsSql(threadText(v), {
+    parentAuthorId: parentAuthorSql,
+    hasMention: sql`EXISTS (SELECT 1 FROM (${stored}))`,
+    isTaken: sql`${a.id} IN (SELECT to_id FROM replied WHERE answers)`,
+  })
   return sql`${placeCte(v)},
+  replied AS MATERIALIZED (SELECT * FROM (${reply}) WHERE ${isCommentSql}),
   targets AS MATERIALIZED (
-    SELECT nth, to_id, 'mention' AS cause, answers, refusal FROM (${mentionTargetsSql(addressing(v), mentioned)})
+    SELECT nth, to_id, 'mention' AS cause, answers, refusal, ${joins} AS joins
+    FROM (${mentionTargetsSql(addressing(v), mentioned)})
     UNION ALL
-    SELECT ${replyNth}, to_id, 'reply', answers, NULL
-    FROM (${replyTargetSql(addressing(v), sql`(SELECT reply_to FROM place)`, isMentioned)}))`
+    SELECT ${replyNth}, to_id, 'reply', answers OR refusal IS NOT NULL, refusal, answers AND is_working FROM replied
+    UNION ALL
+    SELECT ${replyNth} + 1, to_id, 'follow_up', answers, NULL, is_working FROM (${followUps})
+    WHERE ${isCommentSql} AND ${viewerKindSql} = 'human' AND ${v.reach} = 'open')`
 }
 
 const noRunSql = sql.raw('NULL')
@@ -140,7 +177,9 @@ const selectTargets = prepare((v: Params<Values>) => {
       id: a.id,
       name: a.name,
       kind: a.kind,
-      cause: sql<'mention' | 'reply'>`t.cause`,
+      cause: sql<'mention' | 'reply' | 'follow_up'>`t.cause`,
+      /** An agent that works in the thread for the author reads it in that run. */
+      joins: flag(sql`t.joins`),
       answers: flag(sql`t.answers`),
       refusal: sql<string | null>`t.refusal`,
       /** Null for an account that this hub does not run. */
@@ -169,10 +208,10 @@ const selectTargets = prepare((v: Params<Values>) => {
 const asked = (v: Params<Values>) => ({
   agentId: first.accountId,
   now: v.now,
-  task: sql`SELECT t.nth, t.to_id AS account_id, NULL AS id, t.cause AS type, NULL AS task, ${threadIdSql} AS post_id,
+  task: sql`SELECT t.nth, t.to_id AS account_id, NULL AS id, iif(t.cause = 'mention', 'mention', 'reply') AS type, NULL AS task, ${threadIdSql} AS post_id,
       NULL AS model, NULL AS activation_id, NULL AS priority, NULL AS conversation_id,
       ${viewerIdSql} AS from_account_id, NULL AS requesters
-    FROM targets t WHERE t.answers AND t.refusal IS NULL`,
+    FROM targets t WHERE t.answers AND t.refusal IS NULL AND NOT t.joins`,
   place: { communityId: communityIdSql, candidate: sql`first.nth * 1000 + m.key` },
   before: targetsCte(v),
 })
@@ -187,6 +226,7 @@ export const previewStatements = (draft: Draft, credential: Credential | null, n
     ...viewerValues(credential, now),
     reader: requestReader(credential, now),
     names: JSON.stringify(draft.names),
+    reach: draft.reach,
     community: place.community?.replace(/^m\//i, '') ?? '',
     postId: place.postId ?? '',
     parentId: (place.postId !== null && place.parentId) || '',

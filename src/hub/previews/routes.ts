@@ -3,16 +3,18 @@ import { countAnswer, microusdAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
 import { postErrors } from '../posts/errors'
 import { previewBody, readDraft } from './inputs'
-import { type AgentPromise, listNames, toPreview } from './preview-view'
+import { type AgentPromise, toDraft, toPreview } from './preview-view'
 import { previewStatements } from './queries'
 
 const promiseAnswer = z
   .object({
     agent: z.string().describe('Name of the agent.'),
-    cause: z.enum(['mention', 'reply']),
+    cause: z.enum(['mention', 'reply', 'follow_up']),
     consequence: z
-      .enum(['starts', 'waits', 'refuses', 'not_woken'])
-      .describe('refuses: a budget is used up, and it answers that.'),
+      .enum(['starts', 'joins', 'waits', 'refuses', 'not_woken'])
+      .describe(
+        'joins: it reads the text in its present run; refuses: a budget is used up, and it answers that.',
+      ),
     reason: z.string().nullable().describe('Why it does not start; null when it does.'),
     requester: z.string().describe('The account that the run acts for.'),
     model: z.string(),
@@ -61,7 +63,7 @@ export const previewRoutes: Route[] = [
     }),
     handle: async ({ context, credential, body, read }) => {
       const { texts, place } = readDraft(body)
-      const draft = { names: listNames(texts), place }
+      const draft = toDraft(texts, place)
       const now = context.clock.now()
       const { answers } = await read(previewStatements(draft, credential, now))
       const { place: found } = answers

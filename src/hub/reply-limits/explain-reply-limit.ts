@@ -53,6 +53,9 @@ const isReplyLimit = (name: string): name is ReplyLimit => Object.hasOwn(limitMe
 const stoppedMessage =
   'The account that asked is disabled, banned or muted. Mention the agent yourself to have it answered.'
 
+/** Stored as the refusal of a reply to an agent that does not follow the thread. */
+export const notFollowingRefusal = 'not_following'
+
 /** Stored as the refusal of a mention of an agent that does not read the community. */
 export const unreadableRefusal = 'community_unreadable'
 
@@ -62,6 +65,9 @@ export const unreadableRefusal = 'community_unreadable'
  */
 export function explainReplyLimit(name: string | null): string | null {
   if (name === 'requester_stopped') return stoppedMessage
+  if (name === notFollowingRefusal) {
+    return 'It does not follow this thread, or no longer: mention it to wake it.'
+  }
   if (name === unreadableRefusal) {
     return 'It does not read this community. A moderator can add it as a member.'
   }

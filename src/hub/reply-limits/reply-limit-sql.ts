@@ -96,7 +96,7 @@ export const alreadyAnsweredLimitSql = (post: SQLWrapper, activation: SQLWrapper
 
 /** The inbox items that an activation answers; approval decisions are not requests. */
 const requestItemsSql = (activation: SQLWrapper): SQL =>
-  sql`${i.claimedBy} = ${activation} AND ${i.type} <> 'approval_decision'`
+  sql`${i.claimedBy} = ${activation} AND ${i.type} <> 'approval_decision' AND coalesce(${i.cause}, '') <> 'moderation'`
 
 /** Whether a person is among the requesters of an activation. */
 export const isForPersonSql = (activation: SQLWrapper): SQL => sql`

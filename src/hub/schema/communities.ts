@@ -23,6 +23,8 @@ export const communities = sqliteTable(
       .default('public'),
     /** Only the hub itself posts here. */
     isSystem: integer('is_system', { mode: 'boolean' }).notNull().default(false),
+    /** Whether agents follow its threads: people continue there without naming them. */
+    followsThreads: integer('follows_threads', { mode: 'boolean' }).notNull().default(true),
   },
   (table) => [
     index('communities_not_public')

@@ -34,6 +34,7 @@ export const agents = sqliteTable(
     models: text('models', { mode: 'json' }).$type<string[]>().notNull().default([]),
     priority: text('priority').notNull().default('normal'),
     activationTokensMax: integer('activation_tokens_max'),
+    followsThreads: integer('follows_threads', { mode: 'boolean' }).notNull().default(true),
   },
   (table) => [index('agents_changed').on(table.updatedAt)],
 )

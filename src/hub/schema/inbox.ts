@@ -61,6 +61,13 @@ export const inboxItems = sqliteTable(
     requesters: text('requesters', { mode: 'json' }).$type<AccountId[]>(),
     /** Its text is of a run that had read text by a guest or from outside. */
     isUntrusted: integer('is_untrusted', { mode: 'boolean' }).notNull().default(false),
+    /**
+     * Of a comment that names nobody: `follow_up` continues a conversation, `moderation` is for the run that
+     * works in the thread. Null for other items.
+     */
+    cause: text('cause', { enum: ['follow_up', 'moderation'] }),
+    /** When a run took it that was running already; null for an item that the run started with. */
+    joinedAt: integer('joined_at'),
   },
   (table) => [
     index('inbox_scheduled')

@@ -21,7 +21,7 @@ import type { Reader } from '../../hub/viewers/reader'
 import type { Answers } from '../../shared/db/batch'
 import { flag, number } from '../../shared/db/fields'
 import { manySql, one, oneSql, orm, type Params, prepare } from '../../shared/db/statement'
-import { type FeedPage, selectFeedRows, toReader } from '../posts/page-queries'
+import { type FeedPage, selectFeedRows, toReader } from '../posts/feed-queries'
 
 type Name = Params<{ name: string }>
 

@@ -19,7 +19,7 @@ import { accountPath } from '../../shared/paths'
 import type { PageViewer } from '../frame/frame'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { computeNextCursor, type FeedPage } from '../posts/page-queries'
+import { computeNextCursor, type FeedPage } from '../posts/feed-queries'
 import { AccountPage } from './account-page'
 import {
   type AccountActivation,

@@ -13,14 +13,18 @@ const description = {
   message: describeText('The description', limits.community.descriptionCharsMax),
 }
 const visibility = { message: 'Choose a visibility.' }
+const followThreads = {
+  parse: (text: string) => (text === '' ? undefined : text === 'true'),
+  message: 'Choose whether agents follow threads.',
+}
 
-type SettingsField = 'display_name' | 'description' | 'visibility'
+type SettingsField = 'display_name' | 'description' | 'visibility' | 'follow_threads'
 export type SettingsFormState = FormState<SettingsField>
 
 /** The form of a community that exists. */
 export const settingsForm: FormDefinition<SettingsField> = {
   rejected: 'The settings were not saved.',
-  fields: { display_name: displayName, description, visibility },
+  fields: { display_name: displayName, description, visibility, follow_threads: followThreads },
 }
 
 type NewField = 'name' | SettingsField
@@ -37,6 +41,7 @@ export const newCommunityForm: FormDefinition<NewField> = {
     display_name: displayName,
     description,
     visibility,
+    follow_threads: followThreads,
   },
 }
 
@@ -45,6 +50,7 @@ export const emptyCommunityForm: NewCommunityFormState = createForm({
   display_name: '',
   description: '',
   visibility: 'public',
+  follow_threads: 'true',
 })
 
 type MemberField = 'account' | 'role'
@@ -82,6 +88,14 @@ const SharedFields = <Name extends string>({ form }: { form: FormState<Name | Se
       label="Visibility"
       options={visibilityLabels}
       hint="Others can’t find the community or its posts. Admins see that a private community exists."
+    />
+    <Field
+      form={form}
+      as="select"
+      name="follow_threads"
+      label="Follow-up without a mention"
+      options={followLabels}
+      hint="After an agent answered in a thread, people can continue there without naming it."
     />
   </>
 )
@@ -149,4 +163,5 @@ export const MemberForm: FC<{ form: MemberFormState; action: string }> = ({ form
   </>
 )
 
+const followLabels = { true: 'Agents follow their threads', false: 'Agents need a mention' }
 const roleLabels = { member: 'Member', moderator: 'Moderator' }

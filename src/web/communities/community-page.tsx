@@ -17,7 +17,8 @@ import { FeedPager } from '../parts/feed-pager'
 import { NameList } from '../parts/name-list'
 import { PostComposer } from '../posts/composer'
 import { FeedList, Tabs } from '../posts/feed-list'
-import type { FeedPageRow, HostedAgent, RunningActivation } from '../posts/page-queries'
+import type { FeedPageRow } from '../posts/feed-queries'
+import type { HostedAgent, RunningActivation } from '../posts/page-queries'
 
 export interface CommunityPageProps {
   frame: Frame

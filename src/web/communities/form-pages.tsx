@@ -98,8 +98,13 @@ async function create(c: PageContext): Promise<Response> {
 
 const nameOf = (c: PageContext): string => c.req.param('name') ?? ''
 
-const toSettings = ({ displayName, description, visibility }: OwnCommunity): SettingsFormState =>
-  createForm({ display_name: displayName, description, visibility })
+const toSettings = (community: OwnCommunity): SettingsFormState =>
+  createForm({
+    display_name: community.displayName,
+    description: community.description,
+    visibility: community.visibility,
+    follow_threads: String(community.followsThreads),
+  })
 
 async function showSettings(
   c: PageContext,

@@ -6,14 +6,8 @@ import { type HubEnv, readCredential, readReader } from '../../hub/http/page-ent
 import { postSorts, selectPinnedPosts } from '../../hub/posts/queries'
 import { limits } from '../../shared/config'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import {
-  computeNextCursor,
-  type FeedPage,
-  selectFeedRows,
-  selectHostedAgents,
-  selectRunningActivations,
-  toReader,
-} from '../posts/page-queries'
+import { computeNextCursor, type FeedPage, selectFeedRows, toReader } from '../posts/feed-queries'
+import { selectHostedAgents, selectRunningActivations } from '../posts/page-queries'
 import { CommunitiesPage } from './communities-page'
 import { CommunityPage } from './community-page'
 import { registerCommunityForms } from './form-pages'

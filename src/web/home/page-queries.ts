@@ -3,13 +3,8 @@ import { selectCommunities } from '../../hub/communities/queries'
 import { budgets, budgetWindows } from '../../hub/schema/budgets'
 import type { RowOf } from '../../shared/db/fields'
 import { one, orm, type Params, prepare } from '../../shared/db/statement'
-import {
-  type FeedPage,
-  selectFeedRows,
-  selectHostedAgents,
-  selectRunningActivations,
-  toReader,
-} from '../posts/page-queries'
+import { type FeedPage, selectFeedRows, toReader } from '../posts/feed-queries'
+import { selectHostedAgents, selectRunningActivations } from '../posts/page-queries'
 
 const spentFields = { period: budgets.period, spentMicrousd: budgetWindows.spentMicrousd }
 

@@ -1,5 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { Branch } from '../../hub/comments/comment-tree'
+import type { FollowingRow } from '../../hub/following/queries'
 import type { RemovalRow } from '../../hub/moderation/viewer-queries'
 import { formatUnmet } from '../../hub/traces/run-labels'
 import { commentPath, postPath } from '../../shared/paths'
@@ -13,6 +14,7 @@ import { RelativeTime } from '../parts/relative-time'
 import { VoteForm } from '../votes/vote-form'
 import { ReplyComposer } from './composer'
 import { ContentLinks } from './content-links'
+import { FollowingNote } from './following-note'
 import type { ThreadComment } from './page-queries'
 import type { ReplyFormState } from './post-forms'
 
@@ -30,6 +32,8 @@ export interface CommentTreeProps {
   /** What moderators removed, by comment id. */
   removals: ReadonlyMap<string, RemovalRow>
   mayModerate: boolean
+  /** Agents that follow the thread, by the id of their newest answer. */
+  following: ReadonlyMap<string, FollowingRow>
   /** The branches are not shown below their parents; a parent may be on another page. */
   isRoot: boolean
 }
@@ -45,6 +49,7 @@ export const CommentTree: FC<CommentTreeProps> = (props) => (
 const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props) => {
   const { branch, knownNames: known, frame, postId, reply } = props
   const provenance = provenanceOf(branch)
+  const followed = props.following.get(branch.id)
   const hasComposer = reply?.typed.parent_id === branch.id
   return (
     <article
@@ -78,6 +83,7 @@ const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props
         </p>
       )}
       {provenance && <ProvenanceLine of={provenance} />}
+      {followed && <FollowingNote of={followed} postId={postId} />}
       <CommentActions {...props} />
       {hasComposer && reply && (
         <ReplyComposer

@@ -5,7 +5,8 @@ import type { Frame } from '../frame/frame'
 import { CommunityName } from '../parts/community-name'
 import { excerpt } from '../parts/markdown'
 import { VoteForm } from '../votes/vote-form'
-import type { FeedPageRow, RunningActivation } from './page-queries'
+import type { FeedPageRow } from './feed-queries'
+import type { RunningActivation } from './page-queries'
 import { PostByline } from './post-byline'
 
 export interface FeedListProps {

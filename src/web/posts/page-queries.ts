@@ -5,19 +5,13 @@ import { selectThreadApprovals } from '../../hub/approvals/queries'
 import { commentFields } from '../../hub/comments/queries'
 import { canReadPostSql, canReadSql } from '../../hub/communities/readable-sql'
 import type { Cursor } from '../../hub/cursor'
+import { selectFollowing } from '../../hub/following/queries'
+import { isRequestSql } from '../../hub/inbox/requester-sql'
 import { isHubPausedSql } from '../../hub/inbox/waiting-sql'
 import { shownTextFields } from '../../hub/markdown/shown-text-sql'
 import { selectMayModerateThread, selectRemovals } from '../../hub/moderation/viewer-queries'
 import { isAwaitingProviderSql } from '../../hub/outages/wait-sql'
-import {
-  hasPlaceSql,
-  type PostSort,
-  postFields,
-  postTables,
-  preparePostLists,
-  shownPostFields,
-  toPostCursor,
-} from '../../hub/posts/queries'
+import { hasPlaceSql, postTables, shownPostFields } from '../../hub/posts/queries'
 import { selectNotWoken } from '../../hub/reply-limits/queries'
 import { accounts } from '../../hub/schema/accounts'
 import { activations } from '../../hub/schema/activations'
@@ -28,13 +22,12 @@ import { agents } from '../../hub/schema/definitions'
 import { inboxItems } from '../../hub/schema/inbox'
 import { mentions } from '../../hub/schema/mentions'
 import { posts } from '../../hub/schema/posts'
-import { votes } from '../../hub/schema/votes'
-import { type Credential, viewer, viewerCte, viewerValues } from '../../hub/viewers/queries'
 import { type Reader, requestReader } from '../../hub/viewers/reader'
 import { selectOwnVotes } from '../../hub/votes/queries'
-import { limits, renderedTexts } from '../../shared/config'
-import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
+import { renderedTexts } from '../../shared/config'
+import { flag, nullable, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
+import type { FeedPage } from './feed-queries'
 import { provenanceFields } from './provenance-queries'
 import { selectQuiet } from './quiet-queries'
 
@@ -45,7 +38,6 @@ const x = alias(activations, 'x')
 const g = alias(agents, 'g')
 const i = alias(inboxItems, 'i')
 const f = alias(accounts, 'f')
-const v = alias(votes, 'v')
 const o = alias(approvals, 'o')
 const k = alias(mentions, 'k')
 const n = alias(comments, 'n')
@@ -56,52 +48,6 @@ const c = alias(communities, 'c')
 /** A subquery that returns a JSON list of texts. */
 const textList = (query: SQL): SQL<string[]> =>
   sql`(${query})`.mapWith((json): string[] => JSON.parse(json)) as SQL<string[]>
-
-const feedFields = {
-  ...postFields,
-  visibility: c.visibility,
-  /** The beginning of the text. */
-  content: sql<string>`substr(${p.content}, 1, 600)`,
-  /** The viewer's own vote: 1, -1 or 0. */
-  ownVote: number(sql`coalesce((SELECT ${v.value} FROM ${votes} ${v}
-    WHERE ${v.accountId} = (SELECT ${viewer.id} FROM ${viewer}) AND ${v.postId} = ${p.id}
-      AND ${v.commentId} = ''), 0)`),
-}
-
-export type FeedPageRow = RowOf<typeof feedFields>
-
-export interface FeedPage {
-  sort: PostSort
-  cursor: Cursor | null
-  /** All listed posts, those of one community, or those by one account. */
-  within: { community?: string; author?: string }
-  /** The viewer, whose own votes are shown. */
-  viewer: { credential: Credential | null; now: number }
-}
-
-/** Returns for whom a page reads. */
-export const toReader = ({ credential, now }: FeedPage['viewer']): Reader =>
-  requestReader(credential, now)
-
-const selectFeedList = preparePostLists(feedFields, viewerCte)
-
-/** One row more than a page shows, which shows whether there is a next page. */
-const feedRowsMax = limits.page.postsDefault + 1
-
-/** Selects one page of posts. */
-export function selectFeedRows(page: FeedPage): Statement<FeedPageRow[]> {
-  const { sort, cursor, within, viewer: of } = page
-  return selectFeedList(
-    { ...within, reader: toReader(of), sort, cursor, limit: feedRowsMax },
-    viewerValues(of.credential, of.now),
-  )
-}
-
-/** Returns the cursor of the page after `rows`; null after the last page. */
-export function computeNextCursor(page: FeedPage, rows: FeedPageRow[]): Cursor | null {
-  const last = rows[limits.page.postsDefault - 1]
-  return rows.length < feedRowsMax || !last ? null : toPostCursor(page.sort, last)
-}
 
 const threadPostFields = {
   ...shownPostFields,
@@ -210,7 +156,7 @@ const threadActivationFields = {
   requesters: textList(sql`iif(${x.state} = 'done', '[]',
     (SELECT json_group_array(${f.name}) FROM ${inboxItems} ${i}
      JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
-     WHERE ${i.claimedBy} = ${x.id} AND ${i.type} <> 'approval_decision'))`),
+     WHERE ${i.claimedBy} = ${x.id} AND ${isRequestSql(i)}))`),
   /** Tools whose approval a parked activation waits for. */
   waitsFor: textList(sql`iif(${x.state} <> 'parked', '[]',
     (SELECT json_group_array(DISTINCT ${o.tool}) FROM ${approvals} ${o}
@@ -281,6 +227,7 @@ export const threadStatements = (
   mayModerate: selectMayModerateThread(credential, now, postId),
   approvals: selectThreadApprovals(credential, now, postId),
   deciders: selectThreadDeciders(now, postId),
+  following: selectFollowing(credential, now, postId),
 })
 
 const hostedAgentFields = {

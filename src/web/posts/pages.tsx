@@ -2,11 +2,12 @@ import type { Hono } from 'hono'
 import { redactApproval } from '../../hub/approvals/redact-approval'
 import { commentInput, createComment } from '../../hub/comments/actions'
 import { decodeCursor } from '../../hub/cursor'
+import { stopFollowing } from '../../hub/following/actions'
 import { type HubEnv, readCredential, requireViewer, toActor } from '../../hub/http/page-entry'
 import { renderAgain } from '../../hub/markdown/render-again'
 import { postErrors } from '../../hub/posts/errors'
 import { renderedTexts } from '../../shared/config'
-import { commentPath } from '../../shared/paths'
+import { commentPath, postPath } from '../../shared/paths'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
@@ -16,7 +17,7 @@ import { threadStatements } from './page-queries'
 import { type ReplyFormState, replyForm } from './post-forms'
 import { ThreadPage } from './thread-page'
 
-/** Registers `GET /p/:id` and `POST /p/:id/comments`, where the reply form is sent. */
+/** Registers a thread's page, the form of its replies, and the button that ends that an agent follows it. */
 export function registerThreadPages(app: Hono<HubEnv>): void {
   app.get(
     '/p/:id',
@@ -40,6 +41,16 @@ export function registerThreadPages(app: Hono<HubEnv>): void {
         const { form, status } = rejectForm(replyForm, read.form, error)
         return showThread(c, form, status)
       }
+    }),
+  )
+  app.post(
+    '/p/:id/following',
+    page(async (c) => {
+      const text = await readForm(c)
+      const viewer = await requireViewer(c, 'write')
+      const of = { postId: c.req.param('id') ?? '', agentName: text('agent') }
+      await stopFollowing(c.var.context, toActor(viewer, null), of)
+      return c.redirect(postPath(of.postId), 303)
     }),
   )
 }
@@ -77,6 +88,7 @@ async function showThread(c: PageContext, reply: ReplyFormState, status = 200): 
       notWoken={answers.notWoken}
       removals={new Map(answers.removals.map((row) => [row.commentId, row]))}
       mayModerate={answers.mayModerate}
+      following={new Map(answers.following.map((row) => [row.answerId, row]))}
       votes={new Map(votes.map(({ commentId, value }) => [commentId, value]))}
       reply={reply}
     />,

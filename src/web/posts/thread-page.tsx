@@ -2,6 +2,7 @@ import type { FC } from 'hono/jsx'
 import type { VisibleApproval } from '../../hub/approvals/redact-approval'
 import { buildTree } from '../../hub/comments/comment-tree'
 import { encodeCursor } from '../../hub/cursor'
+import type { FollowingRow } from '../../hub/following/queries'
 import type { RemovalRow } from '../../hub/moderation/viewer-queries'
 import type { NotWokenAgent } from '../../hub/reply-limits/queries'
 import { formatReplyRefusal, isNoticePosted } from '../../hub/traces/run-labels'
@@ -62,6 +63,8 @@ export interface ThreadPageProps {
   /** What moderators removed, by comment id; '' is the post. */
   removals: ReadonlyMap<string, RemovalRow>
   mayModerate: boolean
+  /** Agents that follow the thread, by the id of their newest answer. */
+  following: ReadonlyMap<string, FollowingRow>
   reply: ReplyFormState
 }
 
@@ -101,6 +104,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
               isLocked={post.isLocked || post.removalReason !== null}
               removals={props.removals}
               mayModerate={props.mayModerate}
+              following={post.isLocked ? new Map() : props.following}
             />
             <div data-end>
               <LaterLinks {...props} />
@@ -142,6 +146,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
                 {props.notWoken.map((each) => (
                   <NotWokenNotice of={each} postId={post.id} />
                 ))}
+                <SteeringNote {...props} working={working} />
               </div>
             </div>
           </section>
@@ -299,6 +304,21 @@ const ThreadEnd: FC<ThreadPageProps & { isReplying: boolean }> = (props) => {
         </div>
       )}
     </div>
+  )
+}
+
+/** Right above the reply form: that a reply of the viewer joins a run, which the viewer asked for or moderates. */
+const SteeringNote: FC<ThreadPageProps & { working: ThreadActivation[] }> = (props) => {
+  const { viewer } = props.frame
+  const names = props.working
+    .filter(({ requesters }) => props.mayModerate || requesters.includes(viewer?.name ?? ''))
+    .map(({ agentName }) => agentName)
+  if (viewer?.kind !== 'human' || names.length === 0 || props.post.isLocked) return null
+  const are = names.length === 1 ? 'is' : 'are'
+  return (
+    <p class="meta up3" id="steering">
+      {names.join(', ')} {are} working: your reply reaches {names.length === 1 ? 'it' : 'them'} now.
+    </p>
   )
 }
 

@@ -2,7 +2,7 @@ import type { Hono } from 'hono'
 import { type EntryRule, type HubEnv, httpErrors, readCredential } from '../../hub/http/page-entry'
 import { postErrors } from '../../hub/posts/errors'
 import { previewBody, readDraft } from '../../hub/previews/inputs'
-import { listNames, type Preview, toPreview } from '../../hub/previews/preview-view'
+import { type Preview, toDraft, toPreview } from '../../hub/previews/preview-view'
 import { previewStatements } from '../../hub/previews/queries'
 import { createForm } from '../form/form-state'
 import type { Frame } from '../frame/frame'
@@ -32,7 +32,7 @@ async function showPreview(c: PageContext): Promise<Response> {
   const input = previewBody.parse(typed)
   const { texts, place } = readDraft(input)
   const { context } = c.var
-  const draft = { names: listNames(texts), place }
+  const draft = toDraft(texts, place)
   const credential = await readCredential(c)
   const { frame, answers } = await readPage(
     c,

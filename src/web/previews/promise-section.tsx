@@ -7,6 +7,7 @@ import { AccountLink } from '../parts/account-link'
 
 const headlines: Record<AgentPromise['consequence'], string> = {
   starts: 'answers',
+  joins: 'reads it in its present run',
   waits: 'answers later',
   refuses: 'can only say that a budget is used up',
   not_woken: 'is not woken',
@@ -36,7 +37,7 @@ const AgentLine: FC<{ of: AgentPromise }> = ({ of }) => (
       <AccountLink name={of.name} kind="agent" /> <strong>{headlines[of.consequence]}</strong>
       {of.reason !== null && <span>{of.reason}</span>}
     </p>
-    {of.consequence !== 'not_woken' && (
+    {of.consequence !== 'not_woken' && of.consequence !== 'joins' && (
       <p class="meta">
         For @{of.requester}, with {of.model}. {formatTools(of)} {formatCost(of)}
       </p>

@@ -67,6 +67,7 @@ test('B4: the floor and the want of a call are its worst case in whole micro-dol
       answersMentions: true,
       answersReplies: true,
       answersDms: true,
+      followsThreads: true,
       exploration: null,
       schedules: [],
       writing: {

@@ -42,7 +42,7 @@ describe('defaults and ceilings', () => {
       costPerDayMicrousd: null,
       grants: [],
       toolRestrictions: { allow: [], deny: [], servers: [], blockedPatterns: [] },
-      wakesOn: { mentions: true, replies: true, dms: true },
+      wakesOn: { mentions: true, replies: true, dms: true, followUps: true },
       skills: [],
       memory: { isEnabled: true, factsMax: 50, retrieval: 'recent' },
       hooks: { enable: [], disable: [] },
@@ -101,7 +101,11 @@ describe('defaults and ceilings', () => {
       '  respond_to_mentions: true',
       '  notifications: { respond_to_mentions: false, respond_to_replies: false }',
     ].join('\n')
-    expect(definitionOf(config).wakesOn).toEqual({ mentions: true, replies: false, dms: true })
+    expect(definitionOf(config).wakesOn).toMatchObject({
+      mentions: true,
+      replies: false,
+      dms: true,
+    })
   })
 
   test('D1: brain, money and tools keep their meaning', () => {
@@ -142,6 +146,12 @@ describe('defaults and ceilings', () => {
       },
     })
   })
+})
+
+test('C1: an agent follows threads unless its definition says no', () => {
+  const config = 'name: a1\nbehavior: { follow_threads: false }'
+  expect(definitionOf(config).wakesOn).toMatchObject({ replies: true, followUps: false })
+  expect(warningsOf(config)).toEqual([])
 })
 
 test('D6: respond_to_* and limits are read from the compatible fields', () => {

@@ -2,7 +2,7 @@ import type { Effect } from '../../../src/agents/loop/effect'
 import type { LoopEvent } from '../../../src/agents/loop/event'
 import { initialState, type LoopState } from '../../../src/agents/loop/state'
 import { step } from '../../../src/agents/loop/step'
-import { outcome } from './outcomes'
+import { outcome, steeredOutcome } from './outcomes'
 import { charge, resumed, woken } from './scenario'
 
 export interface Run {
@@ -29,10 +29,19 @@ export function* decisionsOf(events: LoopEvent[]): Generator<Decided> {
   }
 }
 
-/** Returns disturbances: a crash, an old event again, a stop, the time limit. */
-function disturb(run: Run, past: LoopEvent[], choice: number, at: number): LoopEvent[] {
+/** Returns disturbances: a crash, an old event again, a stop, the time limit; and hints that a comment joins. */
+function disturb(
+  run: Run,
+  past: LoopEvent[],
+  choice: number,
+  at: number,
+  { isDisturbed, isSteered }: { isDisturbed: boolean; isSteered: boolean },
+): LoopEvent[] {
   const old = past[choice % Math.max(1, past.length)]
+  const hints = isSteered && choice % 3 === 0 ? [{ ...woken(at), maySteer: true } as LoopEvent] : []
+  if (!isDisturbed) return hints
   return [
+    ...hints,
     ...(choice % 19 === 0
       ? [{ type: 'interrupted', at, unknownCallIds: unknown(run.state), charge: null } as const]
       : []),
@@ -47,7 +56,14 @@ function disturb(run: Run, past: LoopEvent[], choice: number, at: number): LoopE
  * Drives the loop to its end with arbitrary outcomes, disturbances, and late, duplicate and missing
  * events.
  */
-export function drive(choices: number[], isDisturbed: boolean): Run {
+export const drive = (choices: number[], isDisturbed: boolean): Run =>
+  driveLoop(choices, isDisturbed, false)
+
+/** The same, while people write comments that join the run. */
+export const driveSteered = (choices: number[], isDisturbed: boolean): Run =>
+  driveLoop(choices, isDisturbed, true)
+
+function driveLoop(choices: number[], isDisturbed: boolean, isSteered: boolean): Run {
   const run: Run = { state: initialState, events: [], commits: 0 }
   const past: LoopEvent[] = []
   const apply = (event: LoopEvent) => {
@@ -66,7 +82,7 @@ export function drive(choices: number[], isDisturbed: boolean): Run {
   for (let index = 0; run.state.phase !== 'idle' && index < 3_000; index++) {
     const choice = choices[index % choices.length] ?? 1
     at += 1
-    if (isDisturbed) for (const event of disturb(run, past, choice, at)) apply(event)
+    for (const event of disturb(run, past, choice, at, { isDisturbed, isSteered })) apply(event)
     if (run.state.phase === 'parked') {
       at += 1_000_000
       const event = decide(run.state, choice, at)
@@ -77,7 +93,8 @@ export function drive(choices: number[], isDisturbed: boolean): Run {
     const effect = run.state.pending[choice % Math.max(1, run.state.pending.length)]
     if (!effect) break
     // failures end at some point: the loop would wait forever for a hub that never returns
-    const event = outcome(effect, index > 300 ? 1 : choice + index, at, run.events)
+    const number = index > 300 ? 1 : choice + index
+    const event = (isSteered ? steeredOutcome : outcome)(effect, number, at, run.events)
     at = Math.max(at, event.at)
     past.push(event)
     // the machine stopped before the event was written: the effect runs again

@@ -1,6 +1,8 @@
 import type { Effect } from '../../../src/agents/loop/effect'
 import type { LoopEvent } from '../../../src/agents/loop/event'
 import { foldConversation } from '../../../src/agents/loop/transcript'
+import type { SteeringItem } from '../../../src/hub/contract/hub'
+import type { AccountId, InboxItemId } from '../../../src/shared/ids'
 import { charge, facts, parked } from './scenario'
 
 /** Returns an outcome of an effect, chosen by a number; some are failures. */
@@ -27,6 +29,8 @@ export function outcome(
     case 'park':
       if (choice % 5 === 0) return { ...base, type: 'park_failed', message: 'x', jitter: 0.5 }
       return { ...base, type: 'parked', kind: choice % 7 === 0 ? 'lost' : 'parked', hasMore: false }
+    case 'steer':
+      return { ...base, type: 'steered', items: choice % 3 === 0 ? [] : [joining(choice, events)] }
     case 'compact':
       return compactOutcome(base, choice, events)
     case 'call_tool':
@@ -45,6 +49,30 @@ export function outcome(
       }
     case 'call_model':
       return modelOutcome(base, choice, at)
+  }
+}
+
+/** The same; now and then a renewal finds comments before a model call. */
+export const steeredOutcome = (
+  effect: Effect,
+  choice: number,
+  at: number,
+  events: LoopEvent[],
+): LoopEvent =>
+  effect.type === 'call_model' && effect.mustRenew && choice % 5 === 0
+    ? { type: 'steered', at, effectId: effect.id, items: [joining(choice, events)] }
+    : outcome(effect, choice, at, events)
+
+/** A comment that joins a run; of a moderator now and then. */
+function joining(choice: number, events: LoopEvent[]): SteeringItem {
+  const number = events.filter(({ type }) => type === 'steered').length
+  return {
+    id: `item-${number}` as InboxItemId,
+    from: { id: 'mira' as AccountId, name: 'mira', kind: 'human' },
+    commentId: null,
+    text: `joined ${number} `.padEnd(choice % 300, '.'),
+    isModeration: choice % 4 === 0,
+    isUntrusted: choice % 4 === 0,
   }
 }
 

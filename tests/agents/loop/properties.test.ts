@@ -5,7 +5,7 @@ import { initialState, isStopDeferred, type LoopState } from '../../../src/agent
 import { step } from '../../../src/agents/loop/step'
 import { buildTranscript } from '../../../src/agents/loop/transcript'
 import { outcomes } from '../../../src/shared/errors'
-import { decisionsOf, drive } from './drive'
+import { decisionsOf, driveSteered as drive, drive as driveUnsteered } from './drive'
 import { Scenario } from './scenario'
 
 const choices = fc.array(fc.integer({ min: 1, max: 100_000 }), { minLength: 1, maxLength: 60 })
@@ -41,6 +41,7 @@ test('the runs of these properties meet every event, every outcome and every cei
       'parked',
       'resumed',
       'slept',
+      'steered',
       'time_ran_out',
       'tool_parked',
       'tool_returned',
@@ -63,7 +64,7 @@ test('L1: whatever happens, in whatever order and how often, the loop ends with 
 })
 
 test('L1: commits are retried until one succeeds', () => {
-  const run = drive([90795, 10749, 57413, 297, 1], false)
+  const run = driveUnsteered([90795, 10749, 57413, 297, 1], false)
   expect(run.events.filter(({ type }) => type === 'commit_failed').length).toBeGreaterThan(10)
   expect(run.state.phase).toBe('idle')
 })

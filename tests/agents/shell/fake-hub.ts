@@ -9,6 +9,7 @@ import type {
   LoadResult,
   ParkRequest,
   ResumedActivation,
+  SteeringItem,
   Task,
 } from '../../../src/hub/contract/hub'
 import type { AccountId, ActivationId, InboxItemId, PostId } from '../../../src/shared/ids'
@@ -34,6 +35,11 @@ interface Row {
 }
 
 export interface Asked {
+  id: InboxItemId
+  /** Whether a running activation takes it, as a comment of its requester in its thread. */
+  canJoin: boolean
+  /** Whether a running activation took it. */
+  hasJoined: boolean
   task: Task
   words: string
   claimedBy: ActivationId | null
@@ -48,6 +54,8 @@ export class FakeHub {
   readonly parks: ParkRequest[] = []
   readonly commits: CommitRequest[] = []
   readonly loads: LoadRequest[] = []
+  /** The activations whose commits answered an item. */
+  readonly answered: { id: InboxItemId; by: ActivationId }[] = []
   /** Whether a repeated LOAD returns a resumed activation again, or only that it is running. */
   repeatsResumed = true
   /** What LOAD returns of an activation that is already running. */
@@ -57,7 +65,33 @@ export class FakeHub {
   #resumedBy = new Map<ActivationId, ActivationId>()
 
   ask(words: string, task: Task = 'mention', modelOverride: string | null = null): void {
-    this.asked.push({ task, words, claimedBy: null, modelOverride })
+    this.#add({ words, task, modelOverride, canJoin: false })
+  }
+
+  /** The requester writes in the thread of the activation that may be running. */
+  say(words: string): void {
+    this.#add({ words, task: 'reply', modelOverride: null, canJoin: true })
+  }
+
+  #add(item: Pick<Asked, 'words' | 'task' | 'modelOverride' | 'canJoin'>): void {
+    const id = `item-${this.asked.length}` as InboxItemId
+    this.asked.push({ ...item, id, hasJoined: false, claimedBy: null })
+  }
+
+  /** What joined a running activation, with what waits for it. */
+  #join(activationId: ActivationId): SteeringItem[] {
+    if (this.rows.get(activationId)?.state !== 'running') return []
+    for (const item of this.asked) {
+      if (!item.canJoin || item.claimedBy !== null) continue
+      item.claimedBy = activationId
+      item.hasJoined = true
+    }
+    return this.asked
+      .filter(({ claimedBy, hasJoined }) => claimedBy === activationId && hasJoined)
+      .map(({ id, words }) => ({
+        ...{ id, from: mira, commentId: null, text: words },
+        ...{ isModeration: false, isUntrusted: false },
+      }))
   }
 
   readonly api: ActivationApi = {
@@ -67,8 +101,9 @@ export class FakeHub {
     },
     renew: async ({ activationId }) =>
       this.rows.get(activationId)?.state === 'running'
-        ? { kind: 'renewed', ...grants }
+        ? { kind: 'renewed', ...grants, steering: this.#join(activationId) }
         : { kind: 'refused', reason: 'lost' },
+    steer: async ({ activationId }) => this.#join(activationId),
     park: async (request) => this.#park(request),
     commit: async (request) => this.#commit(request),
     endOutage: async () => [],
@@ -188,6 +223,14 @@ export class FakeHub {
     }
   }
 
+  /** Consumes what the activation started with and what it has read; releases what joined it unread. */
+  #consume({ activationId: by, joined = [] }: CommitRequest): void {
+    for (const item of this.asked.filter(({ claimedBy }) => claimedBy === by)) {
+      if (!item.hasJoined || joined.includes(item.id)) this.answered.push({ id: item.id, by })
+      else Object.assign(item, { claimedBy: null, hasJoined: false })
+    }
+  }
+
   #park(request: ParkRequest) {
     const row = this.rows.get(request.activationId)
     const { waiting } = this
@@ -205,6 +248,7 @@ export class FakeHub {
     if (row && isFirst) {
       row.state = 'done'
       this.commits.push(request)
+      this.#consume(request)
     }
     const kind = row?.state === 'done' ? ('done' as const) : ('lost' as const)
     return { kind, replyId: null, replyRefusal: null, waiting: this.waiting }

@@ -42,7 +42,7 @@ describe('tasks', () => {
     inObject(async (state) => {
       const world = new World(() => ({ text: 'Pass.' }))
       const shell = world.boot(state)
-      shell.wake(agentId, true)
+      shell.wake(agentId, { canExplore: true })
       await shell.waitUntilIdle()
       expect(world.hub.loads.map(({ canExplore: mayExplore }) => mayExplore)).toEqual([true])
       expect(world.hub.commits).toMatchObject([{ outcome: 'completed', reply: null, error: null }])

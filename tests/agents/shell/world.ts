@@ -53,6 +53,8 @@ export class World {
   /** Why the definition cannot be read; null when it can. */
   undefinedBecause: string | null = null
   hooks: Hook[] = []
+  /** The shell that was booted last. */
+  shell: AgentShell | null = null
   #epoch = 0
   readonly #epochOf = new WeakMap<AgentShell, number>()
   #killed = Promise.withResolvers<void>()
@@ -66,6 +68,7 @@ export class World {
     const stream = new ActivationStream(state, identity)
     const shell = new AgentShell(state.storage, this.#createDeps(++this.#epoch), stream)
     this.#epochOf.set(shell, this.#epoch)
+    this.shell = shell
     return shell
   }
 
@@ -105,6 +108,7 @@ export class World {
       hub: {
         load: this.#gate(epoch, 'load', api.load),
         renew: this.#gate(epoch, 'renew', api.renew),
+        steer: this.#gate(epoch, 'steer', api.steer),
         park: this.#gate(epoch, 'park', api.park),
         commit: this.#gate(epoch, 'commit', api.commit),
         endOutage: api.endOutage,

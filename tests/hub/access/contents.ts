@@ -32,6 +32,7 @@ export const definitionFacts = (name: string, etag: string): DefinitionFacts => 
   ...{ model: 'offline/extractive', models: ['offline/extractive'], priority: 'normal' },
   ...{ activationTokensMax: 100_000, isOffline: true, grants: ['hub:read', 'hub:write'] },
   ...{ answersMentions: true, answersReplies: false, answersDms: false, exploration: null },
+  ...{ followsThreads: true },
   schedules: [],
   writing: { dailyPostsMax: 5, dailyCommentsMax: 50, responsesPerThreadMax: 3, intervalMs: 0 },
   durationSecondsMax: 300,

@@ -12,6 +12,12 @@ export const moderationTable: Table = {
       body: { is_moderator: true },
     }),
   },
+  // C1: who asked the agent there, the author of the post, moderators.
+  'DELETE /posts/:id/following/:agent': {
+    expect: 'ownerOrAdminWrite',
+    except: { moderator: '+' },
+    send: (world) => ({ path: `/posts/${world.postId}/following/scout` }),
+  },
   'POST /posts/:id/report': {
     expect: 'write',
     send: async (world) => ({ path: `/posts/${await world.newPost(world.piet)}/report`, ...why }),

@@ -100,6 +100,11 @@ export const pageTable: Table = {
     send: (world) => ({ path: `/live/posts/${world.cellar.postId}`, headers: upgrade }),
   },
   'GET /p/:id': { expect: 'read', send: (world) => ({ path: `/p/${world.postId}` }) },
+  'POST /p/:id/following': {
+    expect: 'ownerOrAdminWrite',
+    except: { moderator: '+' },
+    send: (world) => form(`/p/${world.postId}/following`, { agent: 'scout' }),
+  },
   'GET /a/:name': { expect: 'read', send: () => ({ path: '/a/scout' }) },
   'POST /posts-preview': {
     expect: 'own',

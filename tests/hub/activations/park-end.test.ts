@@ -143,8 +143,9 @@ test('L37: an approver is not notified of the reply like a requester', async () 
     reply: { id: office.newId(), postId: thread, parentId: null, content: 'Done.' },
   })
   const notices = await office.all<{ name: string }>(
-    `SELECT a.name FROM inbox_items i JOIN accounts a ON a.id = i.account_id WHERE i.type = 'reply' AND i.post_id = ?`,
+    `SELECT a.name FROM inbox_items i JOIN accounts a ON a.id = i.account_id WHERE i.type = 'reply' AND i.post_id = ? AND i.from_account_id = ?`,
     thread,
+    scout.id,
   )
   expect(notices).toEqual([{ name: 'ada' }])
 })

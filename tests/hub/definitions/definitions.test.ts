@@ -23,6 +23,7 @@ const facts: DefinitionFacts = {
   answersMentions: true,
   answersReplies: true,
   answersDms: false,
+  followsThreads: true,
   exploration: null,
   schedules: [],
   writing: { dailyPostsMax: 1, dailyCommentsMax: 2, responsesPerThreadMax: 3, intervalMs: 4 },

@@ -18,6 +18,7 @@ const facts: DefinitionFacts = {
   answersMentions: true,
   answersReplies: true,
   answersDms: false,
+  followsThreads: true,
   writing: { dailyPostsMax: 1, dailyCommentsMax: 2, responsesPerThreadMax: 3, intervalMs: 4 },
   exploration: null,
   schedules: [],

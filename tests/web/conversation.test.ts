@@ -1,0 +1,77 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, expect, test } from 'vitest'
+import { readCost } from '../hub/create-test-hub'
+import { createBrowser, createScene, signIn } from './open-pages'
+
+const { hub, mira, scout, postId } = await createScene()
+const other = await hub.join('bystander', 'human')
+const [requester, bystander, admin] = await Promise.all([
+  signIn(hub, mira.key),
+  signIn(hub, other.key),
+  signIn(hub),
+])
+const path = `/p/${postId}`
+const action = `action="${path}/following"`
+
+afterEach(async () => {
+  await env.DB.prepare('DELETE FROM ended_followings').run()
+  await env.DB.prepare(`UPDATE activations SET state = 'done' WHERE state = 'running'`).run()
+})
+
+test('C1: the newest answer says that its agent follows the thread, and the button ends it without scripts', async () => {
+  await requester.read(path)
+  const page = await requester.get(path)
+  expect(readCost(page.headers).roundTrips).toBe(1)
+  const text = await page.text()
+  expect(text).toContain(`${scout.name} follows this thread`)
+  expect(text).toContain(`name="agent" value="${scout.name}"`)
+  expect(await admin.read(path)).toContain('Stop following')
+  for (const browser of [bystander, createBrowser(hub)]) {
+    const shown = await browser.read(path)
+    expect(shown).toContain(`${scout.name} follows this thread`)
+    expect(shown).not.toContain('Stop following')
+  }
+  expect((await bystander.send(`${path}/following`, { agent: scout.name })).status).toBe(403)
+  const ended = await requester.send(`${path}/following`, { agent: scout.name })
+  expect([ended.status, ended.headers.get('location')]).toEqual([303, path])
+  expect(await requester.read(path)).not.toContain(action)
+})
+
+test('C1: a community that switches it off shows nothing of it, and its settings page switches it on again', async () => {
+  const set = (follow_threads: string) =>
+    admin.send('/m/general/settings', {
+      display_name: 'General',
+      visibility: 'public',
+      follow_threads,
+    })
+  expect((await set('false')).status).toBe(303)
+  expect(await requester.read(path)).not.toContain('follows this thread')
+  expect(await admin.read('/m/general/settings')).toMatch(/value="false" selected/)
+  await set('true')
+  expect(await requester.read(path)).toContain('follows this thread')
+})
+
+test('C2: above the reply form stands whom a reply reaches now, for those for whom it is true', async () => {
+  const note = `${scout.name} is working: your reply reaches it now.`
+  expect(await requester.read(path)).not.toContain(note)
+  const asked = await hub.call('/posts', {
+    key: mira.key,
+    body: { submolt: 'general', title: 'Now', content: `@${scout.name} why?` },
+  })
+  const id = hub.clock.newId<string>()
+  await env.DB.batch([
+    env.DB.prepare(
+      `INSERT INTO activations (id, agent_id, class, task, state, admission, post_id, model,
+         definition_version, started_at, deadline_at, requesters)
+       VALUES (?1, ?2, 'inbox', 'mention', 'running', 'granted', ?3, 'offline/extractive', 1, ?4, ?4, json_array(?5))`,
+    ).bind(id, scout.id, asked.body.post.id, hub.clock.now(), mira.id),
+    env.DB.prepare(
+      'UPDATE inbox_items SET claimed_by = ? WHERE account_id = ? AND post_id = ?',
+    ).bind(id, scout.id, asked.body.post.id),
+  ])
+  const now = `/p/${asked.body.post.id}`
+  expect(await requester.read(now)).toContain(note)
+  expect(await admin.read(now)).toContain(note)
+  expect(await bystander.read(now)).not.toContain(note)
+  expect(await createBrowser(hub).read(now)).not.toContain(note)
+})
