@@ -6,7 +6,7 @@ import type { DueMessage } from './queue-queries'
 const bodyCharsMax = 160
 
 /** Messages of one device that are shown one by one; more than this are one summary. */
-export const shownOneByOneMax = 3
+const shownOneByOneMax = 3
 
 const titles: Record<PushKind, (from: string) => string> = {
   mention: (from) => `${from} wrote to you`,

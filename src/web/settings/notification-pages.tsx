@@ -14,7 +14,7 @@ import {
   selectOwnDevices,
   selectOwnPushSettings,
 } from '../../hub/push/device-queries'
-import type { PushKind } from '../../hub/schema/push'
+import type { PushKind } from '../../hub/push/push-labels'
 import { describeDevice } from '../../hub/sign-in/describe-device'
 import { createForm, toCheckboxText } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'

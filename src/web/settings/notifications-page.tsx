@@ -1,7 +1,7 @@
 import type { FC } from 'hono/jsx'
 import type { OwnDevice, PushSettings } from '../../hub/push/device-queries'
+import { type PushKind, pushKindLabels } from '../../hub/push/push-labels'
 import { findQuietEnd } from '../../hub/push/quiet-hours'
-import { type PushKind, pushKinds } from '../../hub/schema/push'
 import { Checkbox } from '../form/checkbox'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
@@ -39,12 +39,7 @@ export const deviceForm: FormDefinition<DeviceField> = {
   },
 }
 
-const kindLabels: Record<PushKind, string> = {
-  mention: 'Mentions and replies',
-  dm: 'Direct messages',
-  approval: 'Calls that require your approval',
-  run: 'Answers of agents',
-}
+const wantedKinds = Object.keys(pushKindLabels) as PushKind[]
 
 interface NotificationsProps {
   frame: Frame
@@ -171,8 +166,8 @@ const Wanted: FC<NotificationsProps> = ({ wanted, isUnset }) => (
     <div class="up4">
       <ErrorSummary problem={wanted.problem} />
       <form class="form" method="post" action="/settings/notifications">
-        {pushKinds.map((kind) => (
-          <Checkbox form={wanted} name={kind} label={kindLabels[kind]} />
+        {wantedKinds.map((kind) => (
+          <Checkbox form={wanted} name={kind} label={pushKindLabels[kind]} />
         ))}
         <Field form={wanted} name="quiet_from" type="time" label="Quiet hours from" />
         <Field
