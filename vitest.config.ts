@@ -69,7 +69,7 @@ const support = { globalSetup: ['tests/support/global-setup.ts'] }
 /** A file for each core; the default leaves one core idle. */
 const maxWorkers = '100%'
 /** Far more than any test needs: a machine may be slow, and only what hangs ends here. */
-const patience = { testTimeout: 20_000, hookTimeout: 20_000 }
+const patience = { testTimeout: 60_000, hookTimeout: 60_000 }
 
 export default defineConfig({
   test: {

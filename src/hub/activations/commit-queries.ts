@@ -124,25 +124,30 @@ const recordResult = prepare((v: Params<Result>) =>
 
 type Ended = Params<{ activationId: ActivationId; agentId: AccountId; now: number }>
 
-/**
- * Whether the run answers an item that it claimed: it started with the item, its model has read it, or a person
- * stopped the run. Another item that joined it is delivered again.
- */
+/** Whether the run answers an item that joined it: its model has read it, or a person stopped the run. */
 const isAnsweredSql = (v: Params<{ activationId: ActivationId; joined: string }>): SQL => sql`
-  (${inboxItems.joinedAt} IS NULL OR EXISTS (SELECT 1 FROM json_each(${v.joined}) n WHERE n.value = ${inboxItems.id})
+  (EXISTS (SELECT 1 FROM json_each(${v.joined}) n WHERE n.value = ${inboxItems.id})
     OR EXISTS (SELECT 1 FROM ${activations} ${x} WHERE ${x.id} = ${v.activationId} AND ${x.cancelRequestedAt} IS NOT NULL))`
 
-/** Consumes what the run answers, and releases what joined it unread. */
-const consumeItems = prepare((v: Ended & Params<{ joined: string }>) =>
+/** Releases what joined the run and was not read, to be delivered again. */
+const releaseItems = prepare((v: Params<{ activationId: ActivationId; joined: string }>) =>
+  write(
+    updateSet(
+      inboxItems,
+      { claimedBy: null, joinedAt: null },
+      sql`WHERE ${inboxItems.claimedBy} = ${v.activationId} AND ${inboxItems.readAt} IS NULL
+        AND ${inboxItems.joinedAt} IS NOT NULL AND NOT ${isAnsweredSql(v)} AND ${isRunningSql(v.activationId)}`,
+    ),
+  ),
+)
+
+const consumeItems = prepare((v: Ended) =>
   write(
     updateSet(
       inboxItems,
       {
-        readAt: sql`iif(${isAnsweredSql(v)}, ${v.now}, NULL)`,
-        claimedBy: sql`iif(${isAnsweredSql(v)}, ${inboxItems.claimedBy}, NULL)`,
-        joinedAt: sql`iif(${isAnsweredSql(v)}, ${inboxItems.joinedAt}, NULL)`,
-        refusal: sql`iif(${isAnsweredSql(v)},
-          (SELECT ${x.replyRefusal} FROM ${activations} ${x} WHERE ${x.id} = ${v.activationId}), ${inboxItems.refusal})`,
+        readAt: v.now,
+        refusal: sql`(SELECT ${x.replyRefusal} FROM ${activations} ${x} WHERE ${x.id} = ${v.activationId})`,
       },
       sql`WHERE ${inboxItems.claimedBy} = ${v.activationId} AND ${inboxItems.readAt} IS NULL
         AND ${isRunningSql(v.activationId)}`,
@@ -221,7 +226,8 @@ export function commitStatements(
       : null,
     audit: audit.length > 0 ? insertAudit({ activationId, audit: JSON.stringify(audit) }) : null,
     recordResult: recordResult(result),
-    consumeItems: consumeItems({ ...request, joined: JSON.stringify(request.joined ?? []) }),
+    releaseItems: releaseItems({ activationId, joined: JSON.stringify(request.joined ?? []) }),
+    consumeItems: consumeItems(request),
     outcome: outcomeStatements(request, circuitPostId),
     touchAccount: touchAccount(request),
     count: countActivation(request),

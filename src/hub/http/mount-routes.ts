@@ -80,7 +80,7 @@ async function createCall(
     credential,
     reader: requestReader(credential, c.var.context.clock.now()),
     query: route.query ? parse(route.query, readQuery(c), 'query') : undefined,
-    body: route.body ? parse(route.body, await readBody(c, route), 'body') : undefined,
+    body: route.body ? await parseBody(c, route) : undefined,
     param: (name) => c.req.param(name) ?? '',
     read: async (statements) => {
       const page = await readWithViewer(c, credential, statements, {
@@ -92,6 +92,17 @@ async function createCall(
     },
     viewer: getViewer,
     actor: () => toActor(getViewer(), readIdempotencyKey(c)),
+  }
+}
+
+/** Parses the body. Input of a caller that may not use the route is refused for that, not for its form. */
+async function parseBody(c: Context<HubEnv>, route: Route): Promise<unknown> {
+  const text = await readBody(c, route)
+  try {
+    return route.body && parse(route.body, text, 'body')
+  } catch (error) {
+    if (route.access === 'own') await requireViewer(c, 'read')
+    throw error
   }
 }
 

@@ -18,7 +18,7 @@ const openingBody = openingReason
   .refine(
     ({ community, account, activation_id: run }) =>
       [community, account, run].filter((each) => each !== undefined).length === 1,
-    'Name one of community, account and activation_id.',
+    'Name one of community, account and activation_id',
   )
 
 export const openingRoutes: Route[] = [

@@ -13,7 +13,7 @@ export const previewBody = z
   })
   .refine(({ community, post_id }) => (community === undefined) !== (post_id === undefined), {
     path: ['community'],
-    message: 'is required, or post_id',
+    message: 'Community or post_id is required',
   })
 
 type PreviewInput = z.output<typeof previewBody>

@@ -35,7 +35,7 @@ const isTimezone = (name: string): boolean => {
 
 const minuteOfDay = z
   .string()
-  .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'Must be a time, such as 22:00.')
+  .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'Must be a time, such as 22:00')
   .transform((text) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3)))
 
 /** The form of what an account wants to be reached for. Quiet hours have both ends or none. */
@@ -47,11 +47,11 @@ export const pushSettingsInput = z
     run: z.boolean(),
     quiet_from: minuteOfDay.nullable(),
     quiet_to: minuteOfDay.nullable(),
-    timezone: z.string().max(60).refine(isTimezone, 'Must be a time zone such as Europe/Berlin.'),
+    timezone: z.string().max(60).refine(isTimezone, 'Must be a time zone such as Europe/Berlin'),
   })
   .refine((input) => (input.quiet_from === null) === (input.quiet_to === null), {
     path: ['quiet_to'],
-    message: 'Quiet hours must have a start and an end.',
+    message: 'Quiet hours must have a start and an end',
   })
   .transform(
     (input): PushSettings => ({

@@ -18,7 +18,7 @@ it('L46: an agent of a coding program loads with a warning, and a mention of it 
   expect(put.body.warnings).toEqual([
     {
       path: 'config.yaml:2:type',
-      message: expect.stringContaining('no runner for claude-code is connected'),
+      message: expect.stringContaining('No runner for claude-code is connected'),
     },
   ])
 

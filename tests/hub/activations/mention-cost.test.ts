@@ -75,7 +75,8 @@ test('B4 T3: budgets by role make a mention on a hub without them no dearer', as
     (sum, each) => sum + (each?.rowsRead ?? 0),
     0,
   )
-  expect(rowsRead).toBeLessThanOrEqual(296)
+  // 14 more: what joined the run, and bans of its requesters
+  expect(rowsRead).toBeLessThanOrEqual(308)
 })
 
 test('B4 T3: a budget by role costs one more row written, and rows read as any other budget', async () => {

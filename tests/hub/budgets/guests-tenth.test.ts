@@ -127,8 +127,8 @@ test('T3: a lower or new budget of the hub lowers those of guests of each shorte
   await create({ scope: 'guests', limit_microusd: 2_000_000 })
   const lowered = await patch(hubId, { limit_microusd: 10_000_000 })
   expect(lowered.body.warnings.map((each: { message: string }) => each.message)).toEqual([
-    'The daily budget of guests was lowered to a tenth of the hub’s.',
-    'The monthly budget of guests was lowered to a tenth of the hub’s.',
+    'The daily budget of guests was lowered to a tenth of the hub’s',
+    'The monthly budget of guests was lowered to a tenth of the hub’s',
   ])
   expect(await readAll()).toEqual([
     { period: 'day', usd: 1_000_000 },

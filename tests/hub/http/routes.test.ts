@@ -40,6 +40,9 @@ test.each(withParams)('unknown ids return 404, never 500: $method $path', async 
     '/agents/:name/bans': { kind: 'mute', reason: 'x' },
     '/budgets/:id': { limit_microusd: 1 },
     '/bans/:id/appeal': { text: 'x' },
+    '/agents/:name/private/share': { kind: 'fact', id: 1 },
+    '/agents/:name/private/unshare': { kind: 'fact', id: 1 },
+    '/agents/:name/private/delete': { kind: 'fact', id: 1 },
   }
   const query = route.method === 'delete' && route.path === '/agents/:name' ? '?words=keep' : ''
   const defaults = route.tag === 'moderation' ? moderating : {}

@@ -2,6 +2,7 @@ import { env, exports } from 'cloudflare:workers'
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { beforeAll, expect, test } from 'vitest'
 import { rateLimits } from '../../../src/shared/config'
+import { formatExact } from '../../../src/shared/format'
 import { adminKey, call, createAccount, pushDefinition } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
 
@@ -240,7 +241,7 @@ test('T10 M11: a muted caller reads that it is muted, until when and why', async
   const args = { post_id: postId, content: 'HELLO' }
   const refused = await client.callTool({ name: 'hub_create_comment', arguments: args })
   expect(refused.isError).toBe(true)
-  expect(textOf(refused)).toContain(`muted on this hub until ${endsAt}`)
+  expect(textOf(refused)).toContain(`muted on this hub until ${formatExact(Date.parse(endsAt))}`)
   expect(textOf(refused)).toContain('Shouting')
   await use(client, 'hub_search', { query: 'heliotrope' })
 })
