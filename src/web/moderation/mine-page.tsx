@@ -4,12 +4,12 @@ import type { ActionRow, ReportRow } from '../../hub/moderation/read-queries'
 import { moderationLimits } from '../../shared/config'
 import { contentPath } from '../../shared/paths'
 import { ErrorSummary } from '../form/error-summary'
-import { Field } from '../form/field'
 import { createForm, describeText, type FormDefinition, type FormState } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { RelativeTime } from '../parts/relative-time'
 import { ActionLine } from './action-line'
+import { AppealForm } from './appeal-form'
 import { ModerationTabs } from './moderation-tabs'
 
 type AppealField = 'action_id' | 'text'
@@ -48,7 +48,9 @@ export const MinePage: FC<MinePageProps> = ({ frame, actions, reports, form }) =
             <ActionLine row={row} now={frame.now} />
             {row.appealedAt === null && isAppealable(row.kind) && (
               <AppealForm
-                row={row}
+                action="/moderation/mine"
+                target={{ name: 'action_id', id: row.id }}
+                hint="Another moderator decides. You can appeal once."
                 form={
                   form?.typed.action_id === row.id
                     ? form
@@ -83,26 +85,4 @@ export const MinePage: FC<MinePageProps> = ({ frame, actions, reports, form }) =
       </ul>
     </section>
   </Layout>
-)
-
-const AppealForm: FC<{ row: ActionRow; form: AppealFormState }> = ({ row, form }) => (
-  <form class="form up3" method="post" action="/moderation/mine">
-    <input type="hidden" name="action_id" value={row.id} />
-    <Field
-      form={form}
-      as="textarea"
-      name="text"
-      id={`appeal-${row.id}`}
-      label="Appeal"
-      hint="Another moderator decides. You can appeal once."
-      rows={3}
-      required
-      maxlength={moderationLimits.appealCharsMax}
-    />
-    <div class="acts">
-      <button type="submit" class="btn go">
-        Send appeal
-      </button>
-    </div>
-  </form>
 )

@@ -4,11 +4,11 @@ import { appealOutcomeLabels } from '../../hub/moderation/moderation-labels'
 import { moderationLimits } from '../../shared/config'
 import { formatExact } from '../../shared/format'
 import { ErrorSummary } from '../form/error-summary'
-import { Field } from '../form/field'
 import { createForm, describeText, type FormDefinition, type FormState } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { RelativeTime } from '../parts/relative-time'
+import { AppealForm } from './appeal-form'
 
 type BanAppealField = 'ban_id' | 'text'
 export type BanAppealFormState = FormState<BanAppealField>
@@ -51,7 +51,9 @@ export const NoticePage: FC<NoticePageProps> = ({ frame, bans, form }) => (
           <p>Reason: {row.reason}</p>
           {row.appealedAt === null ? (
             <AppealForm
-              row={row}
+              action="/moderation/notice"
+              target={{ name: 'ban_id', id: row.id }}
+              hint="You can send one."
               form={form?.typed.ban_id === row.id ? form : createForm({ ban_id: row.id, text: '' })}
             />
           ) : (
@@ -77,26 +79,4 @@ const AppealState: FC<{ row: HubBanRow }> = ({ row }) => (
         : `${appealOutcomeLabels[row.outcome]}. Reason: ${row.outcomeReason}`}
     </p>
   </>
-)
-
-const AppealForm: FC<{ row: HubBanRow; form: BanAppealFormState }> = ({ row, form }) => (
-  <form class="form up3" method="post" action="/moderation/notice">
-    <input type="hidden" name="ban_id" value={row.id} />
-    <Field
-      form={form}
-      as="textarea"
-      name="text"
-      id={`appeal-${row.id}`}
-      label="Appeal"
-      hint="You can send one."
-      rows={3}
-      required
-      maxlength={moderationLimits.appealCharsMax}
-    />
-    <div class="acts">
-      <button type="submit" class="btn go">
-        Send appeal
-      </button>
-    </div>
-  </form>
 )
