@@ -34,6 +34,7 @@ import { postRoutes } from './posts/routes'
 import { previewRoutes } from './previews/routes'
 import { privateMemoryRoutes } from './private-memory/routes'
 import { schedulerRoutes } from './scheduler/routes'
+import { replyLimitRoutes } from './reply-limits/routes'
 import { searchRoutes } from './search/routes'
 import { sessionRoutes } from './sessions/routes'
 import { standingRuleRoutes } from './standing-rules/routes'
@@ -78,6 +79,7 @@ export const apiRoutes: Route[] = [
   ...budgetRoutes,
   ...systemRoutes,
   ...schedulerRoutes,
+  ...replyLimitRoutes,
   ...importRoutes,
   ...peopleRoutes,
   ...quietRoutes,
