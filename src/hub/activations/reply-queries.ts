@@ -169,12 +169,14 @@ const recipientsSql = (v: Params<ThreadValues>): SQL => sql`
     WHERE ${u.id} <> ${c.authorId} AND ${isRunningSql(v.activationId)}
       AND (r.is_requester OR (${u.isImported} = 0 AND (${u.kind} = 'human' OR n.key IS NOT NULL)))),
   limited AS (
-    SELECT *, CASE WHEN NOT can_read THEN ${sql.raw(`'${unreadableRefusal}'`)} WHEN answers THEN ${wakeLimitSql({
-      communityId: communityOfSql(sql`numbered.post_id`),
-      hops: sql`hops`,
-      written: countAgentRepliesSql(sql`numbered.post_id`),
-      nth: sql`nth_answer`,
-    })} END AS refusal
+    SELECT *, CASE WHEN NOT can_read THEN ${sql.raw(`'${unreadableRefusal}'`)} WHEN answers THEN ${wakeLimitSql(
+      {
+        communityId: communityOfSql(sql`numbered.post_id`),
+        hops: sql`hops`,
+        written: countAgentRepliesSql(sql`numbered.post_id`),
+        nth: sql`nth_answer`,
+      },
+    )} END AS refusal
     FROM (SELECT *, sum(answers) OVER (ORDER BY nth) AS nth_answer FROM items WHERE can_read OR answers) numbered)`
 
 /**

@@ -207,12 +207,13 @@ const parentPostFields = (isAgent: SQLWrapper) => ({
 /** The post that a new comment replies to. */
 export type ParentPost = RowOf<ReturnType<typeof parentPostFields>>
 
-const preparedParentPost = prepare(({ id, reader, isAgent }: OneValues & Params<{ isAgent: boolean }>) =>
-  oneSql(
-    parentPostFields(isAgent),
-    sql`FROM ${posts} ${p}
+const preparedParentPost = prepare(
+  ({ id, reader, isAgent }: OneValues & Params<{ isAgent: boolean }>) =>
+    oneSql(
+      parentPostFields(isAgent),
+      sql`FROM ${posts} ${p}
       WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL AND ${canReadSql(p.communityId, reader)}`,
-  ),
+    ),
 )
 
 export const selectParentPost = (

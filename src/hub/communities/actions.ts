@@ -172,8 +172,22 @@ const createEntry = (
     ...change,
   })
 
+/** Returns the limits between agents after a change. @throws FORBIDDEN for a guest who changes one */
+function changeLimits(
+  { role }: Manager,
+  { hopLimit, replyLimit }: OwnCommunity,
+  input: z.output<typeof communityUpdate>,
+): Pick<CommunityRow, keyof ReplyLimits> {
+  const { hop_limit: hops = hopLimit, reply_limit: replies = replyLimit } = input
+  const isChanged = hops !== hopLimit || replies !== replyLimit
+  if (role === 'guest' && isChanged) throw communityErrors.guestLimits()
+  return { hopLimit: hops, replyLimit: replies }
+}
+
 /** The settings that the admin log records. */
-const toSettings = (of: Pick<CommunityRow, 'visibility' | 'followsThreads' | keyof ReplyLimits>) => ({
+const toSettings = (
+  of: Pick<CommunityRow, 'visibility' | 'followsThreads' | keyof ReplyLimits>,
+) => ({
   visibility: of.visibility,
   follow_threads: of.followsThreads,
   hop_limit: of.hopLimit,
@@ -208,12 +222,8 @@ export async function changeCommunity(
     displayName: input.display_name ?? community.displayName,
     description: input.description ?? community.description,
     followsThreads: input.follow_threads ?? community.followsThreads,
-    hopLimit: input.hop_limit === undefined ? community.hopLimit : input.hop_limit,
-    replyLimit: input.reply_limit === undefined ? community.replyLimit : input.reply_limit,
+    ...changeLimits(manager, community, input),
   }
-  const isLimitChanged =
-    fields.hopLimit !== community.hopLimit || fields.replyLimit !== community.replyLimit
-  if (manager.role === 'guest' && isLimitChanged) throw communityErrors.guestLimits()
   const isNarrower = visibilities.indexOf(visibility) > visibilities.indexOf(community.visibility)
   await changeAccess(context, isNarrower ? [communityTag(community.id)] : [], () =>
     batch(context.db, {

@@ -87,11 +87,7 @@ export async function deliver<Answer>(
         wakeResults: selectWakeResults(itemIds),
         stopped: stop?.stopped ?? null,
       },
-      constraints: {
-        ...writingConstraints,
-        ...contributionConstraints,
-        ...replyLimitConstraints(message.limits ?? replyLimits.defaults),
-      },
+      constraints: constraintsOf(message),
     },
   )
   const woken = readWakeResults(done).filter(({ refusal }) => refusal === null)
@@ -101,6 +97,12 @@ export async function deliver<Answer>(
   if (stopped.length > 0) context.defer(cancelRuns(context, stopped))
   return done
 }
+
+const constraintsOf = ({ limits = replyLimits.defaults }: Message) => ({
+  ...writingConstraints,
+  ...contributionConstraints,
+  ...replyLimitConstraints(limits),
+})
 
 /**
  * Returns how far the message reaches agents that it does not name; null when no agent was asked in the

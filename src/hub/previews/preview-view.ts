@@ -175,10 +175,7 @@ function toPromise(
   }
 }
 
-const explainNotWoken = (
-  { refusal, cause, name }: PreviewTarget,
-  limits: ReplyLimits,
-): string =>
+const explainNotWoken = ({ refusal, cause, name }: PreviewTarget, limits: ReplyLimits): string =>
   explainReplyLimit(refusal, limits) ??
   (cause === 'mention'
     ? `Mentions are off in the definition of ${name}.`

@@ -166,7 +166,7 @@ const selectPlace = prepare((v: Params<Values>) =>
         WHEN thread_id IS NULL THEN ${postLimitSql({ agentId: viewerIdSql, activationId: noRunSql, now: v.now })}
         ELSE ${commentLimitSql({ agentId: viewerIdSql, activationId: noRunSql, now: v.now, postId: threadIdSql, communityId: communityIdSql })} END)`,
     },
-    sql`FROM place CROSS JOIN ${limitsSql(sql`place.community_id`)} WHERE EXISTS (SELECT 1 FROM viewer)`,
+    sql`FROM place CROSS JOIN ${limitsSql(communityIdSql)} WHERE EXISTS (SELECT 1 FROM viewer)`,
     placeCte(v),
   ),
 )

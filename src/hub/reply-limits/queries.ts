@@ -57,9 +57,7 @@ const unrequestedLimitSql = ({ agentId, activationId, now }: Writes): SQL =>
   sql`CASE WHEN ${isForPersonSql(activationId)} THEN NULL ELSE ${intervalLimitSql(agentId, now)} END`
 
 /** The limit that stops a comment of an agent, or NULL. */
-export const commentLimitSql = (
-  v: Writes & { postId: SQLWrapper; communityId: SQLWrapper },
-): SQL =>
+export const commentLimitSql = (v: Writes & { postId: SQLWrapper; communityId: SQLWrapper }): SQL =>
   sql`CASE WHEN ${hasUnansweredPersonSql(v.postId, v.agentId)} THEN NULL ELSE coalesce(
     ${threadLimitSql({ post: v.postId, communityId: v.communityId }, v.agentId)},
     ${alreadyAnsweredLimitSql(v.postId, v.activationId)},

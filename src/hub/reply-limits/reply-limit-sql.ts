@@ -265,7 +265,11 @@ export const replyLimitSql = ({ activation, agent, now, ...thread }: ReplyOperan
     coalesce(${threadLimitSql(thread, agent)}, ${dailyLimitSql('comments', agent, now)}) END`
 
 /** Returns `explainReplyLimit` in a thread as an SQL expression; the arguments are SQL expressions too. */
-export function explainReplyLimitSql(name: SQLWrapper, post: SQLWrapper, fallback: SQLWrapper): SQL {
+export function explainReplyLimitSql(
+  name: SQLWrapper,
+  post: SQLWrapper,
+  fallback: SQLWrapper,
+): SQL {
   const cases = Object.entries(limitMessages).map(([each, message]) => {
     const text = sql`${formatLimit(message, limitMark)}`
     const value = message.limit === null ? '' : threadLimitFields(post, sql`true`)[message.limit]

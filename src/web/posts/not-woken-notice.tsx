@@ -10,11 +10,7 @@ export const NotWokenNotice: FC<{
   of: NotWokenAgent
   postId: string
   limits: ReplyLimits
-}> = ({
-  of: agent,
-  postId,
-  limits,
-}) => (
+}> = ({ of: agent, postId, limits }) => (
   <div class="limit-notice">
     <Icon name="stop" />
     <div>

@@ -25,7 +25,10 @@ async function explain(statement: Statement<unknown>): Promise<string[]> {
 describe('statements that run for every post or agent read no whole table', () => {
   test.each([
     ['guardPost', guardPost(writing)],
-    ['guardComment', guardComment(writing, { postId: 'post' as PostId, communityId: 'c' as CommunityId })],
+    [
+      'guardComment',
+      guardComment(writing, { postId: 'post' as PostId, communityId: 'c' as CommunityId }),
+    ],
     ['recordExplorationRefusal', recordExplorationRefusal({ ...writing, capacity: 10, floor: 2 })],
     [
       'agents of the scheduler',
