@@ -33,6 +33,7 @@ import { peopleRoutes } from './people/routes'
 import { postRoutes } from './posts/routes'
 import { previewRoutes } from './previews/routes'
 import { privateMemoryRoutes } from './private-memory/routes'
+import { replyLimitRoutes } from './reply-limits/routes'
 import { schedulerRoutes } from './scheduler/routes'
 import { searchRoutes } from './search/routes'
 import { sessionRoutes } from './sessions/routes'
@@ -78,6 +79,7 @@ export const apiRoutes: Route[] = [
   ...budgetRoutes,
   ...systemRoutes,
   ...schedulerRoutes,
+  ...replyLimitRoutes,
   ...importRoutes,
   ...peopleRoutes,
   ...quietRoutes,

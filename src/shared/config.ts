@@ -52,12 +52,21 @@ export const activationLimits = {
   contextTokensFallback: 8_192,
 } as const
 
+/** Limits between agents that hold in a community: agents that wake one another in a row, comments in a thread. */
+export interface ReplyLimits {
+  hopLimit: number
+  replyLimit: number
+}
+
+const replyLimitDefaults: ReplyLimits = { hopLimit: 4, replyLimit: 3 }
+/** Below `lookBack`, and so that agents stop after few model calls. */
+const replyLimitCeilings: ReplyLimits = { hopLimit: 10, replyLimit: 20 }
+
 /** Reply limits and hop limit between agents, counted since the last words of a person. */
 export const replyLimits = {
-  /** Agents that wake one another in a row. */
-  hopsMax: 4,
-  repliesPerPostMax: 3,
-  repliesByOneMax: 3,
+  /** Used until an admin sets others for the hub, or a moderator for a community, up to the ceilings. */
+  defaults: replyLimitDefaults,
+  ceilings: replyLimitCeilings,
   repliesInARowMax: 1,
   /** Comments of a thread that are counted, from the newest. */
   lookBack: 40,

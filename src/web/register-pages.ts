@@ -23,6 +23,7 @@ import { registerPeoplePages } from './people/pages'
 import { registerEditPages } from './posts/edit-pages'
 import { registerThreadPages } from './posts/pages'
 import { registerPreviewPages } from './previews/pages'
+import { registerReplyLimitPages } from './reply-limits/pages'
 import { registerSchedulerPages } from './scheduler/pages'
 import { registerSearchPages } from './search/pages'
 import { registerSettingsPages } from './settings/pages'
@@ -64,6 +65,7 @@ export function registerPages(
   registerToolAdminPages(app, toolAdmin)
   registerBudgetPages(app)
   registerSchedulerPages(app)
+  registerReplyLimitPages(app)
   registerInboxPages(app)
   registerMessagePages(app)
   registerSearchPages(app)

@@ -78,6 +78,7 @@ const refusalSql = (v: Params<Result>): SQL => {
   const limit = replyLimitSql({
     activation: v.activationId,
     post: p.id,
+    communityId: p.communityId,
     agent: x.agentId,
     now: v.now,
   })

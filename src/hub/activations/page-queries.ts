@@ -5,6 +5,7 @@ import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement
 import { canReadPostSql, canReadSql } from '../communities/readable-sql'
 import { isRequestSql } from '../inbox/requester-sql'
 import { isAwaitingProviderSql } from '../outages/wait-sql'
+import { threadLimitFields } from '../reply-limits/limits-sql'
 import { accounts } from '../schema/accounts'
 import { activations, activationTraces } from '../schema/activations'
 import { approvals } from '../schema/approvals'
@@ -71,6 +72,8 @@ const detailColumns = (reader: SQLWrapper) => ({
   outputTokens: x.outputTokens,
   replyCommentId: x.replyCommentId,
   replyRefusal: x.replyRefusal,
+  /** They explain that. */
+  limits: threadLimitFields(x.postId, sql`${x.replyRefusal} IS NOT NULL`),
   /** Whom it is private to, such as `m/cellar` and `@mira`; for admins, who may have to open it. */
   ownerNames: sql`(SELECT json_group_array(w.label) FROM (
     SELECT 'm/' || ${o.name} AS label FROM ${communities} ${o} WHERE ${o.id} = ${x.communityId} AND NOT ${canReadSql(o.id, reader)}

@@ -12,10 +12,11 @@ import { insertReplyStatements } from '../dms/reply-queries'
 import { countRefusedMentions } from '../inbox/delivery-queries'
 import { type RenderedText, renderText } from '../markdown/render-markdown'
 import { unreadableRefusal } from '../reply-limits/explain-reply-limit'
+import { communityOfSql } from '../reply-limits/limits-sql'
 import {
+  countAgentRepliesSql,
   explainReplyLimitSql,
   hopsOfActivationSql,
-  remainingAgentRepliesSql,
   replyLimitSql,
   wakeLimitSql,
 } from '../reply-limits/reply-limit-sql'
@@ -99,7 +100,7 @@ const insertComment = prepare((v: Params<ThreadValues & RenderedText>) =>
       WHERE ${p.id} = ${v.postId} AND ${p.deletedAt} IS NULL AND ${p.isLocked} = 0
         AND ${parent.removalId} IS NULL AND NOT ${isBannedFromReplySql(v, p.communityId)}
         AND ${isRunningSql(v.activationId)}
-        AND ${replyLimitSql({ activation: v.activationId, post: v.postId, agent: v.agentId, now: v.now })} IS NULL
+        AND ${replyLimitSql({ activation: v.activationId, post: v.postId, communityId: p.communityId, agent: v.agentId, now: v.now })} IS NULL
       ON CONFLICT DO NOTHING`,
     ),
   ),
@@ -169,11 +170,14 @@ const recipientsSql = (v: Params<ThreadValues>): SQL => sql`
       AND (r.is_requester OR (${u.isImported} = 0 AND (${u.kind} = 'human' OR n.key IS NOT NULL)))),
   limited AS (
     SELECT *, CASE WHEN NOT can_read THEN ${sql.raw(`'${unreadableRefusal}'`)} WHEN answers THEN ${wakeLimitSql(
-      sql`hops`,
-      remainingAgentRepliesSql(sql`items.post_id`),
-      sql`sum(answers) OVER (ORDER BY nth)`,
+      {
+        communityId: communityOfSql(sql`numbered.post_id`),
+        hops: sql`hops`,
+        written: countAgentRepliesSql(sql`numbered.post_id`),
+        nth: sql`nth_answer`,
+      },
     )} END AS refusal
-    FROM items WHERE can_read OR answers)`
+    FROM (SELECT *, sum(answers) OVER (ORDER BY nth) AS nth_answer FROM items WHERE can_read OR answers) numbered)`
 
 /**
  * Notifies the requesters and the other mentioned accounts of the reply. An agent mentioned in the
@@ -210,6 +214,7 @@ const notifyNotPosted = prepare((v: Params<ThreadValues>) => {
   const limit = replyLimitSql({
     activation: v.activationId,
     post: item.postId,
+    communityId: communityOfSql(item.postId),
     agent: v.agentId,
     now: v.now,
   })
@@ -224,6 +229,7 @@ const notifyNotPosted = prepare((v: Params<ThreadValues>) => {
         fromAccountId: v.agentId,
         content: explainReplyLimitSql(
           limit,
+          item.postId,
           sql`'The answer could not be posted: the thread is locked, what it answers was deleted or removed, or the agent or an account that asked is banned or muted there.'`,
         ),
         createdAt: v.now,

@@ -60,7 +60,7 @@ async function findReplyTarget(
   { postId, parentId }: NewComment,
 ): Promise<ReplyTarget> {
   const { post, author, parent } = await batch(db, {
-    post: selectParentPost(postId, actorReader(actor)),
+    post: selectParentPost(postId, actorReader(actor), actor.kind === 'agent'),
     author: selectAuthor(actor.accountId),
     parent: parentId === null ? null : selectParentComment(postId, parentId),
   })
@@ -145,7 +145,7 @@ async function writeComment(
   }
   const statements = [
     guardWriting(guarded),
-    ...(isAgent ? [guardComment(writing, post.id)] : []),
+    ...(isAgent ? [guardComment(writing, { postId: post.id, communityId: post.communityId })] : []),
     insertComment({ ...answer, isUntrusted: hasReadUntrusted, hops: 0, removalId: null }),
     incrementCommentCount(post.id),
     ...(isAgent ? updateHops({ postId: post.id, commentId: id }, writing) : []),
@@ -157,6 +157,7 @@ async function writeComment(
     texts: [content],
     replyTo: { id: to.authorId, type: parent ? 'reply' : 'comment', isHosted: to.isHosted },
     hasRuns: post.hasRuns,
+    limits: post.limits,
   }
   const done = await explainBan(context.db, guarded, () =>
     deliver(context, message, once, { answer, statements }),

@@ -17,6 +17,7 @@ import { omit } from '../../shared/omit'
 import { isUntrustedCommentSql } from '../accounts/untrusted-sql'
 import { canReadPostSql, canReadSql, unfiltered } from '../communities/readable-sql'
 import { type RenderedText, renderText } from '../markdown/render-markdown'
+import { limitFieldsIn } from '../reply-limits/limits-sql'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { comments } from '../schema/comments'
@@ -191,7 +192,7 @@ const preparedComment = prepare(({ id, reader }: OneValues) =>
 export const selectComment = (id: string, reader: Reader): Statement<CommentRow | undefined> =>
   preparedComment({ id, reader })
 
-const parentPostFields = {
+const parentPostFields = (isAgent: SQLWrapper) => ({
   id: p.id,
   communityId: p.communityId,
   isLocked: p.isLocked,
@@ -199,21 +200,27 @@ const parentPostFields = {
   isHosted: flag(sql`EXISTS (SELECT 1 FROM ${agents} ${g} WHERE ${g.accountId} = ${p.authorId})`),
   /** Whether an agent was asked in the thread. */
   hasRuns: flag(sql`EXISTS (SELECT 1 FROM ${activations} ${x} WHERE ${x.postId} = ${p.id})`),
-}
+  /** The limits between agents there, for an agent that writes. */
+  limits: limitFieldsIn(p.communityId, sql`${isAgent}`),
+})
 
 /** The post that a new comment replies to. */
-export type ParentPost = RowOf<typeof parentPostFields>
+export type ParentPost = RowOf<ReturnType<typeof parentPostFields>>
 
-const preparedParentPost = prepare(({ id, reader }: OneValues) =>
-  oneSql(
-    parentPostFields,
-    sql`FROM ${posts} ${p}
+const preparedParentPost = prepare(
+  ({ id, reader, isAgent }: OneValues & Params<{ isAgent: boolean }>) =>
+    oneSql(
+      parentPostFields(isAgent),
+      sql`FROM ${posts} ${p}
       WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL AND ${canReadSql(p.communityId, reader)}`,
-  ),
+    ),
 )
 
-export const selectParentPost = (id: string, reader: Reader): Statement<ParentPost | undefined> =>
-  preparedParentPost({ id, reader })
+export const selectParentPost = (
+  id: string,
+  reader: Reader,
+  isAgent: boolean,
+): Statement<ParentPost | undefined> => preparedParentPost({ id, reader, isAgent })
 
 const parentCommentFields = {
   id: m.id,

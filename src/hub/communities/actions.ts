@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { limits } from '../../shared/config'
+import { limits, type ReplyLimits, replyLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { AppError } from '../../shared/errors'
 import type { CommunityId } from '../../shared/ids'
@@ -39,6 +39,14 @@ const followThreads = z
   .boolean()
   .describe('Whether people continue with an agent that answered in a thread without naming it.')
 
+const limitOf = (name: keyof ReplyLimits, of: string) =>
+  z
+    .int()
+    .min(0)
+    .max(replyLimits.ceilings[name])
+    .nullable()
+    .describe(`${of}, until a person writes; null for the limit of the hub.`)
+
 export const communityInput = z.object({
   name: z
     .string()
@@ -54,6 +62,8 @@ export const communityUpdate = z.object({
   description: description.optional(),
   visibility: visibility.optional(),
   follow_threads: followThreads.optional(),
+  hop_limit: limitOf('hopLimit', 'Agents that wake one another in a row').optional(),
+  reply_limit: limitOf('replyLimit', 'Comments of agents in a thread').optional(),
 })
 
 export const memberInput = z.object({
@@ -93,6 +103,8 @@ export async function createCommunity(
     visibility: input.visibility,
     isSystem: false,
     followsThreads: input.follow_threads,
+    hopLimit: null,
+    replyLimit: null,
   }
   const once = {
     accountId: actor.accountId,
@@ -160,10 +172,33 @@ const createEntry = (
     ...change,
   })
 
+/** Returns the limits between agents after a change. @throws FORBIDDEN for a guest who changes one */
+function changeLimits(
+  { role }: Manager,
+  { hopLimit, replyLimit }: OwnCommunity,
+  input: z.output<typeof communityUpdate>,
+): Pick<CommunityRow, keyof ReplyLimits> {
+  const { hop_limit: hops = hopLimit, reply_limit: replies = replyLimit } = input
+  const isChanged = hops !== hopLimit || replies !== replyLimit
+  if (role === 'guest' && isChanged) throw communityErrors.guestLimits()
+  return { hopLimit: hops, replyLimit: replies }
+}
+
+/** The settings that the admin log records. */
+const toSettings = (
+  of: Pick<CommunityRow, 'visibility' | 'followsThreads' | keyof ReplyLimits>,
+) => ({
+  visibility: of.visibility,
+  follow_threads: of.followsThreads,
+  hop_limit: of.hopLimit,
+  reply_limit: of.replyLimit,
+})
+
 const visibilities = communities.visibility.enumValues
 
 /**
- * Changes who reads a community, how it is described, and whether agents follow its threads. When fewer read it, the sockets on its threads are
+ * Changes who reads a community, how it is described, whether agents follow its threads, and the limits
+ * between agents there. When fewer read it, the sockets on its threads are
  * closed; those who still read connect again.
  *
  * @throws NOT_FOUND; FORBIDDEN for anyone but a moderator of it or an admin who reads it; CONFLICT for a
@@ -187,14 +222,15 @@ export async function changeCommunity(
     displayName: input.display_name ?? community.displayName,
     description: input.description ?? community.description,
     followsThreads: input.follow_threads ?? community.followsThreads,
+    ...changeLimits(manager, community, input),
   }
   const isNarrower = visibilities.indexOf(visibility) > visibilities.indexOf(community.visibility)
   await changeAccess(context, isNarrower ? [communityTag(community.id)] : [], () =>
     batch(context.db, {
       community: updateCommunity(community.id, fields),
       entry: createEntry(context, manager, 'community.change', community, {
-        before: { visibility: community.visibility, follow_threads: community.followsThreads },
-        after: { visibility, follow_threads: fields.followsThreads },
+        before: toSettings(community),
+        after: toSettings(fields),
       }),
     }),
   )

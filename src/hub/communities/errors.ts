@@ -8,6 +8,10 @@ export const communityErrors = {
     new AppError('FORBIDDEN', 'Guests can only create public communities.', {
       hint: 'Ask an admin for the role "member".',
     }),
+  guestLimits: () =>
+    new AppError('FORBIDDEN', 'Guests can’t change the limits between agents.', {
+      hint: 'Ask an admin for the role "member".',
+    }),
   notModerator: () =>
     new AppError(
       'FORBIDDEN',

@@ -17,6 +17,14 @@ export const communityAnswer = z
     follow_threads: z
       .boolean()
       .describe('Whether people continue with an agent that answered without naming it.'),
+    hop_limit: z
+      .int()
+      .nullable()
+      .describe('Agents that wake one another in a row; null for the limit of the hub.'),
+    reply_limit: z
+      .int()
+      .nullable()
+      .describe('Comments of agents in a thread without a person; null for the limit of the hub.'),
     created_at: timeAnswer,
   })
   .meta({ id: 'Community' })
@@ -30,6 +38,8 @@ export const presentCommunity = (community: CommunityRow): z.input<typeof commun
   is_muted: community.isMuted,
   visibility: community.visibility,
   follow_threads: community.followsThreads,
+  hop_limit: community.hopLimit,
+  reply_limit: community.replyLimit,
   created_at: presentTime(community.createdAt),
 })
 

@@ -94,7 +94,12 @@ export const selectCommunities = (
 
 export const updateCommunity = (
   id: CommunityId,
-  fields: Partial<Pick<Community, 'visibility' | 'displayName' | 'description' | 'followsThreads'>>,
+  fields: Partial<
+    Pick<
+      Community,
+      'visibility' | 'displayName' | 'description' | 'followsThreads' | 'hopLimit' | 'replyLimit'
+    >
+  >,
 ): Statement<void> => write(orm.update(communities).set(fields).where(eq(communities.id, id)))
 
 const m = alias(communityMembers, 'm')

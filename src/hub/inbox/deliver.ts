@@ -1,4 +1,4 @@
-import { following } from '../../shared/config'
+import { following, type ReplyLimits, replyLimits } from '../../shared/config'
 import type { Statement } from '../../shared/db/statement'
 import type { AccountId, InboxItemId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
@@ -34,6 +34,8 @@ export interface Message {
   replyTo: { id: AccountId; type: 'reply' | 'comment'; isHosted: boolean } | null
   /** Whether agents were asked in the thread, which a person's comment can reach without their names. */
   hasRuns?: boolean
+  /** The limits of the thread, for a comment of an agent: they explain what stops it. */
+  limits?: ReplyLimits | undefined
 }
 
 /** Result of a delivery, with the agents that it addresses; none for an idempotent retry. */
@@ -85,7 +87,7 @@ export async function deliver<Answer>(
         wakeResults: selectWakeResults(itemIds),
         stopped: stop?.stopped ?? null,
       },
-      constraints: { ...writingConstraints, ...contributionConstraints, ...replyLimitConstraints },
+      constraints: constraintsOf(message),
     },
   )
   const woken = readWakeResults(done).filter(({ refusal }) => refusal === null)
@@ -95,6 +97,12 @@ export async function deliver<Answer>(
   if (stopped.length > 0) context.defer(cancelRuns(context, stopped))
   return done
 }
+
+const constraintsOf = ({ limits = replyLimits.defaults }: Message) => ({
+  ...writingConstraints,
+  ...contributionConstraints,
+  ...replyLimitConstraints(limits),
+})
 
 /**
  * Returns how far the message reaches agents that it does not name; null when no agent was asked in the
@@ -163,8 +171,8 @@ const readWakeResults = (done: Delivered<unknown>): WakeResult[] => done.results
 
 /** Describes which mentioned agents were not woken and why, one sentence each. */
 export const explainNotWoken = (done: Delivered<unknown>): string[] =>
-  readWakeResults(done).flatMap(({ name, refusal }) =>
-    refusal === null ? [] : [`@${name} was not woken. ${explainReplyLimit(refusal)}`],
+  readWakeResults(done).flatMap(({ name, refusal, limits }) =>
+    refusal === null ? [] : [`@${name} was not woken. ${explainReplyLimit(refusal, limits)}`],
   )
 
 /** Presents the same as part of an API response; empty when all mentioned agents were woken. */

@@ -7,7 +7,8 @@ import type { ActivationId, CommentId, InboxItemId, PostId } from '../../shared/
 import { unfiltered } from '../communities/readable-sql'
 import type { AccountKind } from '../contract/hub'
 import type { PostedContent } from '../mentions/queries'
-import { remainingAgentRepliesSql } from '../reply-limits/reply-limit-sql'
+import { threadLimitFields } from '../reply-limits/limits-sql'
+import { countAgentRepliesSql } from '../reply-limits/reply-limit-sql'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { comments } from '../schema/comments'
@@ -59,7 +60,7 @@ const addressingOf = (v: Params<Delivery>): Addressing => ({
   at: v.at,
   communityId: sql`(SELECT ${posts.communityId} FROM ${posts} ${unfiltered('guarded write')} WHERE ${posts.id} = ${v.postId})`,
   hops: hopsSql(v),
-  remaining: remainingAgentRepliesSql(v.postId),
+  written: countAgentRepliesSql(v.postId),
 })
 
 /** The same for a comment in a thread. */
@@ -151,6 +152,8 @@ const wakeFields = {
   name: a.name,
   /** Why the agent was not woken; null when it was woken. */
   refusal: i.refusal,
+  /** They explain the refusal. */
+  limits: threadLimitFields(i.postId, sql`${i.refusal} IS NOT NULL`),
   /** Whether the agent works in the thread of the item now, so that the item may join the run. */
   isWorkingThere:
     flag(sql`EXISTS (SELECT 1 FROM ${activations} ${x} WHERE ${x.agentId} = ${i.accountId}

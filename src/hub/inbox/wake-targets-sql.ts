@@ -34,8 +34,8 @@ export interface Addressing {
   communityId: SQLWrapper
   /** Hops between agents of an item that it creates. */
   hops: SQLWrapper
-  /** Comments that agents can still write in the thread, after this one. */
-  remaining: SQLWrapper
+  /** Comments of agents in the thread since a person wrote, with this one. */
+  written: SQLWrapper
 }
 
 const canReadThreadSql = ({ communityId }: Addressing): SQL => canAccountReadSql(communityId, a)
@@ -53,18 +53,19 @@ export const mentionTargetsSql = (v: Addressing, mentioned: SQL): SQL => sql`
   SELECT *, CASE WHEN NOT can_read THEN ${unreadable} WHEN ${v.authorKind} = 'agent' THEN ${mentionLimitSql(
     { from: v.authorId, to: sql`to_id`, now: v.at },
     {
+      communityId: v.communityId,
       hops: sql`hops`,
-      remaining: v.remaining,
-      nth: sql`sum(answers) OVER (ORDER BY nth)`,
+      written: v.written,
+      nth: sql`nth_answer`,
     },
   )} END AS refusal
-  FROM (SELECT t.nth, t.item_id AS id, ${a.id} AS to_id,
+  FROM (SELECT *, sum(answers) OVER (ORDER BY nth) AS nth_answer FROM (SELECT t.nth, t.item_id AS id, ${a.id} AS to_id,
       coalesce(${g.answersMentions}, 0) = 1 AND ${v.authorKind} <> 'system' AS answers,
       ${v.hops} AS hops, ${canReadThreadSql(v)} AS can_read
     FROM (${mentioned}) t CROSS JOIN ${accounts} ${a} ON ${a.id} = t.account_id
     LEFT JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
     WHERE ${a.id} <> ${v.authorId} AND ${a.isImported} = 0)
-  WHERE can_read OR answers`
+  WHERE can_read OR answers)`
 
 /** A comment in a thread, as what decides whom it reaches without a mention. */
 export interface ThreadText extends Addressing {

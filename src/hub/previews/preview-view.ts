@@ -1,4 +1,5 @@
 import type { SchedulerView } from '../../agents/contract/agents'
+import type { ReplyLimits } from '../../shared/config'
 import { AppError } from '../../shared/errors'
 import type { ActionContext } from '../action-context'
 import type { Admission, PayingBudget } from '../activations/admission-queries'
@@ -57,9 +58,8 @@ export const toDraft = (texts: string[], place: Draft['place']): Draft => ({
   place,
 })
 
-const constraints = { ...writingConstraints, ...replyLimitConstraints }
-
-function explainRefusal(name: string): string {
+function explainRefusal(name: string, limits: ReplyLimits): string {
+  const constraints = { ...writingConstraints, ...replyLimitConstraints(limits) }
   const error = constraints[name]?.(null)
   return error instanceof AppError ? [error.message, error.hint].filter(Boolean).join(' ') : name
 }
@@ -131,17 +131,19 @@ interface Asking {
   viewer: { name: string; role: Role }
   tools: ToolCatalog
   scheduler: SchedulerView | null
+  /** Those of the place. */
+  limits: ReplyLimits
 }
 
 /** Returns what the text makes an agent do, and why it does not start. */
 function foresee(
   target: PreviewTarget,
   admission: Admission | undefined,
-  scheduler: SchedulerView | null,
+  { scheduler, limits }: Pick<Asking, 'scheduler' | 'limits'>,
 ): Pick<AgentPromise, 'consequence' | 'reason'> {
   if (target.joins) return { consequence: 'joins', reason: null }
   if (!target.answers || target.refusal !== null) {
-    return { consequence: 'not_woken', reason: explainNotWoken(target) }
+    return { consequence: 'not_woken', reason: explainNotWoken(target, limits) }
   }
   const wait = findWait(target, admission, scheduler)
   if (wait !== null) return { consequence: 'waits', reason: wait }
@@ -152,10 +154,10 @@ function foresee(
 
 function toPromise(
   target: PreviewTarget,
-  { facts, viewer, tools, scheduler }: Asking,
+  { facts, viewer, tools, scheduler, limits }: Asking,
 ): AgentPromise {
   const admission = facts.admissions.find(({ agentId }) => agentId === target.id)
-  const { consequence, reason } = foresee(target, admission, scheduler)
+  const { consequence, reason } = foresee(target, admission, { scheduler, limits })
   return {
     name: target.name,
     cause: target.cause,
@@ -173,8 +175,8 @@ function toPromise(
   }
 }
 
-const explainNotWoken = ({ refusal, cause, name }: PreviewTarget): string =>
-  explainReplyLimit(refusal) ??
+const explainNotWoken = ({ refusal, cause, name }: PreviewTarget, limits: ReplyLimits): string =>
+  explainReplyLimit(refusal, limits) ??
   (cause === 'mention'
     ? `Mentions are off in the definition of ${name}.`
     : 'Replies without a mention do not wake it. Mention it.')
@@ -195,14 +197,14 @@ export async function toPreview(
     [{ isRunning: false, isPaused: false }],
   )
   const view = await scheduler.explain(question).catch(() => null)
-  const { refusal, viewerName, viewerRole } = facts.place
+  const { refusal, viewerName, viewerRole, limits } = facts.place
   const viewer = { name: viewerName, role: viewerRole }
-  const asking = { facts, viewer, tools, scheduler: view }
+  const asking = { facts, viewer, tools, scheduler: view, limits }
   const hosted = facts.targets.filter(({ model }) => model !== null)
   return {
     refusal:
       findCredential(texts, settings.ROOKERY_KEY_PREFIX) ??
-      (refusal === null ? null : explainRefusal(refusal)),
+      (refusal === null ? null : explainRefusal(refusal, limits)),
     agents: hosted.map((target) => toPromise(target, asking)),
     notified: facts.targets.flatMap(({ model, name }) => (model === null ? [name] : [])),
   }

@@ -18,8 +18,9 @@ import {
   replyTargetSql,
 } from '../inbox/wake-targets-sql'
 import { mentionedSql } from '../mentions/queries'
+import { limitsSql } from '../reply-limits/limits-sql'
 import { commentLimitSql, postLimitSql } from '../reply-limits/queries'
-import { externalHopsSql, remainingAgentRepliesSql } from '../reply-limits/reply-limit-sql'
+import { countAgentRepliesSql, externalHopsSql } from '../reply-limits/reply-limit-sql'
 import { selectHubState } from '../scheduler/queries'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
@@ -97,7 +98,7 @@ const addressing = (v: Params<Values>) => ({
   communityId: communityIdSql,
   hops: sql`iif(${viewerKindSql} = 'agent', 1 + coalesce(
     ${externalHopsSql({ post: threadIdSql, parent: sql`(SELECT parent_id FROM place)` }, viewerIdSql)}, 0), 0)`,
-  remaining: sql`(${remainingAgentRepliesSql(threadIdSql)} - (${threadIdSql} IS NOT NULL))`,
+  written: sql`(${countAgentRepliesSql(threadIdSql)} + (${threadIdSql} IS NOT NULL))`,
 })
 
 /** A comment that is not stored yet. */
@@ -150,6 +151,7 @@ const selectPlace = prepare((v: Params<Values>) =>
   oneSql(
     {
       communityId: sql<string>`community_id`,
+      limits: { hopLimit: sql<number>`l.hop_limit`, replyLimit: sql<number>`l.reply_limit` },
       viewerName: sql<string>`(SELECT name FROM viewer)`,
       viewerRole: sql<Role>`(SELECT role FROM viewer)`,
       /** The name of a constraint, whose error says why. */
@@ -162,9 +164,9 @@ const selectPlace = prepare((v: Params<Values>) =>
         now: v.now,
       })}, CASE WHEN ${viewerKindSql} <> 'agent' THEN NULL
         WHEN thread_id IS NULL THEN ${postLimitSql({ agentId: viewerIdSql, activationId: noRunSql, now: v.now })}
-        ELSE ${commentLimitSql({ agentId: viewerIdSql, activationId: noRunSql, now: v.now, postId: threadIdSql })} END)`,
+        ELSE ${commentLimitSql({ agentId: viewerIdSql, activationId: noRunSql, now: v.now, postId: threadIdSql, communityId: communityIdSql })} END)`,
     },
-    sql`FROM place WHERE EXISTS (SELECT 1 FROM viewer)`,
+    sql`FROM place CROSS JOIN ${limitsSql(communityIdSql)} WHERE EXISTS (SELECT 1 FROM viewer)`,
     placeCte(v),
   ),
 )

@@ -1,15 +1,27 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { type ReplyLimits, replyLimits } from '../../shared/config'
 import type { RowOf } from '../../shared/db/fields'
-import { manySql, type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import {
+  manySql,
+  mapStatement,
+  oneSql,
+  orm,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+} from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
-import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
+import type { AccountId, ActivationId, CommentId, CommunityId, PostId } from '../../shared/ids'
 import { unfiltered } from '../communities/readable-sql'
 import { accounts } from '../schema/accounts'
 import { comments } from '../schema/comments'
 import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
 import { replyLimitGuard } from '../schema/reply-limits'
+import { settings } from '../schema/system'
+import { hubLimitFields, hubLimitsKey } from './limits-sql'
 import {
   alreadyAnsweredLimitSql,
   dailyLimitSql,
@@ -45,9 +57,9 @@ const unrequestedLimitSql = ({ agentId, activationId, now }: Writes): SQL =>
   sql`CASE WHEN ${isForPersonSql(activationId)} THEN NULL ELSE ${intervalLimitSql(agentId, now)} END`
 
 /** The limit that stops a comment of an agent, or NULL. */
-export const commentLimitSql = (v: Writes & { postId: SQLWrapper }): SQL =>
+export const commentLimitSql = (v: Writes & { postId: SQLWrapper; communityId: SQLWrapper }): SQL =>
   sql`CASE WHEN ${hasUnansweredPersonSql(v.postId, v.agentId)} THEN NULL ELSE coalesce(
-    ${threadLimitSql(v.postId, v.agentId)},
+    ${threadLimitSql({ post: v.postId, communityId: v.communityId }, v.agentId)},
     ${alreadyAnsweredLimitSql(v.postId, v.activationId)},
     ${dailyLimitSql('comments', v.agentId, v.now)},
     ${unrequestedLimitSql(v)}) END`
@@ -56,7 +68,12 @@ export const commentLimitSql = (v: Writes & { postId: SQLWrapper }): SQL =>
 export const postLimitSql = (v: Writes): SQL =>
   sql`coalesce(${dailyLimitSql('posts', v.agentId, v.now)}, ${unrequestedLimitSql(v)})`
 
-const preparedCommentGuard = prepare((v: Params<AgentWrite & { postId: PostId }>) =>
+interface Thread {
+  postId: PostId
+  communityId: CommunityId
+}
+
+const preparedCommentGuard = prepare((v: Params<AgentWrite & Thread>) =>
   failAtLimit(commentLimitSql(v)),
 )
 
@@ -64,8 +81,8 @@ const preparedCommentGuard = prepare((v: Params<AgentWrite & { postId: PostId }>
  * Fails its batch, before anything is written, when a reply limit stops this comment of an agent.
  * `replyLimitConstraints` are its errors.
  */
-export const guardComment = (writing: AgentWrite, postId: PostId): Statement<void> =>
-  preparedCommentGuard({ ...writing, postId })
+export const guardComment = (writing: AgentWrite, thread: Thread): Statement<void> =>
+  preparedCommentGuard({ ...writing, ...thread })
 
 /** Fails its batch when a limit stops this post of an agent. */
 export const guardPost: (writing: AgentWrite) => Statement<void> = prepare(
@@ -114,6 +131,23 @@ export function updateHops(
   return commentId === null
     ? [updatePostHops({ activationId, id: postId })]
     : [updateCommentHops({ activationId, id: commentId })]
+}
+
+/** Selects the limits of the hub, for communities without their own. */
+export const selectHubLimits: () => Statement<ReplyLimits> = () =>
+  mapStatement(preparedHubLimits({}), (limits) => limits ?? replyLimits.defaults)
+
+const preparedHubLimits = prepare(() => oneSql(hubLimitFields, sql``))
+
+/** Sets the limits of the hub. */
+export const saveHubLimits = (limits: ReplyLimits, now: number): Statement<void> => {
+  const value = JSON.stringify(limits)
+  return write(
+    orm
+      .insert(settings)
+      .values({ key: hubLimitsKey, value, updatedAt: now })
+      .onConflictDoUpdate({ target: settings.key, set: { value, updatedAt: now } }),
+  )
 }
 
 const a = alias(accounts, 'a')

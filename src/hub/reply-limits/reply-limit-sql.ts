@@ -9,7 +9,8 @@ import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
 import { mentions } from '../schema/mentions'
 import { posts } from '../schema/posts'
-import { explainReplyLimit, limitMessages } from './explain-reply-limit'
+import { formatLimit, limitMark, limitMessages } from './explain-reply-limit'
+import { limitsSql, threadLimitFields } from './limits-sql'
 
 /*
  * SQL expressions that decide the reply limits, each part of the write that it guards. The arguments are
@@ -22,8 +23,8 @@ import { explainReplyLimit, limitMessages } from './explain-reply-limit'
  * 2. What an agent writes in a run has the hops of the run, in whatever thread: its cause is known.
  * 3. What an external agent writes has the hops of its thread only: those of what it replies to, or one
  *    more than those of a text of an agent that mentions it. Its new post begins at 0.
- * 4. More than `hopsMax` hops wake nobody. So runs that wake one another end.
- * 5. A thread takes `repliesPerPostMax` comments of agents. So a thread ends.
+ * 4. More hops than `hop_limit` wake nobody. So runs that wake one another end.
+ * 5. A thread takes `reply_limit` comments of agents. So a thread ends.
  * 6. An external agent wakes the same agent `callsOutsideMax` times within `callsWindowMs`. So threads that
  *    follow from one another through an external agent end: rule 3 does not connect them. For a hosted
  *    agent that writes with a key outside of a run, `max_daily_posts` does the same.
@@ -33,10 +34,7 @@ import { explainReplyLimit, limitMessages } from './explain-reply-limit'
 
 const literal = (value: number): SQL => sql.raw(String(value))
 
-const repliesPerPostMax = literal(replyLimits.repliesPerPostMax)
-const repliesByOneMax = literal(replyLimits.repliesByOneMax)
 const repliesInARowMax = literal(replyLimits.repliesInARowMax)
-const hopsMax = literal(replyLimits.hopsMax)
 const lookBack = literal(replyLimits.lookBack)
 const callsOutsideMax = literal(replyLimits.callsOutsideMax)
 const callsWindowMs = literal(replyLimits.callsWindowMs)
@@ -69,19 +67,24 @@ const sinceHumanSql = (post: SQLWrapper): SQL => sql`
     JOIN ${accounts} ${a} ON ${a.id} = ${c.authorId})
   WHERE has_human = 0`
 
-/** The number of comments that agents can still write in a thread before a person writes. */
-export const remainingAgentRepliesSql = (post: SQLWrapper): SQL =>
-  sql`(SELECT ${repliesPerPostMax} - coalesce(sum(is_agent), 0) FROM (${sinceHumanSql(post)}))`
+/** The number of comments that agents wrote in a thread since a person wrote. */
+export const countAgentRepliesSql = (post: SQLWrapper): SQL =>
+  sql`(SELECT coalesce(sum(is_agent), 0) FROM (${sinceHumanSql(post)}))`
 
 /** The limit that stops an agent's next comment in a thread, or NULL. */
-export const threadLimitSql = (post: SQLWrapper, agent: SQLWrapper): SQL => sql`
+export const threadLimitSql = (
+  { post, communityId }: { post: SQLWrapper; communityId: SQLWrapper },
+  agent: SQLWrapper,
+): SQL => sql`
   (SELECT CASE
-    WHEN max(n <= ${repliesInARowMax} AND author_id = ${agent}) THEN 'reply_limit_in_a_row'
-    WHEN coalesce(sum(author_id = ${agent}), 0) >= min(${repliesByOneMax}, coalesce(
-      (SELECT ${agents.responsesPerThreadMax} FROM ${agents} WHERE ${agents.accountId} = ${agent}), ${repliesByOneMax}))
+    WHEN t.is_newest THEN 'reply_limit_in_a_row'
+    WHEN t.own >= min(l.reply_limit, coalesce(
+      (SELECT ${agents.responsesPerThreadMax} FROM ${agents} WHERE ${agents.accountId} = ${agent}), l.reply_limit))
       THEN 'reply_limit_thread'
-    WHEN coalesce(sum(is_agent), 0) >= ${repliesPerPostMax} THEN 'reply_limit_post' END
-  FROM (${sinceHumanSql(post)}))`
+    WHEN t.written >= l.reply_limit THEN 'reply_limit_post' END
+  FROM (SELECT max(n <= ${repliesInARowMax} AND author_id = ${agent}) AS is_newest,
+      coalesce(sum(author_id = ${agent}), 0) AS own, coalesce(sum(is_agent), 0) AS written
+    FROM (${sinceHumanSql(post)})) t CROSS JOIN ${limitsSql(communityId)})`
 
 /**
  * The limit that stops an exploration from writing in a thread that another agent has answered since the
@@ -158,13 +161,13 @@ const mentionsTooOftenSql = (from: SQLWrapper, to: SQLWrapper, now: SQLWrapper):
  * The limit that stops a mention, written by an agent through a tool or the API, from waking an agent, or
  * NULL.
  *
- * @param chain its hops, the replies that remain in the thread, and its number among those that would wake
+ * @param chain see `wakeLimitSql`
  */
 export const mentionLimitSql = (
   mention: { from: SQLWrapper; to: SQLWrapper; now: SQLWrapper },
-  chain: { hops: SQLWrapper; remaining: SQLWrapper; nth: SQLWrapper },
+  chain: WakeChain,
 ): SQL => sql`
-  coalesce(${wakeLimitSql(chain.hops, chain.remaining, chain.nth)},
+  coalesce(${wakeLimitSql(chain)},
     CASE WHEN ${mentionsTooOftenSql(mention.from, mention.to, mention.now)} THEN 'reply_limit_calls' END)`
 
 /**
@@ -229,14 +232,26 @@ export const intervalLimitSql = (agent: SQLWrapper, now: SQLWrapper): SQL => sql
     EXISTS (SELECT 1 FROM ${comments} ${unfiltered('limits')} WHERE ${comments.authorId} = ${agent} AND ${comments.createdAt} > ${now} - ${g.intervalMs})
     OR EXISTS (SELECT 1 FROM ${posts} ${unfiltered('limits')} WHERE ${posts.authorId} = ${agent} AND ${posts.createdAt} > ${now} - ${g.intervalMs})))`
 
+/** What decides whether a mention by an agent wakes another one. */
+export interface WakeChain {
+  communityId: SQLWrapper
+  hops: SQLWrapper
+  /** Comments of agents in the thread. */
+  written: SQLWrapper
+  /** Its number among the mentions that would wake. No window function, which would see the limits only. */
+  nth: SQLWrapper
+}
+
 /** The limit that stops a mention by an agent from waking another agent, or NULL. */
-export const wakeLimitSql = (hops: SQLWrapper, remaining: SQLWrapper, nth: SQLWrapper): SQL => sql`
-  CASE WHEN ${hops} > ${hopsMax} THEN 'reply_limit_hops' WHEN ${nth} > ${remaining} THEN 'reply_limit_post' END`
+export const wakeLimitSql = ({ communityId, hops, written, nth }: WakeChain): SQL => sql`
+  (SELECT CASE WHEN ${hops} > l.hop_limit THEN 'reply_limit_hops'
+    WHEN ${nth} + ${written} > l.reply_limit THEN 'reply_limit_post' END FROM ${limitsSql(communityId)})`
 
 /** A reply that an activation is about to post. */
 export interface ReplyOperands {
   activation: SQLWrapper
   post: SQLWrapper
+  communityId: SQLWrapper
   agent: SQLWrapper
   now: SQLWrapper
 }
@@ -245,14 +260,20 @@ export interface ReplyOperands {
  * The limit that stops the reply of an activation, or NULL. A run for a person has no limit: people
  * always get a reply.
  */
-export const replyLimitSql = ({ activation, post, agent, now }: ReplyOperands): SQL => sql`
+export const replyLimitSql = ({ activation, agent, now, ...thread }: ReplyOperands): SQL => sql`
   CASE WHEN ${isForPersonSql(activation)} THEN NULL ELSE
-    coalesce(${threadLimitSql(post, agent)}, ${dailyLimitSql('comments', agent, now)}) END`
+    coalesce(${threadLimitSql(thread, agent)}, ${dailyLimitSql('comments', agent, now)}) END`
 
-/** Returns `explainReplyLimit` as an SQL expression; `name` and `fallback` are SQL expressions too. */
-export function explainReplyLimitSql(name: SQLWrapper, fallback: SQLWrapper): SQL {
-  const cases = Object.keys(limitMessages).map((each) =>
-    sql`WHEN ${each} THEN ${explainReplyLimit(each)}`.inlineParams(),
-  )
+/** Returns `explainReplyLimit` in a thread as an SQL expression; the arguments are SQL expressions too. */
+export function explainReplyLimitSql(
+  name: SQLWrapper,
+  post: SQLWrapper,
+  fallback: SQLWrapper,
+): SQL {
+  const cases = Object.entries(limitMessages).map(([each, message]) => {
+    const text = sql`${formatLimit(message, limitMark)}`
+    const value = message.limit === null ? '' : threadLimitFields(post, sql`true`)[message.limit]
+    return sql`WHEN ${each} THEN replace(${text}, ${limitMark}, ${value})`.inlineParams()
+  })
   return sql`CASE ${name} ${sql.join(cases, sql` `)} ELSE ${fallback} END`
 }

@@ -25,6 +25,9 @@ export const communities = sqliteTable(
     isSystem: integer('is_system', { mode: 'boolean' }).notNull().default(false),
     /** Whether agents follow its threads: people continue there without naming them. */
     followsThreads: integer('follows_threads', { mode: 'boolean' }).notNull().default(true),
+    /** Limits between agents; null for those of the hub. */
+    hopLimit: integer('hop_limit'),
+    replyLimit: integer('reply_limit'),
   },
   (table) => [
     index('communities_not_public')

@@ -1,3 +1,4 @@
+import type { ReplyLimits } from '../../shared/config'
 import type { Outcome } from '../../shared/errors'
 import { explainReplyLimit } from '../reply-limits/explain-reply-limit'
 import type { UnmetCall, UnmetReason } from './unmet-calls-sql'
@@ -29,9 +30,15 @@ const refusalMessages: Record<string, string> = {
     'The answer contained text that looks like a credential, so a notice was posted instead.',
 }
 
-/** Formats why an answer was not posted, or was replaced by a notice. */
-export const formatReplyRefusal = (refusal: string | null): string =>
-  refusalMessages[refusal ?? ''] ?? explainReplyLimit(refusal) ?? 'The answer could not be posted.'
+/**
+ * Formats why an answer was not posted, or was replaced by a notice.
+ *
+ * @param limits those of the thread
+ */
+export const formatReplyRefusal = (refusal: string | null, limits: ReplyLimits): string =>
+  refusalMessages[refusal ?? ''] ??
+  explainReplyLimit(refusal, limits) ??
+  'The answer could not be posted.'
 
 /** Returns true when a notice was posted in place of the answer. */
 export const isNoticePosted = (refusal: string | null): boolean => refusal === 'credential_withheld'

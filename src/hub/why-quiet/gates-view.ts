@@ -64,7 +64,7 @@ const makers: Record<GateKey, Maker> = {
     if (post.isLocked) return closed('The thread is locked.', 'A moderator can unlock it.')
     if (!isOfThread) return open('It takes replies.')
     return closed(
-      formatReplyRefusal(refusal),
+      formatReplyRefusal(refusal, post.limits),
       'Mention the agent in a new reply.',
       postPath(post.id),
     )
@@ -94,10 +94,10 @@ const makers: Record<GateKey, Maker> = {
     const limit = findLimit(context)
     return limit === null || limit === 'reply_limit_calls'
       ? open(
-          `No limit stopped it. Agents can wake one another ${replyLimits.hopsMax} times in a row, and write ${replyLimits.repliesPerPostMax} comments in a thread, without a person.`,
+          `No limit stopped it. Agents can wake one another ${post.limits.hopLimit} times in a row, and write ${post.limits.replyLimit} comments in a thread, without a person.`,
         )
       : closed(
-          explainReplyLimit(limit) ?? 'A reply limit was reached.',
+          explainReplyLimit(limit, post.limits) ?? 'A reply limit was reached.',
           'Write a comment as a person, and mention the agent.',
           postPath(post.id),
         )
@@ -107,7 +107,7 @@ const makers: Record<GateKey, Maker> = {
     const count = `${formatCount(item?.calls ?? 0)} of ${replyLimits.callsOutsideMax} calls by the same account in the last hour`
     return findLimit(context) === 'reply_limit_calls'
       ? closed(
-          `${count}. ${explainReplyLimit('reply_limit_calls') ?? ''}`,
+          `${count}. ${explainReplyLimit('reply_limit_calls', post.limits) ?? ''}`,
           'Mention the agent as a person, or wait an hour.',
           postPath(post.id),
         )

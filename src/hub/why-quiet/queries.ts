@@ -16,11 +16,13 @@ import {
 import { requestersOfItemSql } from '../inbox/requester-sql'
 import { inboxDepthSql, isHubPausedSql, isWaitingSql, unreadItemsSql } from '../inbox/waiting-sql'
 import { isAwaitingProviderSql } from '../outages/wait-sql'
+import { limitFieldsOf } from '../reply-limits/limits-sql'
 import { countCallsSql } from '../reply-limits/reply-limit-sql'
 import { selectAgentRow, selectHubState } from '../scheduler/queries'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { approvals } from '../schema/approvals'
+import { communities } from '../schema/communities'
 import { agents } from '../schema/definitions'
 import { schedules } from '../schema/exploration'
 import { inboxItems } from '../schema/inbox'
@@ -41,6 +43,7 @@ export interface QuietQuestion {
 type Asked = Params<QuietQuestion>
 
 const a = alias(accounts, 'a')
+const c = alias(communities, 'c')
 const f = alias(accounts, 'f')
 const g = alias(agents, 'g')
 /** The alias of `taskColumnsSql`. */
@@ -62,13 +65,16 @@ const postFields = {
   title: p.title,
   isLocked: p.isLocked,
   isRemoved: flag(sql`${p.removalId} IS NOT NULL`),
+  /** The limits between agents that hold there. */
+  limits: limitFieldsOf(c),
 }
 
 /** Selects the thread, if the reader reads it. */
 const selectThread = prepare(({ postId, reader }: Asked) =>
   oneSql(
     postFields,
-    sql`FROM ${posts} ${p} WHERE ${p.id} = ${postId} AND (${p.deletedAt} IS NULL OR ${p.removalId} IS NOT NULL)
+    sql`FROM ${posts} ${p} JOIN ${communities} ${c} ON ${c.id} = ${p.communityId}
+      WHERE ${p.id} = ${postId} AND (${p.deletedAt} IS NULL OR ${p.removalId} IS NOT NULL)
       AND ${canReadSql(p.communityId, reader)}`,
   ),
 )

@@ -220,7 +220,7 @@ const FailureNotice: FC<{ activation: ActivationDetail; trace: TraceView | null 
           <strong>
             The reply was {isNoticePosted(activation.replyRefusal) ? 'withheld' : 'not posted'}.
           </strong>
-          <p>{formatReplyRefusal(activation.replyRefusal)}</p>
+          <p>{formatReplyRefusal(activation.replyRefusal, activation.limits)}</p>
         </>
       )}
     </div>

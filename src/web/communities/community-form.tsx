@@ -1,9 +1,10 @@
 import type { FC } from 'hono/jsx'
 import { visibilityLabels } from '../../hub/communities/visibility-labels'
-import { limits } from '../../shared/config'
+import { limits, type ReplyLimits } from '../../shared/config'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
 import { createForm, describeText, type FormDefinition, type FormState } from '../form/form-state'
+import { type LimitField, LimitFields, limitFields } from '../reply-limits/limits-form'
 
 const displayName = {
   parse: (text: string) => text.trim() || undefined,
@@ -18,16 +19,23 @@ const followThreads = {
   message: 'Choose whether agents follow threads.',
 }
 
-type SettingsField = 'display_name' | 'description' | 'visibility' | 'follow_threads'
+type SharedField = 'display_name' | 'description' | 'visibility' | 'follow_threads'
+type SettingsField = SharedField | LimitField
 export type SettingsFormState = FormState<SettingsField>
 
 /** The form of a community that exists. */
 export const settingsForm: FormDefinition<SettingsField> = {
   rejected: 'The settings were not saved.',
-  fields: { display_name: displayName, description, visibility, follow_threads: followThreads },
+  fields: {
+    display_name: displayName,
+    description,
+    visibility,
+    follow_threads: followThreads,
+    ...limitFields(null),
+  },
 }
 
-type NewField = 'name' | SettingsField
+type NewField = 'name' | SharedField
 export type NewCommunityFormState = FormState<NewField>
 
 /** The form of a new community. */
@@ -70,7 +78,7 @@ export const memberForm: FormDefinition<MemberField> = {
 export const emptyMemberForm: MemberFormState = createForm({ account: '', role: 'member' })
 
 /** The fields that new and existing communities have. */
-const SharedFields = <Name extends string>({ form }: { form: FormState<Name | SettingsField> }) => (
+const SharedFields = <Name extends string>({ form }: { form: FormState<Name | SharedField> }) => (
   <>
     <Field form={form} name="display_name" label="Title" maxlength={100} autocomplete="off" />
     <Field
@@ -126,11 +134,16 @@ export const NewCommunityForm: FC<{ form: NewCommunityFormState }> = ({ form }) 
   </>
 )
 
-export const SettingsForm: FC<{ form: SettingsFormState; action: string }> = (props) => (
+export const SettingsForm: FC<{
+  form: SettingsFormState
+  action: string
+  hubLimits: ReplyLimits
+}> = (props) => (
   <>
     <ErrorSummary problem={props.form.problem} />
     <form class="form up3" method="post" action={props.action}>
       <SharedFields form={props.form} />
+      <LimitFields form={props.form} ofHub={props.hubLimits} />
       <div class="acts">
         <button type="submit" class="btn go">
           Save

@@ -16,6 +16,7 @@ import {
   selectShownCommunity,
 } from '../../hub/communities/queries'
 import { type HubEnv, readReader, requireViewer, toActor } from '../../hub/http/page-entry'
+import { selectHubLimits } from '../../hub/reply-limits/queries'
 import { communityPath, communitySettingsPath } from '../../shared/paths'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
@@ -23,6 +24,7 @@ import { rejectForm } from '../form/reject-form'
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { toLimitTexts } from '../reply-limits/limits-form'
 import {
   emptyCommunityForm,
   emptyMemberForm,
@@ -104,6 +106,7 @@ const toSettings = (community: OwnCommunity): SettingsFormState =>
     description: community.description,
     visibility: community.visibility,
     follow_threads: String(community.followsThreads),
+    ...toLimitTexts(community),
   })
 
 async function showSettings(
@@ -115,6 +118,7 @@ async function showSettings(
   const { frame, answers } = await readPage(c, {
     community: selectShownCommunity(nameOf(c), reader),
     members: selectMembers({ name: nameOf(c), reader, limit: membersMax, offset: 0 }),
+    hubLimits: selectHubLimits(),
   })
   const { community, members } = answers
   if (!community) throw communityErrors.unknownPage()
@@ -125,6 +129,7 @@ async function showSettings(
       frame={frame}
       community={community}
       members={members}
+      hubLimits={answers.hubLimits}
       settings={settings ?? toSettings(community)}
       newMember={newMember ?? emptyMemberForm}
     />,

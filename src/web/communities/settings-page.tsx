@@ -1,6 +1,7 @@
 import type { FC } from 'hono/jsx'
 import { canManage } from '../../hub/communities/actions'
 import type { MemberRow, OwnCommunity } from '../../hub/communities/queries'
+import type { ReplyLimits } from '../../shared/config'
 import { formatDay } from '../../shared/format'
 import { communityPath, communitySettingsPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
@@ -19,6 +20,8 @@ export interface SettingsPageProps {
   community: OwnCommunity
   members: MemberRow[]
   settings: SettingsFormState
+  /** Where the community has none of its own. */
+  hubLimits: ReplyLimits
   newMember: MemberFormState
 }
 
@@ -38,7 +41,11 @@ export const SettingsPage: FC<SettingsPageProps> = (props) => {
       {isManager && (
         <section class="up4" aria-labelledby="settings">
           <h2 id="settings">Settings</h2>
-          <SettingsForm form={props.settings} action={communitySettingsPath(community.name)} />
+          <SettingsForm
+            form={props.settings}
+            action={communitySettingsPath(community.name)}
+            hubLimits={props.hubLimits}
+          />
         </section>
       )}
       <section class="up6" aria-labelledby="members">

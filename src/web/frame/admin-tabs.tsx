@@ -1,7 +1,14 @@
 import type { FC } from 'hono/jsx'
 
 /** Tabs of the tool administration pages. */
-export type AdminTab = 'people' | 'tools' | 'policy' | 'credentials' | 'audit' | 'admin/log'
+export type AdminTab =
+  | 'people'
+  | 'tools'
+  | 'policy'
+  | 'credentials'
+  | 'audit'
+  | 'admin/log'
+  | 'admin/limits'
 
 const tabs: Record<AdminTab, string> = {
   people: 'People',
@@ -10,6 +17,7 @@ const tabs: Record<AdminTab, string> = {
   credentials: 'Credentials',
   audit: 'Audit',
   'admin/log': 'Admin log',
+  'admin/limits': 'Limits',
 }
 
 /** Tabs of the admin pages; accounts other than admins see tools and audit only. */

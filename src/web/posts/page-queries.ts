@@ -12,6 +12,7 @@ import { shownTextFields } from '../../hub/markdown/shown-text-sql'
 import { selectMayModerateThread, selectRemovals } from '../../hub/moderation/viewer-queries'
 import { isAwaitingProviderSql } from '../../hub/outages/wait-sql'
 import { hasPlaceSql, postTables, shownPostFields } from '../../hub/posts/queries'
+import { limitFieldsOf } from '../../hub/reply-limits/limits-sql'
 import { selectNotWoken } from '../../hub/reply-limits/queries'
 import { accounts } from '../../hub/schema/accounts'
 import { activations } from '../../hub/schema/activations'
@@ -52,6 +53,7 @@ const textList = (query: SQL): SQL<string[]> =>
 const threadPostFields = {
   ...shownPostFields,
   visibility: c.visibility,
+  limits: limitFieldsOf(c),
   html: sql<string | null>`iif(${p.deletedAt} IS NULL, ${p.html}, NULL)`,
   htmlVersion: p.htmlVersion,
 }

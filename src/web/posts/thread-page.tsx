@@ -6,6 +6,7 @@ import type { FollowingRow } from '../../hub/following/queries'
 import type { RemovalRow } from '../../hub/moderation/viewer-queries'
 import type { NotWokenAgent } from '../../hub/reply-limits/queries'
 import { formatReplyRefusal, isNoticePosted } from '../../hub/traces/run-labels'
+import type { ReplyLimits } from '../../shared/config'
 import { formatCost, formatCount, formatPlural } from '../../shared/format'
 import { commentPath, communityPath, postPath } from '../../shared/paths'
 import type { Frame, PageViewer } from '../frame/frame'
@@ -141,10 +142,10 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
                   <QuietNotice of={each} postId={post.id} now={frame.now} />
                 ))}
                 {refused.map((each) => (
-                  <RefusalNotice of={each} />
+                  <RefusalNotice of={each} limits={post.limits} />
                 ))}
                 {props.notWoken.map((each) => (
-                  <NotWokenNotice of={each} postId={post.id} />
+                  <NotWokenNotice of={each} postId={post.id} limits={post.limits} />
                 ))}
                 <SteeringNote {...props} working={working} />
               </div>
@@ -323,7 +324,7 @@ const SteeringNote: FC<ThreadPageProps & { working: ThreadActivation[] }> = (pro
 }
 
 /** Says that the answer of an agent was not posted, and why. */
-const RefusalNotice: FC<{ of: ThreadActivation }> = ({ of }) => (
+const RefusalNotice: FC<{ of: ThreadActivation; limits: ReplyLimits }> = ({ of, limits }) => (
   <div class="limit-notice">
     <Icon name="stop" />
     <div>
@@ -333,7 +334,7 @@ const RefusalNotice: FC<{ of: ThreadActivation }> = ({ of }) => (
           : `${of.agentName} did not post an answer`}
       </strong>
       <p>
-        {formatReplyRefusal(of.replyRefusal)}{' '}
+        {formatReplyRefusal(of.replyRefusal, limits)}{' '}
         <a class="ul" href={`/activations/${of.id}`}>
           View run
         </a>

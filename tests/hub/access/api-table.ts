@@ -290,5 +290,7 @@ export const apiTable: Table = {
   'POST /agents/:name/pause': { expect: 'admin', send: () => ({ path: '/agents/wren/pause' }) },
   'POST /agents/:name/resume': { expect: 'admin', send: () => ({ path: '/agents/wren/resume' }) },
   'GET /system/scheduler': { expect: 'read' },
+  'GET /system/reply-limits': { expect: 'read' },
+  'PUT /system/reply-limits': { expect: 'admin', send: body({ hop_limit: 4, reply_limit: 3 }) },
   'POST /import': { expect: 'admin', send: body({ items: [] }) },
 }

@@ -172,6 +172,11 @@ export const pageTable: Table = {
   // As in the API: everybody sees their own calls.
   'GET /admin/log': { expect: 'admin' },
   'GET /admin/log.csv': { expect: 'admin' },
+  'GET /admin/limits': { expect: 'admin' },
+  'POST /admin/limits': {
+    expect: 'admin',
+    send: () => form('/admin/limits', { hop_limit: '4', reply_limit: '3' }),
+  },
   'GET /audit': { expect: 'own' },
   'GET /audit.csv': { expect: 'own' },
   'GET /audit/:id': {

@@ -271,3 +271,29 @@ it('H11: an agent outside that goes on from every answer, though none names it, 
   hub.clock.advance(60 * 60 * 1000 + 1)
   expect((await openPost(ant)).isCalled).toBe(true)
 })
+
+it('C8: the limits of the community hold in the commit: who is woken, what is posted, and the notice', async () => {
+  const set = (hops: number | null, replies: number | null) =>
+    office.run(`UPDATE communities SET hop_limit = ?1, reply_limit = ?2`, hops, replies)
+  const chain = async () => {
+    const post = await office.post(mira.key, '@ant talk')
+    await answer(ant, post, '@bee, what do you think?')
+    const [task] = await tasksOf(bee)
+    return { post, task, refusal: (await office.inbox(bee.id)).at(-1)?.refusal }
+  }
+  try {
+    await set(0, null)
+    expect(await chain()).toMatchObject({ task: undefined, refusal: 'reply_limit_hops' })
+    await set(null, 1)
+    expect(await chain()).toMatchObject({ task: undefined, refusal: 'reply_limit_post' })
+    await set(null, 2)
+    const { post, task } = await chain()
+    expect(task).toMatchObject({ post_id: post })
+    await set(null, 1)
+    expect((await answer(bee, post, 'Yes.')).replyRefusal).toBe('reply_limit_post')
+    const notice = (await office.inbox(ant.id)).at(-1)
+    expect(notice?.content).toContain('at most 1 comments in a thread')
+  } finally {
+    await set(null, null)
+  }
+})

@@ -6,7 +6,7 @@ import { guardComment, guardPost } from '../../../src/hub/reply-limits/queries'
 import { boardStatements } from '../../../src/hub/scheduler/queries'
 import { requestReader } from '../../../src/hub/viewers/reader'
 import type { Statement } from '../../../src/shared/db/statement'
-import type { AccountId, ActivationId, PostId } from '../../../src/shared/ids'
+import type { AccountId, ActivationId, CommunityId, PostId } from '../../../src/shared/ids'
 import { createTestHub, readCost } from '../create-test-hub'
 
 const now = Date.UTC(2026, 0, 1)
@@ -25,7 +25,10 @@ async function explain(statement: Statement<unknown>): Promise<string[]> {
 describe('statements that run for every post or agent read no whole table', () => {
   test.each([
     ['guardPost', guardPost(writing)],
-    ['guardComment', guardComment(writing, 'post' as PostId)],
+    [
+      'guardComment',
+      guardComment(writing, { postId: 'post' as PostId, communityId: 'c' as CommunityId }),
+    ],
     ['recordExplorationRefusal', recordExplorationRefusal({ ...writing, capacity: 10, floor: 2 })],
     [
       'agents of the scheduler',

@@ -154,7 +154,7 @@ it('H11: whatever two or three agents write to each other ends without a person,
         const wakes = await wakesSince(since)
         for (const { hops, source } of wakes) {
           expect(hops).toBe(source + 1)
-          expect(hops).toBeLessThanOrEqual(replyLimits.hopsMax)
+          expect(hops).toBeLessThanOrEqual(replyLimits.defaults.hopLimit)
         }
         for (const to of members) {
           const calls = wakes.filter(
