@@ -17,7 +17,6 @@ test('C5: without scripts a button shows what a post would do, with the text to 
   expect(html).toContain('id="promise"')
   expect(html).toContain(`For @${mira.name}, with offline/extractive.`)
   expect(html).toContain('hub.search')
-  expect(html).toContain('The run costs nothing')
   expect(html).toContain('value="Plums &lt;b&gt;"')
   expect(html).toContain('action="/posts-new"')
 })

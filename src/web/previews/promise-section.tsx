@@ -61,7 +61,9 @@ function formatCost(promise: AgentPromise): string {
   const payers = paidBy.map(({ scope, name }) => `${scopeLabels[scope]}${name ? ` ${name}` : ''}`)
   if (mostMicrousd > 0) {
     const most = [formatMoney(mostMicrousd, 'thread'), ...(tokens === null ? [] : [tokens])]
-    return `The first model call costs at most ${formatMoney(reservedMicrousd, 'thread')}, the run at most ${most.join(' or ')}: what its budgets leave (${payers.join(', ')}).`
+    const first =
+      reservedMicrousd > 0 ? `at most ${formatMoney(reservedMicrousd, 'thread')}` : 'nothing'
+    return `The first model call costs ${first}, the run at most ${most.join(' or ')}: what its budgets leave (${payers.join(', ')}).`
   }
   // Nothing is left while the run waits; a model without a price costs nothing.
   if (consequence === 'waits') return `Budgets that pay: ${payers.join(', ')}.`
