@@ -70,6 +70,8 @@ test('assets: shrinking keeps the meaning', () => {
   expect(shrinkCss('/* a */\n.a > .b {\n  color: red;\n  width: calc(1px + 2px);\n}\n')).toBe(
     '.a>.b{color:red;width:calc(1px + 2px)}',
   )
+  expect(shrinkCss('.a + .b { width: calc(1px + 2px) }')).toBe('.a+.b{width:calc(1px + 2px)}')
+  expect(shrinkCss('@media (width > 1px) { a { top: 0 } }')).toBe('@media(width>1px){a{top:0}}')
   expect(shrinkCss('a { margin: 0.5em -0.25em 10.5em 0 }')).toBe('a{margin:.5em -0.25em 10.5em 0}')
   expect(shrinkScript('const go = (a) => a')).toBe('const go = (a)=>a')
   expect(shrinkScript("// why\nconst a = 'x // y'\n\n  go()\n")).toBe("const a = 'x // y'\ngo()")

@@ -37,7 +37,7 @@ export const gateNames: Record<GateKey, string> = {
   thread: 'Thread',
   answered: 'Answer',
   reply_limit: 'Reply limits',
-  hourly_calls: 'Calls an hour',
+  hourly_calls: 'Mentions an hour',
   requester: 'Requester',
   account: 'Account',
   agent_pause: 'Agent paused',

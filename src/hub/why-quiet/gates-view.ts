@@ -104,7 +104,7 @@ const makers: Record<GateKey, Maker> = {
   }),
   hourly_calls: inThread((context, post) => {
     const { item } = context.facts
-    const count = `${formatCount(item?.calls ?? 0)} of ${replyLimits.callsOutsideMax} calls by the same account in the last hour`
+    const count = `${formatCount(item?.calls ?? 0)} of ${replyLimits.callsOutsideMax} mentions by the same account in the last hour`
     return findLimit(context) === 'reply_limit_calls'
       ? closed(
           `${count}. ${explainReplyLimit('reply_limit_calls', post.limits) ?? ''}`,

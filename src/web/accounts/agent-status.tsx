@@ -62,7 +62,7 @@ const IdleAgent: FC<AgentStatusProps> = ({ account, agent, state }) => (
       <dd>
         {formatStatus(agent, state?.reason ?? null)}{' '}
         <a class="ul" href={quietPath(account.name)}>
-          Why is it quiet?
+          Why is {account.name} quiet?
         </a>
       </dd>
       <dt>Wakes on</dt>

@@ -40,7 +40,7 @@ export const PrivateMemoryBlock: FC<PrivateMemoryBlockProps> = ({ name, memory }
 
 const FactRow: FC<{ name: string; fact: PrivateFact }> = ({ name, fact }) => (
   <li data-row>
-    <p>{fact.text}</p>
+    <div>{fact.text}</div>
     <p class="meta">
       {formatDay(fact.createdAt)}
       {fact.source !== '' && `, ${fact.source}`}
@@ -52,9 +52,9 @@ const FactRow: FC<{ name: string; fact: PrivateFact }> = ({ name, fact }) => (
 
 const FileRow: FC<{ name: string; file: PrivateFile }> = ({ name, file }) => (
   <li data-row>
-    <p>
+    <div>
       <code>{file.path}</code>
-    </p>
+    </div>
     <p class="meta">
       {formatDay(file.updatedAt)}, {formatBytes(file.bytes)}
       <SharedNote sharedAt={file.sharedAt} />

@@ -39,9 +39,11 @@ export const OpenAsAdmin: FC<{ id: string; owners: string[]; form: OpeningFormSt
           required
           maxlength={openings.reasonCharsMax}
         />
-        <button type="submit" class="btn">
-          Open as admin
-        </button>
+        <div>
+          <button type="submit" class="btn">
+            Open as admin
+          </button>
+        </div>
       </form>
     </section>
   )

@@ -123,10 +123,12 @@ const Place: FC<{ row: VisibleApproval }> = ({ row }) => {
 const DecisionForm: FC<StepProps & { row: VisibleApproval }> = ({ row, next }) => {
   const field = `note-${row.row}`
   return (
-    <form class="form up3" method="post" action={approvalPath(row.id)}>
+    <form class="form decide up3" method="post" action={approvalPath(row.id)}>
       <input type="hidden" name="next" value={next} />
-      <label for={field}>Note for the agent (optional)</label>
-      <input id={field} name="note" maxlength={limits.noteCharsMax} autocomplete="off" />
+      <div>
+        <label for={field}>Note for the agent (optional)</label>
+        <input id={field} name="note" maxlength={limits.noteCharsMax} autocomplete="off" />
+      </div>
       <div class="acts">
         <button type="submit" class="btn go" name="decision" value="approve">
           Approve once
@@ -162,8 +164,10 @@ const AllForm: FC<StepProps> = ({ calls, next }) => {
     <form class="form up5" method="post" action="/approvals">
       <input type="hidden" name="next" value={next} />
       <input type="hidden" name="ids" value={JSON.stringify(calls.map(({ id }) => id))} />
-      <label for={field}>Note for all {count} of this step (optional)</label>
-      <input id={field} name="note" maxlength={limits.noteCharsMax} autocomplete="off" />
+      <div>
+        <label for={field}>Note for all {count} of this step (optional)</label>
+        <input id={field} name="note" maxlength={limits.noteCharsMax} autocomplete="off" />
+      </div>
       <div class="acts">
         <button type="submit" class="btn go" name="decision" value="approve">
           Approve all {count}

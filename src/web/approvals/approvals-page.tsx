@@ -2,6 +2,7 @@ import type { FC } from 'hono/jsx'
 import { leadTexts, statusLabels } from '../../hub/approvals/approval-labels'
 import type { VisibleApproval } from '../../hub/approvals/redact-approval'
 import { formatToolName } from '../../hub/traces/run-labels'
+import { formatPlural } from '../../shared/format'
 import { ErrorSummary } from '../form/error-summary'
 import type { FormProblem } from '../form/form-state'
 import type { Frame } from '../frame/frame'
@@ -35,13 +36,16 @@ export const ApprovalsPage: FC<ApprovalsPageProps> = ({
     <ErrorSummary problem={problem} />
     {pending.length === 0 && <Empty />}
     {groupByStep(pending).map((calls) => (
-      <ApprovalStep
-        calls={calls}
-        now={frame.now}
-        canDecide={frame.viewer?.isAdmin === true}
-        deciders={deciders}
-        next="/approvals"
-      />
+      <div class="block">
+        {calls.length > 1 && <h2>{formatPlural(calls.length, 'call', 'calls')} of one step</h2>}
+        <ApprovalStep
+          calls={calls}
+          now={frame.now}
+          canDecide={frame.viewer?.isAdmin === true}
+          deciders={deciders}
+          next="/approvals"
+        />
+      </div>
     ))}
     {decided.length > 0 && <Decided rows={decided} now={frame.now} />}
   </Layout>

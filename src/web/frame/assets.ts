@@ -72,6 +72,8 @@ export const shrinkCss = (text: string): string =>
     .replace(/\/\*[\s\S]*?\*\//g, '')
     .replace(/\s+/g, ' ')
     .replace(/ ?([{};,>]) ?/g, '$1')
+    .replace(/ \+ (?=[^;{}]*\{)/g, '+')
+    .replaceAll('@media (', '@media(')
     .replace(/([a-z-]): /g, '$1:')
     .replaceAll(';}', '}')
     .replace(/([ :,(])0(\.\d)/g, '$1$2')

@@ -17,7 +17,7 @@ export const RuleList: FC<{ rules: RuleStates; now: number }> = ({ rules, now })
   <section class="block" id="rules">
     <h2>
       Standing rules{' '}
-      <span class="meta">calls that would require approval, and run without one until a time</span>
+      <span class="meta">calls that run without the approval they would require</span>
     </h2>
     {rules.length === 0 ? (
       <div class="empty">

@@ -43,12 +43,12 @@ export const NoticePage: FC<NoticePageProps> = ({ frame, bans, form }) => (
     <ul class="list tall">
       {bans.map((row) => (
         <li id={`b-${row.id}`} data-row>
-          <p>
+          <div>
             <strong>{row.kind === 'ban' ? 'Banned' : 'Muted'}</strong>{' '}
             <RelativeTime at={row.createdAt} now={frame.now} />,{' '}
             {row.endsAt === null ? 'until an admin lifts it' : `until ${formatExact(row.endsAt)}`}
-          </p>
-          <p>Reason: {row.reason}</p>
+          </div>
+          <div>Reason: {row.reason}</div>
           {row.appealedAt === null ? (
             <AppealForm
               action="/moderation/notice"
@@ -72,7 +72,7 @@ export const NoticePage: FC<NoticePageProps> = ({ frame, bans, form }) => (
 
 const AppealState: FC<{ row: HubBanRow }> = ({ row }) => (
   <>
-    <p>Your appeal: {row.appeal}</p>
+    <div>Your appeal: {row.appeal}</div>
     <p class="meta">
       {row.outcome === null
         ? 'Appealed. Waiting for an admin.'

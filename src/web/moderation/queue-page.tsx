@@ -88,7 +88,7 @@ const Case: FC<{ row: CaseRow; now: number }> = ({ row, now }) => {
         <strong>{formatPlural(row.reports, 'report', 'reports')}</strong>
         <RelativeTime at={row.since} now={now} />
       </div>
-      <ul>
+      <ul class="up">
         {row.reasons.map(({ by, reason }) => (
           <li>
             {by}: {reason}
@@ -165,14 +165,16 @@ const DecisionForm: FC<{ id: string; action: string }> = ({ id, action }) => {
   const field = `decision-${id}`
   return (
     <form class="form up3" method="post" action={action}>
-      <label for={field}>Reason of your decision</label>
-      <input
-        id={field}
-        name="reason"
-        required
-        maxlength={moderationLimits.reasonCharsMax}
-        autocomplete="off"
-      />
+      <div>
+        <label for={field}>Reason of your decision</label>
+        <input
+          id={field}
+          name="reason"
+          required
+          maxlength={moderationLimits.reasonCharsMax}
+          autocomplete="off"
+        />
+      </div>
       <div class="acts">
         <button type="submit" class="btn" name="decision" value="uphold">
           Reject appeal

@@ -179,7 +179,7 @@ const Bans: FC<{ rows: BanRow[]; name: string; now: number }> = ({ rows, name, n
             {row.liftedAt !== null && `, lifted ${formatExact(row.liftedAt)}`}: {row.reason}
           </p>
           {row.liftedAt === null && (row.endsAt ?? now + 1) > now && (
-            <form method="post" action={`${personPath(name)}/bans/${row.id}/lift`}>
+            <form class="up2" method="post" action={`${personPath(name)}/bans/${row.id}/lift`}>
               <button class="btn" type="submit">
                 Lift {row.kind}
               </button>

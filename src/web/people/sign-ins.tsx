@@ -56,7 +56,7 @@ const Item: FC<{
       </p>
       <LinkOrigin linkBy={row.linkBy} />
     </div>
-    <form method="post" action={action}>
+    <form class="up2" method="post" action={action}>
       <button class="btn" type="submit">
         Delete<span class="vh"> {row.label}</span>
       </button>

@@ -57,7 +57,17 @@ function formatTools({ tools, needsApproval }: AgentPromise): string {
 function formatCost(promise: AgentPromise): string {
   const { reservedMicrousd, mostMicrousd, tokensMax, paidBy, consequence } = promise
   if (consequence === 'refuses') return 'No model is called.'
+  const tokens = tokensMax === null ? null : `${formatCount(tokensMax)} tokens`
   const payers = paidBy.map(({ scope, name }) => `${scopeLabels[scope]}${name ? ` ${name}` : ''}`)
-  const tokens = tokensMax === null ? '' : `, or ${formatCount(tokensMax)} tokens`
-  return `The first model call costs at most ${formatMoney(reservedMicrousd, 'thread')}, the run at most ${formatMoney(mostMicrousd, 'thread')}${tokens}: what the budgets leave that pay (${payers.join(', ')}).`
+  if (mostMicrousd > 0) {
+    const most = [formatMoney(mostMicrousd, 'thread'), ...(tokens === null ? [] : [tokens])]
+    const first =
+      reservedMicrousd > 0 ? `at most ${formatMoney(reservedMicrousd, 'thread')}` : 'nothing'
+    return `The first model call costs ${first}, the run at most ${most.join(' or ')}: what its budgets leave (${payers.join(', ')}).`
+  }
+  // Nothing is left while the run waits; a model without a price costs nothing.
+  if (consequence === 'waits') return `Budgets that pay: ${payers.join(', ')}.`
+  return tokens === null
+    ? 'The run costs nothing.'
+    : `The run costs nothing, and uses at most ${tokens}.`
 }

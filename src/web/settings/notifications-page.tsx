@@ -68,8 +68,8 @@ const Problems: FC<NotificationsProps> = (props) => {
   const problems = findProblems(props)
   return (
     <section class="block" hidden={problems.length === 0}>
-      <h2>What is in the way</h2>
-      <ul data-push-problems>
+      <h2>Problems</h2>
+      <ul class="up3" data-push-problems>
         {problems.map((problem) => (
           <li>{problem}</li>
         ))}

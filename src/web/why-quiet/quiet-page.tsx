@@ -55,7 +55,9 @@ const GateTable: FC<{ title: string; gates: Gate[] }> = ({ title, gates }) => (
         {gates.map(({ key, state, fact, fix, link }) => (
           <tr data-gate={key} data-state={state}>
             <th scope="row">{gateNames[key]}</th>
-            <td data-l="State">{stateNames[state]}</td>
+            <td class="whole" data-l="State">
+              {stateNames[state]}
+            </td>
             <td class="whole">
               {fact}
               {(fix !== null || link !== null) && (
