@@ -29,6 +29,15 @@ test('C2: a request after a stop is not dropped with the run that was stopped', 
   expect((await start(scout.id)).items).toMatchObject([{ commentId: id }])
 })
 
+test('C1 C2: after a stop, words without its name do not reach the agent, also while its run ends', async () => {
+  const postId = await post(mira.key, '@scout how many pelicans?')
+  const { activationId } = await start(scout.id)
+  await comment(mira.key, postId, 'stop')
+  await comment(mira.key, postId, 'I found the number myself.')
+  await office.commit(scout.id, activationId, { outcome: 'cancelled' })
+  expect(await office.load(scout.id)).toEqual({ kind: 'nothing' })
+})
+
 test('C2 T1: a late repeat of LOAD makes no moderator a requester or a payer', async () => {
   const postId = await post(mira.key, '@scout how many pelicans?')
   const { activationId } = await start(scout.id)
