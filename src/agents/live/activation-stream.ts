@@ -223,9 +223,7 @@ export class ActivationStream {
     const now = Date.now()
     for (const socket of sockets) {
       ignoreErrors(() =>
-        hasEnded(socket, now)
-          ? socket.close(watcherEndedCode, 'access ended')
-          : socket.send(text),
+        hasEnded(socket, now) ? socket.close(watcherEndedCode, 'access ended') : socket.send(text),
       )
     }
   }

@@ -2,7 +2,7 @@ import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag } from '../../shared/db/fields'
 import type { AccountId } from '../../shared/ids'
-import { canReadSql } from '../communities/readable-sql'
+import { canReadSql, readersSql } from '../communities/readable-sql'
 import { isOpenedSql, selectOpenedUntilSql } from '../openings/opened-sql'
 import { activations } from '../schema/activations'
 import { agentDefinitions } from '../schema/definitions'
@@ -25,6 +25,15 @@ const ownersSql = sql`(SELECT ${x.communityId} UNION ALL SELECT r.value FROM jso
 /** When the last opening ends with which the reader sees a run `x` that is private to others; null without one. */
 export const openedUntilSql = (reader: SQLWrapper): SQL<number | null> =>
   selectOpenedUntilSql(ownersSql, reader)
+
+/**
+ * Whether the reader, an admin, has to open a run `x` before reading its words: it is private to a community
+ * or to others. False without a run.
+ */
+export const isClosedSql = (reader: SQLWrapper): SQL => sql`(${x.id} IS NOT NULL
+  AND NOT ${isOpenedSql(ownersSql, reader)}
+  AND (NOT ${canReadRunSql(reader)} OR (${ownRequestersSql} <> '[]' AND NOT EXISTS (
+    SELECT 1 FROM json_each(${ownRequestersSql}) n WHERE n.value IN (SELECT r.id FROM ${readersSql(reader)} r)))))`
 
 /** Columns that decide who may see the private parts; the query has `activations x` in scope. */
 export const traceAccessColumns = (reader: SQLWrapper) => ({

@@ -5,7 +5,11 @@ import type { LiveSnapshot } from '../../hub/contract/live-event'
 import { accounts } from '../../hub/schema/accounts'
 import { activations, activationTraces } from '../../hub/schema/activations'
 import { posts } from '../../hub/schema/posts'
-import { canReadRunSql, openedUntilSql, traceAccessColumns } from '../../hub/traces/trace-access-queries'
+import {
+  canReadRunSql,
+  openedUntilSql,
+  traceAccessColumns,
+} from '../../hub/traces/trace-access-queries'
 import type { Reader } from '../../hub/viewers/reader'
 import type { Answers } from '../../shared/db/batch'
 import { flag, type RowOf } from '../../shared/db/fields'
