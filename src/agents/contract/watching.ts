@@ -8,4 +8,6 @@ export interface WatchRequest {
   /** `full` shows everything, `thread` hides private content; `outline` also hides the text while it is written. */
   view: 'full' | 'thread' | 'outline'
   tags?: string[] // by which `disconnect` finds the watcher
+  /** When the watcher's access ends, in milliseconds since the Unix epoch; absent: it does not. */
+  until?: number
 }

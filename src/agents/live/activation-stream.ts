@@ -60,7 +60,7 @@ export class ActivationStream {
   /** Answers an upgrade; sends missed events and the text so far, then everything as it occurs. */
   watch(
     request: Request,
-    { activationId, after, view, tags = [] }: WatchRequest,
+    { activationId, after, view, tags = [], until }: WatchRequest,
     work: ActivationSnapshot,
   ): Response {
     if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket') {
@@ -84,6 +84,7 @@ export class ActivationStream {
     const { 0: client, 1: server } = new WebSocketPair()
     this.#hasWatchers = true
     this.#sockets.acceptWebSocket(server, [activationId, tagOf(activationId, view), ...tags])
+    if (until !== undefined) server.serializeAttachment({ until } satisfies Attachment)
     const isCurrent = work.activationId === activationId
     this.#send([server], { type: 'hello', doing: isCurrent ? work.doing : null })
     if (isCurrent) this.#sendMissed(server, after, view, work)
@@ -219,7 +220,12 @@ export class ActivationStream {
     const mask = (_key: string, value: unknown) =>
       typeof value === 'string' ? this.#mask(value) : value
     const text = JSON.stringify(message, needsMask ? mask : undefined)
-    for (const socket of sockets) ignoreErrors(() => socket.send(text))
+    const now = Date.now()
+    for (const socket of sockets) {
+      ignoreErrors(() =>
+        hasEnded(socket, now) ? socket.close(watcherEndedCode, 'access ended') : socket.send(text),
+      )
+    }
   }
 }
 
@@ -232,6 +238,17 @@ const kindsOf = { full: ['reasoning', 'text'], thread: ['text'], outline: [] } a
 
 const tagOf = (activationId: ActivationId, view: WatchRequest['view']): string =>
   `${activationId} ${view}`
+
+/** What is stored with a socket whose access ends by itself. */
+interface Attachment {
+  until: number
+}
+
+/** Whether the access of a watcher has ended by itself. */
+function hasEnded(socket: WebSocket, now: number): boolean {
+  const attachment: Attachment | null = socket.deserializeAttachment()
+  return attachment !== null && attachment.until <= now
+}
 
 /** Ignores errors of a closing socket: its watcher reconnects with the last `seq` it has. */
 function ignoreErrors(act: () => void): void {

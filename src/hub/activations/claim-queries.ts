@@ -285,11 +285,11 @@ export const claimItems = prepare((v: Params<NewClaim>) =>
   ),
 )
 
-/** The requesters of the items that an activation claimed, as a JSON list. */
+/** The requesters of the items that an activation started with, as a JSON list. */
 const claimedRequestersSql = (activationId: SQLWrapper): SQL => sql`(
   SELECT json_group_array(DISTINCT n.value)
   FROM ${inboxItems} ${i} JOIN json_each(${requestersOfItemSql(i)}) n
-  WHERE ${i.claimedBy} = ${activationId} AND ${i.type} <> 'approval_decision')`
+  WHERE ${i.claimedBy} = ${activationId} AND ${i.type} <> 'approval_decision' AND ${i.joinedAt} IS NULL)`
 
 /** Stores whom an activation acts for, and who pays, when it claimed items of further requesters. */
 export const recordRequesters = prepare(({ activationId }: Params<Claimant>) => {

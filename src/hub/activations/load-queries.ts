@@ -122,7 +122,7 @@ const selectItems = prepare(({ activationId, reader }: Params<LoadedBy>) =>
       isUntrusted: i.isUntrusted,
     },
     sql`FROM ${inboxItems} ${i} LEFT JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
-    WHERE ${i.claimedBy} = ${activationId} ORDER BY ${i.createdAt}, ${i.id}`,
+    WHERE ${i.claimedBy} = ${activationId} AND ${i.joinedAt} IS NULL ORDER BY ${i.createdAt}, ${i.id}`,
   ),
 )
 

@@ -10,6 +10,7 @@ import { canAccountReadSql, unfiltered } from '../communities/readable-sql'
 import type { CommitRequest } from '../contract/hub'
 import { insertReplyStatements } from '../dms/reply-queries'
 import { countRefusedMentions } from '../inbox/delivery-queries'
+import { isRequestSql } from '../inbox/requester-sql'
 import { type RenderedText, renderText } from '../markdown/render-markdown'
 import { unreadableRefusal } from '../reply-limits/explain-reply-limit'
 import { communityOfSql } from '../reply-limits/limits-sql'
@@ -151,7 +152,7 @@ const recipientsSql = (v: Params<ThreadValues>): SQL => sql`
   WITH recipients (id, is_requester) AS (
     SELECT id, max(is_requester) FROM (
       SELECT ${i.fromAccountId} AS id, 1 AS is_requester FROM ${inboxItems} ${i}
-        WHERE ${i.claimedBy} = ${v.activationId} AND ${i.type} <> 'approval_decision'
+        WHERE ${i.claimedBy} = ${v.activationId} AND ${isRequestSql(i)}
       UNION ALL
       SELECT ${m.accountId}, 0 FROM ${comments} ${c}
         CROSS JOIN ${mentions} ${m} ON ${m.postId} = ${c.postId} AND ${m.commentId} = ${c.id}
@@ -236,7 +237,7 @@ const notifyNotPosted = prepare((v: Params<ThreadValues>) => {
       },
       sql`FROM (SELECT DISTINCT ${i.fromAccountId}, ${i.postId} FROM ${inboxItems} ${i}
         WHERE ${i.claimedBy} = ${v.activationId} AND ${i.fromAccountId} IS NOT NULL
-          AND ${i.type} <> 'approval_decision') ${item}
+          AND ${isRequestSql(i)}) ${item}
       WHERE ${isRunningSql(v.activationId)}
         AND NOT EXISTS (SELECT 1 FROM ${comments} ${c} ${unfiltered('own run')} WHERE ${c.activationId} = ${v.activationId})`,
     ),

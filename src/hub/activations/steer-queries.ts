@@ -26,7 +26,8 @@ const charsMax = sql.raw(String(steering.charsMax))
 
 /**
  * Claims for a running activation what its requesters wrote to the agent in its thread since it was loaded, and
- * what moderators wrote there. Items of anybody else wait: their rights are not those of the run.
+ * what moderators wrote there. Items of anybody else wait: their rights are not those of the run. A run that was
+ * stopped takes no more: what its requester writes then is for the next one.
  */
 const joinItems = prepare((v: Params<SteerRequest>) =>
   write(
@@ -36,7 +37,8 @@ const joinItems = prepare((v: Params<SteerRequest>) =>
       sql`WHERE ${inboxItems.id} IN (
         SELECT ${i.id} FROM ${unreadItemsSql(i)}
           JOIN ${activations} ${x} ON ${x.id} = ${v.activationId} AND ${x.agentId} = ${v.agentId}
-            AND ${x.state} = 'running' AND ${x.postId} = ${i.postId} AND ${x.task} IN ('mention', 'reply')
+            AND ${x.state} = 'running' AND ${x.cancelRequestedAt} IS NULL
+            AND ${x.postId} = ${i.postId} AND ${x.task} IN ('mention', 'reply')
           JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId} AND ${f.kind} = 'human'
         WHERE ${i.accountId} = ${v.agentId} AND ${i.readAt} IS NULL AND ${i.claimedBy} IS NULL AND ${i.commentId} IS NOT NULL
           AND ((${i.isTask} = 1 AND ${i.type} IN ('mention', 'reply') AND ${i.requesters} IS NULL

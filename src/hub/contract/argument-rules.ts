@@ -67,7 +67,9 @@ const straying =
  */
 function hasPrefix(text: string, prefix: string): boolean {
   if (!isPrefix(prefix) || !text.startsWith(prefix)) return false
-  if (straying.test(text.slice(prefix.length))) return false
+  // URL parsers drop tabs and line breaks, and so join what they separate.
+  const rest = text.slice(prefix.length)
+  if (straying.test(rest) || straying.test(rest.replace(/[\t\n]/g, ''))) return false
   return !url.test(text) || origin.test(prefix)
 }
 

@@ -89,7 +89,7 @@ const c = alias(communities, 'c')
  * The requesters of a list of account ids, as JSON, with what they moderate of the communities in `named`
  * of a policy. An account that is gone counts as a guest.
  */
-const requestersSql = (ids: SQLWrapper, named: SQLWrapper): SQL<Requester[]> =>
+export const requestersSql = (ids: SQLWrapper, named: SQLWrapper): SQL<Requester[]> =>
   sql`(SELECT json_group_array(json_object('id', n.value, 'name', coalesce(${r.name}, ''),
       'role', coalesce(${r.role}, 'guest'),
       'moderates', json((SELECT json_group_array(${c.name}) FROM json_each(${named}) e

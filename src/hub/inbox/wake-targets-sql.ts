@@ -74,13 +74,13 @@ export interface ThreadText extends Addressing {
   commentId: SQLWrapper
 }
 
-/** Whether the account `a` works in a thread now, for the author of a text if `isForAuthor`. */
+/** Whether the account `a` works in a thread now, in a run that nobody stopped, for the author of a text if `isForAuthor`. */
 export const isWorkingSql = (
   v: Pick<ThreadText, 'postId' | 'authorId'>,
   isForAuthor: boolean,
 ): SQL => sql`
   EXISTS (SELECT 1 FROM ${activations} ${x} WHERE ${x.agentId} = ${a.id} AND ${x.state} = 'running'
-    AND ${x.postId} = ${v.postId} AND ${x.task} IN ('mention', 'reply')
+    AND ${x.cancelRequestedAt} IS NULL AND ${x.postId} = ${v.postId} AND ${x.task} IN ('mention', 'reply')
     ${isForAuthor ? sql`AND ${isListedSql(v.authorId, x.requesters)}` : sql``})`
 
 const notFollowing = sql.raw(`'${notFollowingRefusal}'`)

@@ -5,13 +5,21 @@ import { adminOpenings } from '../schema/openings'
 
 const o = alias(adminOpenings, 'opened')
 
+/** `FROM` the openings by the reader of a request, an admin, that still hold. */
+const fromOpeningsSql = (owners: SQL, reader: SQLWrapper): SQL => sql`
+  FROM ${adminOpenings} ${o} WHERE ${o.ownerId} IN ${owners}
+    AND ${o.expiresAt} > ${reader} ->> 'now'
+    AND ${o.accountId} IN (SELECT r.id FROM ${readersSql(reader)} r WHERE r.role = 'admin')`
+
 /**
  * Whether the reader of a request is an admin who opened what is private to one of the owners, and it still
  * holds. Without an opening nothing else is looked up.
  *
  * @param owners a list of ids, as behind IN
  */
-export const isOpenedSql = (owners: SQL, reader: SQLWrapper): SQL => sql`EXISTS (
-  SELECT 1 FROM ${adminOpenings} ${o} WHERE ${o.ownerId} IN ${owners}
-    AND ${o.expiresAt} > ${reader} ->> 'now'
-    AND ${o.accountId} IN (SELECT r.id FROM ${readersSql(reader)} r WHERE r.role = 'admin'))`
+export const isOpenedSql = (owners: SQL, reader: SQLWrapper): SQL =>
+  sql`EXISTS (SELECT 1 ${fromOpeningsSql(owners, reader)})`
+
+/** When the last of these openings ends; null without one. */
+export const selectOpenedUntilSql = (owners: SQL, reader: SQLWrapper): SQL<number | null> =>
+  sql`(SELECT max(${o.expiresAt}) ${fromOpeningsSql(owners, reader)})`

@@ -11,7 +11,8 @@ import { comments } from '../schema/comments'
 import { communities } from '../schema/communities'
 import { directMessages } from '../schema/dms'
 import { inboxItems } from '../schema/inbox'
-import { appeals, contentReports, moderationActions } from '../schema/moderation'
+import { appeals, banAppeals, contentReports, moderationActions } from '../schema/moderation'
+import { bans } from '../schema/places'
 import { posts } from '../schema/posts'
 import { standingRules } from '../schema/standing-rules'
 import { affectedRunsSql, threadsSql } from './delete-queries'
@@ -91,6 +92,13 @@ const deleteFromModeration = (id: AccountId) => ({
       { text: '' },
       sql`WHERE ${appeals.actionId} IN (SELECT ${moderationActions.id} FROM ${moderationActions}
         WHERE ${moderationActions.accountId} = ${id})`,
+    ),
+  ),
+  banAppeals: write(
+    updateSet(
+      banAppeals,
+      { text: '' },
+      sql`WHERE ${banAppeals.banId} IN (SELECT ${bans.id} FROM ${bans} WHERE ${bans.accountId} = ${id})`,
     ),
   ),
   reports: write(

@@ -3,7 +3,7 @@ import type { ReplyLimits } from '../../shared/config'
 import { AppError } from '../../shared/errors'
 import type { ActionContext } from '../action-context'
 import type { Admission, PayingBudget } from '../activations/admission-queries'
-import type { Role, ToolCatalog } from '../contract/hub'
+import type { ToolCatalog } from '../contract/hub'
 import { mergeCallPolicy, type PolicyRow } from '../grants/queries'
 import { readReach } from '../inbox/read-reach'
 import { findMentions } from '../mentions/find-mentions'
@@ -97,18 +97,14 @@ function findWait(
 const noPolicy: PolicyRow['own'] = null
 const toPolicy = (stored: PreviewTarget['own']) => (stored.allowed === null ? noPolicy : stored)
 
-/** Returns the tools that an agent may use for a requester. */
-function listTools(
-  target: PreviewTarget,
-  requester: { name: string; role: Role },
-  tools: ToolCatalog,
-) {
+/** Returns the tools that an agent may use for the author. */
+function listTools(target: PreviewTarget, tools: ToolCatalog) {
   const policy = mergeCallPolicy({
     default: toPolicy(target.default),
     own: toPolicy(target.own),
     requested: target.requested ?? [],
     toolsVersion: target.toolsVersion,
-    requesters: [requester],
+    requesters: target.requesters,
   })
   const allowed = tools.evaluatePolicy(policy).filter(({ isAllowed }) => isAllowed)
   return {
@@ -128,7 +124,7 @@ function listTools(
 
 interface Asking {
   facts: PreviewFacts
-  viewer: { name: string; role: Role }
+  requester: string
   tools: ToolCatalog
   scheduler: SchedulerView | null
   /** Those of the place. */
@@ -154,7 +150,7 @@ function foresee(
 
 function toPromise(
   target: PreviewTarget,
-  { facts, viewer, tools, scheduler, limits }: Asking,
+  { facts, requester, tools, scheduler, limits }: Asking,
 ): AgentPromise {
   const admission = facts.admissions.find(({ agentId }) => agentId === target.id)
   const { consequence, reason } = foresee(target, admission, { scheduler, limits })
@@ -163,9 +159,9 @@ function toPromise(
     cause: target.cause,
     consequence,
     reason,
-    requester: viewer.name,
+    requester,
     model: admission?.model ?? target.model ?? '',
-    ...listTools(target, viewer, tools),
+    ...listTools(target, tools),
     reservedMicrousd: admission?.reservedMicrousd ?? 0,
     mostMicrousd: admission?.freeMicrousd ?? 0,
     tokensMax: target.tokensMax,
@@ -197,9 +193,8 @@ export async function toPreview(
     [{ isRunning: false, isPaused: false }],
   )
   const view = await scheduler.explain(question).catch(() => null)
-  const { refusal, viewerName, viewerRole, limits } = facts.place
-  const viewer = { name: viewerName, role: viewerRole }
-  const asking = { facts, viewer, tools, scheduler: view, limits }
+  const { refusal, viewerName: requester, limits } = facts.place
+  const asking = { facts, requester, tools, scheduler: view, limits }
   const hosted = facts.targets.filter(({ model }) => model !== null)
   return {
     refusal:

@@ -7,8 +7,7 @@ import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement
 import { selectAdmissionsOf, selectPayingBudgetsOf } from '../activations/admission-queries'
 import { holdsSql } from '../activations/held-sql'
 import { canReadSql } from '../communities/readable-sql'
-import type { Role } from '../contract/hub'
-import { storedPolicyColumns, toolsVersionSql } from '../grants/queries'
+import { requestersSql, storedPolicyColumns, toolsVersionSql } from '../grants/queries'
 import type { Reach } from '../inbox/read-reach'
 import { isHubPausedSql } from '../inbox/waiting-sql'
 import {
@@ -153,7 +152,6 @@ const selectPlace = prepare((v: Params<Values>) =>
       communityId: sql<string>`community_id`,
       limits: { hopLimit: sql<number>`l.hop_limit`, replyLimit: sql<number>`l.reply_limit` },
       viewerName: sql<string>`(SELECT name FROM viewer)`,
-      viewerRole: sql<Role>`(SELECT role FROM viewer)`,
       /** The name of a constraint, whose error says why. */
       refusal: sql<string | null>`coalesce(${writingRefusalSql({
         accountId: viewerIdSql,
@@ -198,6 +196,11 @@ const selectTargets = prepare((v: Params<Values>) => {
       default: storedPolicyColumns(d),
       own: storedPolicyColumns(o),
       toolsVersion: toolsVersionSql,
+      /** The author as a requester, for whom lines of the policy hold. */
+      requesters: requestersSql(
+        sql`json_array(${viewerIdSql})`,
+        sql`coalesce(${o.named}, ${d.named}, '{}')`,
+      ),
     },
     sql`FROM targets t JOIN ${accounts} ${a} ON ${a.id} = t.to_id LEFT JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
       LEFT JOIN ${grantPolicies} ${d} ON ${d.accountId} = '*' LEFT JOIN ${grantPolicies} ${o} ON ${o.accountId} = ${a.id}

@@ -17,6 +17,7 @@ import type { AccountId, InboxItemId } from '../../shared/ids'
 import { isAccountShutOutSql } from '../bans/ban-sql'
 import { canAccountReadSql, unfiltered } from '../communities/readable-sql'
 import { accounts } from '../schema/accounts'
+import { comments } from '../schema/comments'
 import { inboxItems } from '../schema/inbox'
 import { apiKeys } from '../schema/keys'
 import { posts } from '../schema/posts'
@@ -30,6 +31,7 @@ const a = alias(accounts, 'a')
 const f = alias(accounts, 'f')
 const k = alias(apiKeys, 'k')
 const p = alias(posts, 'p')
+const m = alias(comments, 'm')
 
 /** What an inbox item `i` reaches its account for; NULL: it is shown in the inbox only. */
 const kindSql = sql<PushKind>`CASE
@@ -109,6 +111,13 @@ const canReadThreadSql: SQL = canAccountReadSql(
   a,
 )
 
+/** Whether the words that the item `i` is about are still there. */
+const isShownSql: SQL = sql`(
+  NOT EXISTS (SELECT 1 FROM ${posts} ${p} ${unfiltered('guarded write')} WHERE ${p.id} = ${i.postId}
+    AND (${p.deletedAt} IS NOT NULL OR ${p.removalId} IS NOT NULL))
+  AND NOT EXISTS (SELECT 1 FROM ${comments} ${m} ${unfiltered('guarded write')} WHERE ${m.id} = ${i.commentId}
+    AND (${m.deletedAt} IS NOT NULL OR ${m.removalId} IS NOT NULL)))`
+
 const dueFields = {
   deviceId: q.deviceId,
   itemId: q.itemId,
@@ -130,7 +139,8 @@ const dueFields = {
 
 /**
  * Selects what a sender has claimed. What was read meanwhile, or may not be read any more, is left out: its
- * account is shut out, its session has expired, or the community was closed to it.
+ * account is shut out, its session has expired, the community was closed to it, the words were deleted or
+ * removed, or the browser was added by another account since.
  */
 export const selectClaimed = prepare(
   (v: Params<{ claim: string; now: number; adminKeyHash: string }>) =>
@@ -144,7 +154,7 @@ export const selectClaimed = prepare(
       WHERE ${q.claim} = ${v.claim} AND ${i.readAt} IS NULL AND ${kindSql} IS NOT NULL
         AND (${k.expiresAt} IS NULL OR ${k.expiresAt} > ${v.now})
         AND (${k.adminKeyHash} IS NULL OR ${k.adminKeyHash} = ${v.adminKeyHash}) AND NOT ${isAccountShutOutSql(a, v.now)}
-        AND (${i.postId} IS NULL OR ${canReadThreadSql})
+        AND ${i.accountId} = ${d.accountId} AND (${i.postId} IS NULL OR (${canReadThreadSql} AND ${isShownSql}))
       ORDER BY ${q.deviceId}, ${q.itemId}`,
     ),
 )

@@ -2,6 +2,7 @@ import { batch } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
 import { recordIfChanged } from '../admin-log/compose-entry'
 import type { Actor } from '../contract/hub'
+import { actorReader } from '../viewers/reader'
 import { ruleErrors } from './errors'
 import { revokeRule, selectRule } from './queries'
 import { type RuleStates, readRuleStates } from './read-rules'
@@ -22,7 +23,10 @@ export async function endRule(
     entry: recordIfChanged(context, accountId, {
       ...{ action: 'standing_rule.revoke', targetType: 'standing_rule', targetId: id },
     }),
-    row: selectRule(id, context.clock.now()),
+    row: selectRule({
+      ...{ id, now: context.clock.now() },
+      reader: actorReader({ accountId, activationId: null }),
+    }),
   })
   const [found] = await readRuleStates(context, row ? [row] : [])
   if (!found) throw ruleErrors.notFound()

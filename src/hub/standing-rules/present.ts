@@ -16,6 +16,13 @@ const presentArgument = (rule: ArgumentRule): z.input<typeof argumentAnswer> => 
   begins_with: rule.kind === 'prefix' ? rule.prefix : null,
 })
 
+/** The names alone, for whoever may not see the values. */
+const presentName = ({ name }: ArgumentRule): z.input<typeof argumentAnswer> => ({
+  name,
+  equals: null,
+  begins_with: null,
+})
+
 /** What a rule covers. */
 export const ruleScopeAnswer = z.object({
   arguments: z.array(argumentAnswer).describe('There must be no further argument.'),
@@ -38,6 +45,9 @@ export const ruleAnswer = ruleScopeAnswer
     tool: z.string(),
     grant: z.string(),
     tier: z.enum(['read', 'write', 'destructive']),
+    is_redacted: z
+      .boolean()
+      .describe('The values are left out: its call was of a run that you have not opened.'),
     created_by: z.string(),
     created_at: timeAnswer,
     state: z
@@ -56,7 +66,8 @@ export const presentRule = ({ row, state }: RuleStates[number]): z.input<typeof 
   tool: row.tool,
   grant: row.grant,
   tier: row.tier,
-  arguments: row.arguments.map(presentArgument),
+  arguments: row.arguments.map(row.isHidden ? presentName : presentArgument),
+  is_redacted: row.isHidden,
   community: row.community,
   requester: row.requester,
   created_by: row.by,

@@ -1,7 +1,7 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { standingRules as limits } from '../../shared/config'
-import { nullable, number, type RowOf } from '../../shared/db/fields'
+import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
 import {
   manySql,
   oneSql,
@@ -22,6 +22,7 @@ import { approvals } from '../schema/approvals'
 import { auditLog } from '../schema/audit'
 import { communities } from '../schema/communities'
 import { standingRules } from '../schema/standing-rules'
+import { isClosedSql } from '../traces/trace-access-queries'
 import {
   type Credential,
   type ViewerValues,
@@ -29,6 +30,7 @@ import {
   viewerCte,
   viewerValues,
 } from '../viewers/queries'
+import { type Reader, requestReader } from '../viewers/reader'
 
 const s = alias(standingRules, 's')
 const a = alias(accounts, 'a')
@@ -164,7 +166,7 @@ export const revokeRule = (id: string): Statement<boolean> =>
     ),
   )
 
-const listFields = (now: SQLWrapper) => ({
+const listFields = (now: SQLWrapper, reader: SQLWrapper) => ({
   id: s.id,
   agentName: a.name,
   agentKind: a.kind,
@@ -173,6 +175,8 @@ const listFields = (now: SQLWrapper) => ({
   tier: s.tier,
   arguments: s.arguments,
   toolHash: s.toolHash,
+  /** Whether the reader may not see the values: the run whose call it was made from is private to others. */
+  isHidden: flag(isClosedSql(reader)),
   community: nullable(c.name),
   requester: nullable(q.name),
   by: u.name,
@@ -192,11 +196,12 @@ export type RuleRow = RowOf<ReturnType<typeof listFields>>
 const fromRules = sql`FROM ${standingRules} ${s} JOIN ${accounts} ${a} ON ${a.id} = ${s.agentId}
   JOIN ${accounts} ${u} ON ${u.id} = ${s.createdBy}
   LEFT JOIN ${accounts} ${q} ON ${q.id} = ${s.requesterId}
-  LEFT JOIN ${communities} ${c} ON ${c.id} = ${s.communityId}`
+  LEFT JOIN ${communities} ${c} ON ${c.id} = ${s.communityId}
+  LEFT JOIN ${activations} ${x} ON ${x.id} = ${s.activationId}`
 
-const selectList = prepare((v: Params<ViewerValues>) =>
+const selectList = prepare((v: Params<ViewerValues & { reader: Reader }>) =>
   manySql(
-    listFields(v.now),
+    listFields(v.now, v.reader),
     sql`${fromRules} WHERE EXISTS (SELECT 1 FROM ${viewer} WHERE ${viewer.role} = 'admin')
       ORDER BY ${s.createdAt} DESC, ${s.id} DESC LIMIT ${sql.raw(String(limits.listMax))}`,
     viewerCte(v),
@@ -210,12 +215,16 @@ export const selectRules = ({
 }: {
   credential: Credential | null
   now: number
-}): Statement<RuleRow[]> => selectList(viewerValues(credential, now))
+}): Statement<RuleRow[]> =>
+  selectList({ ...viewerValues(credential, now), reader: requestReader(credential, now) })
 
-const selectById = prepare((v: Params<{ id: string; now: number }>) =>
-  oneSql(listFields(v.now), sql`${fromRules} WHERE ${s.id} = ${v.id}`),
+const selectById = prepare((v: Params<{ id: string; now: number; reader: Reader }>) =>
+  oneSql(listFields(v.now, v.reader), sql`${fromRules} WHERE ${s.id} = ${v.id}`),
 )
 
-/** Selects one rule. */
-export const selectRule = (id: string, now: number): Statement<RuleRow | undefined> =>
-  selectById({ id, now })
+/** Selects one rule as an account sees it. */
+export const selectRule: (of: {
+  id: string
+  now: number
+  reader: Reader
+}) => Statement<RuleRow | undefined> = selectById

@@ -1,9 +1,9 @@
-import { type SQLWrapper, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag } from '../../shared/db/fields'
 import type { AccountId } from '../../shared/ids'
-import { canReadSql } from '../communities/readable-sql'
-import { isOpenedSql } from '../openings/opened-sql'
+import { canReadSql, readersSql } from '../communities/readable-sql'
+import { isOpenedSql, selectOpenedUntilSql } from '../openings/opened-sql'
 import { activations } from '../schema/activations'
 import { agentDefinitions } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
@@ -19,16 +19,27 @@ export const canReadRunSql = (reader: SQLWrapper) =>
 /** The accounts that a run `x` is private to, as JSON. */
 const ownRequestersSql = sql`iif(${x.task} IN ('dm', 'manual'), ${x.requesters}, '[]')`
 
+/** What a run `x` is private to, as behind IN. */
+const ownersSql = sql`(SELECT ${x.communityId} UNION ALL SELECT r.value FROM json_each(${ownRequestersSql}) r)`
+
+/** When the last opening ends with which the reader sees a run `x` that is private to others; null without one. */
+export const openedUntilSql = (reader: SQLWrapper): SQL<number | null> =>
+  selectOpenedUntilSql(ownersSql, reader)
+
+/**
+ * Whether the reader, an admin, has to open a run `x` before reading its words: it is private to a community
+ * or to others. False without a run.
+ */
+export const isClosedSql = (reader: SQLWrapper): SQL => sql`(${x.id} IS NOT NULL
+  AND NOT ${isOpenedSql(ownersSql, reader)}
+  AND (NOT ${canReadRunSql(reader)} OR (${ownRequestersSql} <> '[]' AND NOT EXISTS (
+    SELECT 1 FROM json_each(${ownRequestersSql}) n WHERE n.value IN (SELECT r.id FROM ${readersSql(reader)} r)))))`
+
 /** Columns that decide who may see the private parts; the query has `activations x` in scope. */
 export const traceAccessColumns = (reader: SQLWrapper) => ({
   isReadable: flag(canReadRunSql(reader)),
   /** Whether the reader is an admin who opened what the run is private to. */
-  isOpened: flag(
-    isOpenedSql(
-      sql`(SELECT ${x.communityId} UNION ALL SELECT r.value FROM json_each(${ownRequestersSql}) r)`,
-      reader,
-    ),
-  ),
+  isOpened: flag(isOpenedSql(ownersSql, reader)),
   /** Accounts that the run is private to: the requesters of a direct message or of a task given by hand. */
   privateTo: sql`${ownRequestersSql}`.mapWith((json: string | null): AccountId[] =>
     JSON.parse(json ?? '[]'),

@@ -23,10 +23,19 @@ export function makeBudgetGate(context: GateContext, key: GateKey): Made | null 
     : open(facts, '/budgets')
 }
 
+/** Whether the viewer may see amounts: those of one account, also of the budget of its role, are its own. */
+function canSeeAmounts({ scope, scopeId }: PayingBudget, { viewer, facts }: GateContext): boolean {
+  if (viewer?.isAdmin) return true
+  if (scope === 'requester') return viewer?.id === scopeId
+  if (scope !== 'role:member' && scope !== 'role:guest') return true
+  const requesters = facts.item?.requesters ?? []
+  return requesters.length === 1 && requesters[0] === viewer?.id
+}
+
 /** Formats what of a budget is used; without amounts for those who may not see them. */
-function formatUse(budget: PayingBudget, { viewer }: GateContext): string {
-  const { scope, period, name, endsAt } = budget
-  const isVisible = scope !== 'requester' || viewer?.isAdmin || viewer?.id === budget.scopeId
+function formatUse(budget: PayingBudget, context: GateContext): string {
+  const { period, name, endsAt } = budget
+  const isVisible = canSeeAmounts(budget, context)
   const what = `The ${periodLabels[period]} budget${name === null ? '' : ` of ${name}`}`
   const reset =
     endsAt === null ? ' Its period begins in a moment.' : ` It resets on ${formatExact(endsAt)}.`

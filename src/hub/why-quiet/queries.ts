@@ -154,6 +154,8 @@ const itemFields = (v: Asked) => ({
   calls: number(
     sql`iif(${i.fromAccountId} IS NULL, 0, ${countCallsSql(i.fromAccountId, i.accountId, v.now)})`,
   ),
+  /** For whom it is. */
+  requesters: sql`${requestersOfItemSql(i)}`.mapWith((json: string): string[] => JSON.parse(json)),
   /** A requester is disabled or banned. */
   isRequesterStopped: flag(sql`EXISTS (SELECT 1 FROM json_each(${requestersOfItemSql(i)}) n
     WHERE ${isShutOutSql(sql`n.value`, v.now)})`),

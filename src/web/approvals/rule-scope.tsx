@@ -9,6 +9,8 @@ export interface ShownRule {
   tool: string
   grant: string
   arguments: readonly ArgumentRule[]
+  /** Whether the values are left out, because its call was of a private run. */
+  isHidden?: boolean
   /** Null: anywhere. */
   community: string | null
   /** Null: whoever requests. */
@@ -16,6 +18,11 @@ export interface ShownRule {
 }
 
 const quote = (value: unknown): string => escapeInvisible(JSON.stringify(value))
+
+const formatRule = (rule: ArgumentRule, isHidden = false): string => {
+  const [verb, value] = rule.kind === 'exact' ? ['is', rule.value] : ['begins with', rule.prefix]
+  return `${verb} ${isHidden ? 'a value of a private run' : quote(value)}`
+}
 
 /** Shows exactly which calls a rule covers. */
 export const RuleScopeList: FC<{ rule: ShownRule }> = ({ rule }) => (
@@ -30,14 +37,7 @@ export const RuleScopeList: FC<{ rule: ShownRule }> = ({ rule }) => (
     {rule.arguments.length > 0 && (
       <div class="code up2" dir="ltr">
         {rule.arguments
-          .map(
-            (each) =>
-              `${escapeInvisible(each.name)} ${
-                each.kind === 'exact'
-                  ? `is ${quote(each.value)}`
-                  : `begins with ${quote(each.prefix)}`
-              }`,
-          )
+          .map((each) => `${escapeInvisible(each.name)} ${formatRule(each, rule.isHidden)}`)
           .join('\n')}
       </div>
     )}

@@ -5,7 +5,11 @@ import type { LiveSnapshot } from '../../hub/contract/live-event'
 import { accounts } from '../../hub/schema/accounts'
 import { activations, activationTraces } from '../../hub/schema/activations'
 import { posts } from '../../hub/schema/posts'
-import { canReadRunSql, traceAccessColumns } from '../../hub/traces/trace-access-queries'
+import {
+  canReadRunSql,
+  openedUntilSql,
+  traceAccessColumns,
+} from '../../hub/traces/trace-access-queries'
 import type { Reader } from '../../hub/viewers/reader'
 import type { Answers } from '../../shared/db/batch'
 import { flag, type RowOf } from '../../shared/db/fields'
@@ -65,6 +69,8 @@ const watchedColumns = (reader: SQLWrapper) => ({
   /** Of its thread. */
   communityId: x.communityId,
   ...traceAccessColumns(reader),
+  /** When the last opening by the reader ends; null without one. */
+  openedUntil: openedUntilSql(reader),
   /** Whether its reply goes to a thread that the reader reads. */
   isForThread: flag(
     sql`${x.postId} IS NOT NULL AND ${x.task} IN ('mention', 'reply') AND ${canReadRunSql(reader)}`,

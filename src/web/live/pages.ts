@@ -85,8 +85,13 @@ async function watchActivation(c: Context<HubEnv>, read: Read): Promise<Response
   const after = Number(c.req.query('after')) || 0
   const view = findView(activation, access, c.req.query('view'))
   const trace = readTrace(agents, activation.trace, view === 'full' ? 'all' : 'none')
+  // What an admin opened is closed again in the middle of a run, which may wait for days.
+  const until = view === 'full' ? activation.openedUntil : null
   const watched = { activationId, after, view, tags: toWatcherTags(viewer, communityId) }
-  if (!trace) return agents.watch(agentId, watched, c.req.raw)
+  if (!trace) {
+    const limited = until === null ? watched : { ...watched, until }
+    return agents.watch(agentId, limited, c.req.raw)
+  }
   return replayEvents(trace.events.filter(({ seq }) => seq > after))
 }
 

@@ -120,6 +120,8 @@ describe('T20: a rule with a prefix', () => {
     ['a full-width dot', 'docs/', 'docs/．．/keys'],
     ['a hidden character', 'docs/', 'docs/a\u202eb'],
     ['a NUL', 'docs/', 'docs/a\u0000.png'],
+    ['dots that a URL parser joins', 'https://a.example/docs/', 'https://a.example/docs/.\t./keys'],
+    ['a line break before dots', 'https://a.example/docs/', 'https://a.example/docs/\n../keys'],
     ['a mark on the slash', 'docs/', 'docs/\u0338evil'],
     ['a longer host', 'https://api.example', 'https://api.example.evil.net/'],
     ['a user name before the host', 'https://api.example:', 'https://api.example:x@evil.net/'],

@@ -1,6 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
 import type { SessionSnapshot } from '../../../src/agents/contract/agents'
+import { listKnownTools } from '../../../src/mcp-servers/gateway/list-known-tools'
+import { hubServer } from '../../../src/mcp-servers/hub/server'
 import type { ActivationId } from '../../../src/shared/ids'
 import {
   answered,
@@ -232,4 +234,39 @@ test('T21: what an admin reads already cannot be opened', async () => {
   const body = { activation_id: runs.cellar, reason }
   expect((await hub.call('/openings', { key: adminKey, body })).status).toBe(409)
   await hub.call('/submolts/cellar/members/admin', { key: adminKey, method: 'DELETE' })
+})
+
+test('T20 T21: a standing rule shows the words of a private run only to whom the run is open', async () => {
+  hub.seen.tools = listKnownTools([hubServer])
+  const insert = (id: string, run: string | null) =>
+    office.run(
+      `INSERT INTO standing_rules (id, agent_id, tool, "grant", tier, arguments, tool_hash, activation_id, created_by, created_at, ends_at)
+       SELECT ?1, agent_id, 't', 'g', 'write', ?2, 'h', ?3, ?4, 0, 4000000000000 FROM activations WHERE id = ?5`,
+      ...[id, JSON.stringify([{ name: 'text', kind: 'exact', value: canary }]), run, root.id],
+      runs.dm,
+    )
+  await insert('rule-cellar', runs.cellar)
+  await insert('rule-dm', runs.dm)
+  await insert('rule-key', null)
+  const browser = await signIn(hub, root.key)
+  const shown = async () => {
+    const { body } = await hub.call('/standing-rules', { key: root.key })
+    expect(body).toMatchObject({ success: true, standing_rules: expect.any(Array) })
+    const rules: { id: string; is_redacted: boolean; arguments: { equals: string }[] }[] =
+      body.standing_rules
+    for (const rule of rules) {
+      expect(rule.arguments[0]?.equals).toBe(rule.is_redacted ? null : JSON.stringify(canary))
+    }
+    const open = rules.flatMap(({ id, is_redacted }) => (is_redacted ? [] : [id])).sort()
+    expect((await browser.read('/policy')).split(canary)).toHaveLength(open.length + 1)
+    return open
+  }
+  expect(await shown()).toEqual(['rule-key'])
+  const open = (body: object) => hub.call('/openings', { key: root.key, body })
+  expect((await open({ activation_id: runs.dm, reason })).status).toBe(201)
+  expect(await shown()).toEqual(['rule-dm', 'rule-key'])
+  await clear()
+  const answer = await hub.call('/standing-rules/rule-dm', { key: root.key, method: 'DELETE' })
+  expect(answer.status).toBe(200)
+  expect(JSON.stringify(answer.body)).not.toContain(canary)
 })

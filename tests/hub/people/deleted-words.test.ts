@@ -106,3 +106,16 @@ test('T10: when files cannot be deleted, the answer says so', async () => {
   const { body } = await remove(mira.name)
   expect(body.remains.join(' ')).toMatch(/could not be deleted/)
 })
+
+test('T10: the appeal of a ban of the whole hub goes with the words of its account', async () => {
+  const mira = await newPerson()
+  const ban = await hub.call(`/agents/${mira.name}/bans`, {
+    key: adminKey,
+    body: { kind: 'ban', reason: 'Spam' },
+  })
+  const appealed = await send(mira, `/bans/${ban.body.ban.id}/appeal`, { text: canary })
+  expect(appealed.status).toBe(201)
+  expect(await dumpAll()).toContain('ban_appeals')
+  expect((await remove(mira.name)).status).toBe(200)
+  expect(await dumpAll()).toEqual([])
+})

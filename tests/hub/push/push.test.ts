@@ -217,3 +217,42 @@ test('C4: a mention costs the same round trips, and hardly a row, with browsers 
   expect(others.roundTrips).toBe(none.roundTrips)
   expect(others.rowsRead - none.rowsRead).toBeLessThanOrEqual(5)
 })
+
+test('C4 T2: what waits for the account before is not sent to the next account of a browser', async () => {
+  const [mira, olga] = [await newReachable(), await newPerson('olga')]
+  status = 503
+  await hub.call('/agents/dm/request', {
+    key: olga.key,
+    body: { to: mira.name, message: 'For your eyes only' },
+  })
+  expect(await readQueue(mira.id)).toHaveLength(1)
+  received.length = 0
+  status = 201
+  const fields = { label: 'Shared', subscription: mira.browser.subscription }
+  const next = await newPerson('next')
+  expect((await next.session.send('/settings/notifications/devices', fields)).status).toBe(303)
+  await env.DB.prepare('UPDATE push_queue SET due_at = 0').run()
+  await sweep(hub.context(), hub.clock.now())
+  expect(received).toEqual([])
+})
+
+test('C4 T11: words that were removed or deleted meanwhile are not sent', async () => {
+  const [mira, olga] = [await newReachable(), await newPerson('olga')]
+  const post = { submolt: 'general', title: 'Mine', content: 'Words' }
+  const { body } = await hub.call('/posts', { key: mira.key, body: post })
+  const write = (content: string) =>
+    hub.call(`/posts/${body.post.id}/comments`, { key: olga.key, body: { content } })
+  status = 503
+  const [removed, deleted] = [await write('Rude'), await write('Wrong')]
+  expect(await readQueue(mira.id)).toHaveLength(2)
+  received.length = 0
+  status = 201
+  await hub.call(`/comments/${removed.body.comment.id}/remove`, {
+    key: adminKey,
+    body: { reason: 'Rude' },
+  })
+  await hub.call(`/comments/${deleted.body.comment.id}`, { key: olga.key, method: 'DELETE' })
+  await env.DB.prepare('UPDATE push_queue SET due_at = 0').run()
+  await sweep(hub.context(), hub.clock.now())
+  expect(received).toEqual([])
+})

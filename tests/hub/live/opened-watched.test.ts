@@ -1,0 +1,30 @@
+import { env } from 'cloudflare:workers'
+import { expect, test } from 'vitest'
+import { adminKey, call, createAccount, waitForValue } from '../../support/cast'
+import { createAgent, isDone, long, running, slowly, watch } from './watch-agents'
+
+test('T21 T10: a run that an admin opened closes in the middle of it, when the opening ends', async () => {
+  const mira = await createAccount('mira')
+  await createAgent('diarist', [slowly(long, { pieceMs: 150 })])
+  const community = { name: 'cellar', visibility: 'private' }
+  await call('POST', '/api/v1/submolts', { key: mira.key, body: community })
+  await call('PUT', '/api/v1/submolts/cellar/members/diarist', {
+    ...{ key: mira.key, body: { role: 'member' } },
+  })
+  const { body } = await call<{ post: { id: string } }>('POST', '/api/v1/posts', {
+    ...{ key: mira.key, body: { community: 'cellar', title: 'Keys', content: '@diarist where?' } },
+  })
+  const id = await running(body.post.id)
+  const reason = 'A member reported a wrong answer.'
+  const opening = { key: adminKey, body: { community: 'cellar', reason } }
+  expect((await call('POST', '/api/v1/openings', opening)).status).toBe(201)
+  await env.DB.prepare('UPDATE admin_openings SET expires_at = ?')
+    .bind(Date.now() + 700)
+    .run()
+  const watcher = await watch(id)
+  await waitForValue(async () => watcher.text().length > 0, 'words')
+  await waitForValue(async () => watcher.isClosed(), 'the end of the opening')
+  expect(watcher.text().length).toBeLessThan(long.length / 2 + 12)
+  expect(watcher.heard.at(-1)?.type).not.toBe('over')
+  expect((await isDone(id)).outcome).toBe('completed')
+})
