@@ -69,7 +69,7 @@ export function ruleStatements(
   rule: PreparedRule,
 ): Statement<void>[] {
   const id = context.clock.newId<string>()
-  const { community, requester, endsAt, toolHash, agentName, tool, grant } = rule
+  const { community, isAnywhere, requester, endsAt, toolHash, agentName, tool, grant } = rule
   return [
     insertRule(
       {
@@ -77,6 +77,7 @@ export function ruleStatements(
         arguments: rule.arguments,
         toolHash,
         communityId: community?.communityId ?? null,
+        isAnywhere,
         requesterId: requester?.id ?? null,
         createdBy: by,
         createdAt: now,

@@ -20,7 +20,7 @@ export const standingRules = sqliteTable(
     arguments: text('arguments', { mode: 'json' }).$type<ArgumentRule[]>().notNull(),
     /** Hash of the tool's definition when the rule was made. */
     toolHash: text('tool_hash').notNull(),
-    /** Null: in any community, and outside of communities. */
+    /** Null: outside of communities, unless the rule holds anywhere. */
     communityId: text('community_id')
       .$type<CommunityId>()
       .references(() => communities.id),
@@ -38,6 +38,8 @@ export const standingRules = sqliteTable(
     endsAt: integer('ends_at').notNull(),
     /** Why it ended before its time; null: it did not. */
     ended: text('ended', { enum: ['revoked', 'creator'] }),
+    /** Holds in any community, and outside of communities. */
+    isAnywhere: integer('is_anywhere', { mode: 'boolean' }).notNull().default(false),
   },
   (table) => [
     index('standing_rules_for').on(table.agentId, table.tool).where(sql`${table.ended} IS NULL`),

@@ -9,8 +9,9 @@ import type { RuleScope } from './queries'
 /** What a rule covers: what is shown before it is made, and what is stored. */
 export interface ComposedRule {
   arguments: ArgumentRule[]
-  /** Null: anywhere. */
+  /** Null: outside of communities, unless it holds anywhere. */
   community: Pick<RuleScope, 'communityId' | 'communityName'> | null
+  isAnywhere: boolean
   /** Null: whoever requests. */
   requester: RuleScope['requesters'][number] | null
   endsAt: number
@@ -40,6 +41,7 @@ export function composeRule(
   if (!input.any_requester && (!requester || others.length > 0)) throw ruleErrors.manyRequesters()
   return {
     arguments: rules,
+    isAnywhere: input.any_community,
     community: input.any_community || communityId === null ? null : { communityId, communityName },
     requester: input.any_requester ? null : (requester ?? null),
     endsAt: now + input.days * dayMs,

@@ -12,7 +12,7 @@ export const ruleInput = z.strictObject({
   any_community: z
     .boolean()
     .default(false)
-    .describe('Not only in the community of the thread of this call.'),
+    .describe('Not only in the community of the thread of this call, or outside of communities.'),
   any_requester: z.boolean().default(false).describe('Not only when the same account requests.'),
   days: z.number().int().min(1).max(standingRules.daysMax).default(standingRules.daysDefault),
 })

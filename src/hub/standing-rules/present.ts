@@ -26,13 +26,15 @@ const presentName = ({ name }: ArgumentRule): z.input<typeof argumentAnswer> => 
 /** What a rule covers. */
 export const ruleScopeAnswer = z.object({
   arguments: z.array(argumentAnswer).describe('There must be no further argument.'),
-  community: z.string().nullable().describe('Null: in any community, and outside of communities.'),
+  is_anywhere: z.boolean().describe('In any community, and outside of communities.'),
+  community: z.string().nullable().describe('Null: outside of communities, unless anywhere.'),
   requester: z.string().nullable().describe('Null: whoever requests.'),
   ends_at: timeAnswer,
 })
 
 export const presentScope = (rule: ComposedRule): z.input<typeof ruleScopeAnswer> => ({
   arguments: rule.arguments.map(presentArgument),
+  is_anywhere: rule.isAnywhere,
   community: rule.community?.communityName ?? null,
   requester: rule.requester?.name ?? null,
   ends_at: presentTime(rule.endsAt),
@@ -68,6 +70,7 @@ export const presentRule = ({ row, state }: RuleStates[number]): z.input<typeof 
   tier: row.tier,
   arguments: row.arguments.map(row.isHidden ? presentName : presentArgument),
   is_redacted: row.isHidden,
+  is_anywhere: row.isAnywhere,
   community: row.community,
   requester: row.requester,
   created_by: row.by,

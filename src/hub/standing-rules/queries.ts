@@ -71,7 +71,7 @@ const selectForCall = prepare((v: Params<CallValues>) =>
           (SELECT ${activations.id} FROM ${activations} WHERE ${activations.resumedBy} = ${v.runId}), ${v.runId})
       WHERE ${s.agentId} = ${v.accountId} AND ${s.tool} = ${v.tool} AND ${s.ended} IS NULL
         AND ${s.endsAt} > ${v.now} AND ${canStillApproveSql(v.now)}
-        AND (${s.communityId} IS NULL OR ${s.communityId} = ${x.communityId})
+        AND (${s.isAnywhere} = 1 OR ${s.communityId} IS ${x.communityId})
         AND (${s.requesterId} IS NULL
           OR json_array(${s.requesterId}) = iif(${v.runId} IS NULL, json_array(${v.accountId}), ${x.requesters}))
       ORDER BY ${s.createdAt}, ${s.id} LIMIT ${sql.raw(String(limits.perAgentMax))}`,
@@ -121,6 +121,7 @@ type NewRule = Pick<
   | 'arguments'
   | 'toolHash'
   | 'communityId'
+  | 'isAnywhere'
   | 'requesterId'
   | 'createdBy'
   | 'createdAt'
@@ -144,6 +145,7 @@ export const insertRule = (rule: NewRule, approvalId: string): Statement<void> =
         arguments: sql`${JSON.stringify(rule.arguments)}`,
         toolHash: rule.toolHash,
         communityId: rule.communityId,
+        isAnywhere: rule.isAnywhere,
         requesterId: rule.requesterId,
         activationId: sql`coalesce(${p.activationId}, ${p.runId})`,
         createdBy: rule.createdBy,
@@ -178,6 +180,7 @@ const listFields = (now: SQLWrapper, reader: SQLWrapper) => ({
   /** Whether the reader may not see the values: the run whose call it was made from is private to others. */
   isHidden: flag(isClosedSql(reader)),
   community: nullable(c.name),
+  isAnywhere: s.isAnywhere,
   requester: nullable(q.name),
   by: u.name,
   canStillApprove: sql<0 | 1>`(${canStillApproveSql(now)})`,

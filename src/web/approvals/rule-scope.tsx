@@ -11,7 +11,8 @@ export interface ShownRule {
   arguments: readonly ArgumentRule[]
   /** Whether the values are left out, because its call was of a private run. */
   isHidden?: boolean
-  /** Null: anywhere. */
+  isAnywhere: boolean
+  /** Null: outside of communities, unless it holds anywhere. */
   community: string | null
   /** Null: whoever requests. */
   requester: string | null
@@ -22,6 +23,11 @@ const quote = (value: unknown): string => escapeInvisible(JSON.stringify(value))
 const formatRule = (rule: ArgumentRule, isHidden = false): string => {
   const [verb, value] = rule.kind === 'exact' ? ['is', rule.value] : ['begins with', rule.prefix]
   return `${verb} ${isHidden ? 'a value of a private run' : quote(value)}`
+}
+
+function formatPlace({ isAnywhere, community }: ShownRule): string {
+  if (isAnywhere) return 'In any community, and outside of communities'
+  return community === null ? 'Only outside of communities' : `Only in threads of m/${community}`
 }
 
 /** Shows exactly which calls a rule covers. */
@@ -42,10 +48,8 @@ export const RuleScopeList: FC<{ rule: ShownRule }> = ({ rule }) => (
       </div>
     )}
     <p class="up2">
-      {rule.community === null
-        ? 'In any community, and outside of communities'
-        : `Only in threads of m/${rule.community}`}
-      , {rule.requester === null ? 'whoever requests' : `only when @${rule.requester} requests`}.
+      {formatPlace(rule)},{' '}
+      {rule.requester === null ? 'whoever requests' : `only when @${rule.requester} requests`}.
     </p>
   </>
 )

@@ -33,6 +33,7 @@ test('T20: a rule made with an approval lets such calls run without one, until i
       { name: 'to', equals: '"acme/tools"', begins_with: null },
       { name: 'text', equals: '"Weekly report 47"', begins_with: null },
     ],
+    is_anywhere: false,
     community: 'garden',
     requester: 'mira',
     ends_at: new Date(hub.clock.now() + 2 * 86_400_000).toISOString(),
@@ -99,6 +100,18 @@ test('T20: a rule holds for its community and its requester, unless it says othe
     const run = await createRun(requesters, community)
     expect(await decisionOf({ ...pending, text: 'Anybody' }, run)).toBe('allowed')
   }
+})
+
+test('T20: a rule of a call outside of communities holds only there, unless it is made to hold anywhere', async () => {
+  const byMessage = await createRun([mira.id], null)
+  await approve(await ask(pending, byMessage), {})
+  expect((await listRules())[0]).toMatchObject({ community: null, is_anywhere: false })
+  expect(await decisionOf(pending, await createRun([mira.id], null))).toBe('allowed')
+  expect(await decisionOf(pending, await createRun([mira.id], 'garden'))).toBe('needs_approval')
+  const other = { ...pending, text: 'Anywhere' }
+  await approve(await ask(other, await createRun([mira.id], null)), { any_community: true })
+  expect((await listRules())[0]).toMatchObject({ community: null, is_anywhere: true })
+  expect(await decisionOf(other, await createRun([mira.id], 'garden'))).toBe('allowed')
 })
 
 test('T20: a rule lends no grant: what the policy does not allow or denies stays refused', async () => {
