@@ -13,7 +13,11 @@ const stream = () => {
       acceptWebSocket: () => {},
       getWebSockets: (tag?: string) =>
         ([undefined, id, `${id} thread`].includes(tag) ? watchers : []).map(
-          ({ sent }) => ({ send: (text: string) => sent.push(text) }) as unknown as WebSocket,
+          ({ sent }) =>
+            ({
+              send: (text: string) => sent.push(text),
+              deserializeAttachment: () => null,
+            }) as unknown as WebSocket,
         ),
     },
     (text) => text,

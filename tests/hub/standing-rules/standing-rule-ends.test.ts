@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, expect, test } from 'vitest'
-import { adminKey } from '../../hub/create-test-hub'
+import { adminKey } from '../create-test-hub'
 import { createRuleOffice } from './create-rule-office'
 
 const office = await createRuleOffice()

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, expect, test } from 'vitest'
 import type { AccountId } from '../../../src/shared/ids'
-import { adminKey } from '../../hub/create-test-hub'
+import { adminKey } from '../create-test-hub'
 import { createRuleOffice } from './create-rule-office'
 
 const office = await createRuleOffice()
@@ -109,6 +109,7 @@ test('T20: a rule of a call outside of communities holds only there, unless it i
   expect(await decisionOf(pending, await createRun([mira.id], null))).toBe('allowed')
   expect(await decisionOf(pending, await createRun([mira.id], 'garden'))).toBe('needs_approval')
   const other = { ...pending, text: 'Anywhere' }
+  hub.clock.advance(1_000)
   await approve(await ask(other, await createRun([mira.id], null)), { any_community: true })
   expect((await listRules())[0]).toMatchObject({ community: null, is_anywhere: true })
   expect(await decisionOf(other, await createRun([mira.id], 'garden'))).toBe('allowed')

@@ -6,9 +6,9 @@ import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { listKnownTools } from '../../../src/mcp-servers/gateway/list-known-tools'
 import { defineTool } from '../../../src/mcp-servers/tool/define-tool'
 import type { AccountId, ActivationId } from '../../../src/shared/ids'
-import { adminKey, createTestHub } from '../../hub/create-test-hub'
 import { fakeMemory } from '../../support/fake-memory'
 import { testFileStores } from '../../support/file-stores'
+import { adminKey, createTestHub } from '../create-test-hub'
 
 /** A hub with people, an agent and a tool that writes, and short words for calls, approvals and rules. */
 export async function createRuleOffice() {
