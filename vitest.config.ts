@@ -42,7 +42,7 @@ const alone = [
   'tests/agents/executors/outside-executor.test.ts',
   'tests/agents/scheduler/{scheduler-object,simulated-day}.test.ts',
   'tests/hub/{reply-limits,tasks}/story.test.ts',
-  'tests/hub/live/{activation-stream,parked-watched,runtime-events,stop-watched}.test.ts',
+  'tests/hub/live/{activation-stream,runtime-events,*-watched}.test.ts',
   'tests/hub/scheduler/board.test.ts',
   'tests/mcp-servers/credentials/{canary,vault}.test.ts',
   'tests/mcp-servers/http/http-request.test.ts',

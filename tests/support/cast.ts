@@ -108,7 +108,7 @@ export async function waitForValue<Value>(
   read: () => Promise<Value | null | undefined | false>,
   what: string,
 ): Promise<Value> {
-  for (let attempt = 0; attempt < 3_000; attempt++) {
+  for (let attempt = 0; attempt < 2_000; attempt++) {
     const value = await read()
     if (value) return value
     await new Promise((resolve) => setTimeout(resolve, 20))
