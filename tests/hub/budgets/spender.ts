@@ -78,7 +78,7 @@ export class Spender {
     const { world, activationId, agent } = this
     const now = world.hub.clock.now()
     const request = { activationId, agentId: agent.id, now, capacity: 1_000, canExplore: false }
-    const before = this.countSwitched('isDone')
+    const before = this.countReleasing('isDone', now)
     const answer = await this.ask(() => world.hubApi.load(request))
     if (answer.kind === 'wait') {
       expect(answer.reason).toBe('money_reserved')
@@ -105,7 +105,7 @@ export class Spender {
     const { world, activationId, agent, spent, called: models } = this
     const now = world.hub.clock.now()
     this.at = Math.max(this.at, now)
-    const before = this.countSwitched('isDone')
+    const before = this.countReleasing('isDone', this.at)
     const answer = await this.ask(() =>
       world.hubApi.renew({ activationId, agentId: agent.id, now, spent, want, floor, models }),
     )
@@ -148,17 +148,22 @@ export class Spender {
   }
 
   /**
-   * Counts the settled runs that changed their model: until they are settled, they reserve all their
-   * spending from the budgets of both models, so each settlement releases money.
+   * Counts the settled runs that release money when they settle. Until then what they have used counts
+   * everywhere: in the budgets of both models of a run that changed its model, and in the window of `at`
+   * for a run that is charged to another one, because the clock went back.
    */
-  countSwitched(state: 'isDone' | 'isFinishing'): number {
-    return this.others().filter((other) => other[state] && other.called.length > 1).length
+  countReleasing(state: 'isDone' | 'isFinishing', at: number): number {
+    const now = this.world.hub.clock.now()
+    const isElsewhere = (other: Spender) => Math.max(now, other.at) !== at
+    return this.others().filter(
+      (other) => other[state] && (other.called.length > 1 || isElsewhere(other)),
+    ).length
   }
 
   /** A refusal is right only when less than one call's floor is left of some budget in scope. */
-  async checkRefusal(models: string[], switchedBefore: number): Promise<void> {
+  async checkRefusal(models: string[], releasingBefore: number): Promise<void> {
     const { budgets, running } = await this.world.look(this.at)
-    if (this.countSwitched('isFinishing') !== switchedBefore) return
+    if (this.countReleasing('isFinishing', this.at) !== releasingBefore) return
     const by = { agentId: this.agent.id, communityId: this.communityId, models }
     const callsLeft = budgets
       .filter((budget) => pays(budget, by))
