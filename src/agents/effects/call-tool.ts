@@ -37,13 +37,15 @@ export async function callTool(
   if (!found.ok) return failCall(call, effect.id, startedAt, found.message)
   const doing = deps.tools.describe(call.name)?.doing ?? 'using a tool'
   notifyWatchers(context, doing)
-  context.stream.publishProgress(call, doing, context.getActivation().state.activationId)
+  const { activationId } = context.getActivation().state
+  const publish = (text?: string) => context.stream.publishProgress(call, doing, activationId, text)
+  publish()
   const hooks = deps.hooks.forAgent(found.definition.hooks)
   const hookInput = toHookContext(context, facts)
   const { callId, name } = call
   const guarded = await runGuards(hooks, call, findApproval(events, callId), hookInput)
   const timings = [...guarded.timings]
-  const result = await runCall(context, facts, call, guarded.value, signal)
+  const result = await runCall(context, facts, call, guarded.value, { signal, publish })
   if (signal.aborted) return null
   const { approval, durationMs, audit } = result
   const base = { effectId: effect.id, callId, name, startedAt, audit }
@@ -123,9 +125,9 @@ interface CallResult {
 async function runCall(
   context: EffectContext,
   facts: LoadedFacts,
-  { callId, name }: AdmittedCall,
+  call: AdmittedCall,
   decision: GuardDecision,
-  signal: AbortSignal,
+  { signal, publish }: { signal: AbortSignal; publish(text: string): void },
 ): Promise<CallResult> {
   if (decision.kind === 'denied') {
     const text = `Error: denied by ${decision.hook}: ${decision.reason}`
@@ -133,8 +135,9 @@ async function runCall(
   }
   const result = await context.deps.tools.call(
     toToolCaller(context, facts),
-    { callId, tool: name, arguments: decision.arguments },
+    { callId: call.callId, tool: call.name, arguments: decision.arguments },
     signal,
+    publish,
   )
   const { audit, text } = result
   const resultBytes = audit.resultBytes ?? text.length

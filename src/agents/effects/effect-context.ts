@@ -69,7 +69,7 @@ export function findLoadedFacts(events: LoopEvent[]): LoadedFacts | null {
 
 /** Returns an admitted call of this activation by its id; null when there is none. */
 export function findCall(events: LoopEvent[], callId: string): AdmittedCall | null {
-  const register = new CallRegister()
+  const register = new CallRegister(events)
   for (const event of events) {
     if (event.type !== 'model_answered') continue
     const found = register.admit(event.answer).find((call) => call.callId === callId)

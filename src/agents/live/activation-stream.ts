@@ -16,7 +16,8 @@ type StreamMessage =
   /** The first message on a connection. */
   | { type: 'hello'; doing: string | null }
   | { type: 'doing'; doing: string | null }
-  | { type: 'tool-progress'; call_id: string; name: string; doing: string }
+  /** A tool call has started, or, with `text`, says how far it is. */
+  | { type: 'tool-progress'; call_id: string; name: string; doing: string; text?: string }
   /** Keep `from` characters of the text of this model call, add `text`. */
   | { type: 'text-delta' | 'reasoning-delta'; from: number; text: string }
   /** The activation has committed and the socket closes: reload the page. */
@@ -150,15 +151,20 @@ export class ActivationStream {
     this.#send(this.#findSockets(activationId), { type: 'doing', doing })
   }
 
-  /** Sends that a tool call has started. */
+  /**
+   * Sends that a tool call has started, or what the tool says of its progress. Such a text can quote
+   * arguments, so threads do not see it.
+   */
   publishProgress(
     { callId, name }: ToolRequest,
     doing: string,
     activationId: ActivationId | null,
+    text?: string,
   ): void {
     if (!activationId) return
     const progress = { type: 'tool-progress', call_id: callId, name, doing } as const
-    this.#send(this.#findSockets(activationId), progress)
+    if (text === undefined) this.#send(this.#findSockets(activationId), progress)
+    else this.#send(this.#findByView(activationId, 'full'), { ...progress, text })
   }
 
   #sendMissed(

@@ -1,5 +1,6 @@
 import { activationLimits } from '../../shared/config'
 import { isUnknownEnd } from './answer-end'
+import type { Limits, LoopEvent } from './event'
 import type { FinishReason, ModelAnswer, ToolRequest } from './message'
 
 export interface AdmittedCall extends ToolRequest {
@@ -11,6 +12,7 @@ export interface AdmittedCall extends ToolRequest {
 interface EarlierCalls {
   callIds: string[]
   toolCalls: number
+  limits: Pick<Limits, 'iterations'>
 }
 
 /**
@@ -22,9 +24,10 @@ interface EarlierCalls {
  */
 export function admitCalls(
   { calls, finish }: Pick<ModelAnswer, 'calls' | 'finish'>,
-  { callIds, toolCalls }: EarlierCalls,
+  { callIds, toolCalls, limits }: EarlierCalls,
 ): AdmittedCall[] {
   const ids = new Set(callIds)
+  const callsMax = findCallsMax(limits)
   const inMessage = new Set([''])
   // refused calls do not count: a model that asked for 200 at once may ask for the rest again
   let inActivation = toolCalls
@@ -34,19 +37,30 @@ export function admitCalls(
     const callId = isTaken ? createUniqueId(call.callId || 'call', ids) : call.callId
     inMessage.add(call.callId)
     ids.add(callId)
-    const refusal = findRefusal(index, inActivation, isDuplicate, finish)
+    const refusal = findRefusal(index, { inActivation, callsMax }, isDuplicate, finish)
     if (refusal === null) inActivation++
     return { ...call, callId, refusal }
   })
 }
 
+/** How many calls are run for one task: at least one for every iteration that the definition allows. */
+const findCallsMax = ({ iterations }: Pick<Limits, 'iterations'>): number =>
+  Math.max(activationLimits.toolCallsPerActivation, iterations)
+
 /** Admits the calls of the answers in a journal, one answer after the other, as `step` did. */
 export class CallRegister {
+  readonly #limits: Pick<Limits, 'iterations'>
   readonly #callIds: string[] = []
   #toolCalls = 0
 
+  constructor(journal: LoopEvent[]) {
+    const loaded = journal.find((event) => event.type === 'loaded')
+    this.#limits = loaded?.facts.limits ?? { iterations: 0 }
+  }
+
   admit(answer: Pick<ModelAnswer, 'calls' | 'finish'>): AdmittedCall[] {
-    const calls = admitCalls(answer, { callIds: this.#callIds, toolCalls: this.#toolCalls })
+    const [callIds, toolCalls, limits] = [this.#callIds, this.#toolCalls, this.#limits]
+    const calls = admitCalls(answer, { callIds, toolCalls, limits })
     this.#callIds.push(...calls.map(({ callId }) => callId))
     this.#toolCalls += calls.filter(({ refusal }) => refusal === null).length
     return calls
@@ -67,16 +81,16 @@ const refusals = {
 /** Returns why a call is not run, as a result for the model; null when it runs. */
 function findRefusal(
   inStep: number,
-  inActivation: number,
+  { inActivation, callsMax }: { inActivation: number; callsMax: number },
   isDuplicate: boolean,
   finish: FinishReason,
 ): string | null {
-  const { toolCallsPerStep, toolCallsPerActivation } = activationLimits
+  const { toolCallsPerStep } = activationLimits
   if (finish === 'length') return refusals.truncated
   if (isUnknownEnd(finish)) return refusals.unknownEnd
   if (isDuplicate) return refusals.duplicateId
   if (inStep >= toolCallsPerStep) return refusals.tooManyInStep(toolCallsPerStep)
-  if (inActivation >= toolCallsPerActivation) return refusals.tooMany(toolCallsPerActivation)
+  if (inActivation >= callsMax) return refusals.tooMany(callsMax)
   return null
 }
 

@@ -41,7 +41,7 @@ const toSummaryMessage = (summary: string): Message => ({
 /** Returns the conversation so far, split by what a compaction may replace. */
 export function foldConversation(events: LoopEvent[]): Conversation {
   const results = collectResults(events)
-  const register = new CallRegister()
+  const register = new CallRegister(events)
   let conversation: Conversation = { head: [], summary: null, history: [], task: [], run: [] }
   for (const event of events) {
     if (event.type === 'loaded') conversation = { ...conversation, ...splitPrompt(event.facts) }

@@ -62,7 +62,7 @@ export function composeTurn(finished: FinishedActivation): StoredActivation | nu
     activationId,
     sessionId: session.id,
     at,
-    gist: session.gist === '' ? '' : composeGist(session.gist, reply ?? endOf(messages)),
+    gist: session.gist === '' ? '' : composeGist(session.gist, reply, endOf(messages)),
     messages,
     usage: sumCharges(events),
     tools: countTools(toRunLog(events, null).events),
@@ -108,10 +108,12 @@ const endOf = (messages: Message[]): string => {
 }
 
 /** Returns a one-line reminder for other sessions; empty when the agent passed. */
-const composeGist = (requestLine: string, answer: string): string =>
-  answer === '' || /^\W*pass\b/i.test(answer)
-    ? ''
-    : `${requestLine} I answered: ${toSingleLine(answer)}`
+const composeGist = (requestLine: string, reply: string | null, lastWords: string): string => {
+  const said = reply ?? lastWords
+  if (said === '' || /^\W*pass\b/i.test(said)) return ''
+  const verb = reply === null ? 'I posted no answer, but noted' : 'I answered'
+  return `${requestLine} ${verb}: ${toSingleLine(said)}`
+}
 
 /** Returns a text as one line, truncated to the length of a reminder. */
 export const toSingleLine = (text: string): string => {

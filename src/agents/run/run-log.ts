@@ -37,7 +37,7 @@ const errors = {
 /** Converts the events of one journal, in order. */
 class RunLogBuilder {
   readonly #journal: LoopEvent[]
-  readonly #register = new CallRegister()
+  readonly #register: CallRegister
   readonly #revisions = new PlanRevisions()
   readonly #requested = new Map<string, AdmittedCall>()
   /** Ids of calls without a result. */
@@ -46,6 +46,7 @@ class RunLogBuilder {
 
   constructor(journal: LoopEvent[]) {
     this.#journal = journal
+    this.#register = new CallRegister(journal)
   }
 
   convert(event: LoopEvent, index: number): RunEvent {

@@ -72,7 +72,8 @@ const handleEvent = (event, now) => {
   showWords()
   if (event.doing) {
     const line = document.querySelector('[data-running] .do')
-    line.textContent = `${line.dataset.name} is ${event.doing}`
+    const text = event.text ? `: ${event.text}` : ''
+    line.textContent = `${line.dataset.name} is ${event.doing}${text}`
   }
   if (event.seq) scheduleRefresh(200)
   if (event.type !== 'over') return

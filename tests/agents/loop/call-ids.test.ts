@@ -39,7 +39,7 @@ test('L26: every id that a message uses once is run, whatever ids earlier steps 
         const calls = message.map((callId) => ({ callId, name: 't', arguments: '{}' }))
         const admitted = admitCalls(
           { calls, finish: 'stop' },
-          { callIds: seen, toolCalls: seen.length },
+          { callIds: seen, toolCalls: seen.length, limits: { iterations: 10 } },
         )
         const isRun = message.map((id, index) => id !== '' && message.indexOf(id) === index)
         expect(admitted.map(({ refusal }) => refusal === null)).toEqual(isRun)

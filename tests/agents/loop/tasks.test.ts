@@ -102,22 +102,22 @@ describe('partial answers', () => {
     expect(reply).toMatch(/3 of 3/)
   })
 
-  test('L9 L8: at the hard ceiling the warning says "possible infinite loop"', () => {
-    const { iterationsCeiling, toolCallsPerActivation } = activationLimits
-    expect(iterationsCeiling).toBeGreaterThan(toolCallsPerActivation)
+  test('L9 L8: at the hard ceiling the warning says "possible infinite loop", and every step ran its call', () => {
+    const { iterationsCeiling } = activationLimits
     const scenario = new Scenario()
       .wake()
       .load({ limits: { ...facts().limits, iterations: iterationsCeiling, tokens: 1_000_000 } })
     for (let step = 0; step < iterationsCeiling; step++) {
       while (scenario.pendingTypes()[0] === 'compact') scenario.compact()
       scenario.answer('round', [`c${step}`])
-      if (step < toolCallsPerActivation) scenario.returnTool(`c${step}`)
+      scenario.returnTool(`c${step}`)
     }
     expect(scenario.state.ending).toMatchObject({
       outcome: 'max_iterations',
       warning: expect.stringContaining('possible infinite loop'),
     })
     expect(scenario.state.iteration).toBe(iterationsCeiling)
+    expect(scenario.state.toolCalls).toBe(iterationsCeiling)
   })
 
   test('L9: below the ceiling there is no such warning', () => {

@@ -250,7 +250,7 @@ describe('a finished activation as its session remembers it', () => {
     const events = [loaded({ session, answer: null })]
     expect(compose([...events, said('PASS.')], silent)?.gist).toBe('')
     expect(compose([...events, said('I commented on herons.')], silent)?.gist).toBe(
-      'I explored the hub. I answered: I commented on herons.',
+      'I explored the hub. I posted no answer, but noted: I commented on herons.',
     )
   })
 

@@ -3,7 +3,8 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import { createCatalogue } from '../../../src/mcp-servers/remote/catalogue'
 import { createDb } from '../../../src/shared/db/db'
 import { systemClock } from '../../../src/shared/ids'
-import { createAccount, post, waitForReply } from '../../support/cast'
+import { running, type Watcher, watch } from '../../hub/live/watch-agents'
+import { createAccount, post, waitForReply, waitForValue } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
 import { createAgent, type TestAgent } from '../../support/create-agent'
 import { externalUrls } from '../../support/external-services'
@@ -76,6 +77,24 @@ describe('an agent that this hub runs', () => {
     expect(audit.results).toEqual([
       { tool: 'yonder_echo', grant: 'yonder:use', decision: 'allowed', outcome: 'ok' },
     ])
+  })
+
+  it('L22 M12: what a tool says of its progress reaches watchers of the run, but not of the thread', async () => {
+    await add('slow', `${externalUrls.mcp}/everything`)
+    const name = 'trigger_long_running_operation'
+    await api('PUT', `/slow/tools/${name}`, { grant: 'slow:write', tier: 'write' })
+    const work = { name: `slow_${name}`, arguments: { duration: 3, steps: 6 } }
+    const steps = [{ calls: [work] }, { text: 'It is done.' }]
+    const agent = await createAgent('pacer', steps, { grants: ['hub:read', 'slow:*'] })
+    await allow(agent.accountId, ['hub:*', 'slow:*'])
+    const postId = await post(mira.key, 'A long errand', '@pacer start it please')
+    const id = await running(postId)
+    const [all, thread] = [await watch(id), await watch(id, 'view=thread')]
+    await waitForValue(async () => all.isClosed() && thread.isClosed(), 'the end')
+    const textsOf = (watcher: Watcher) =>
+      watcher.heard.flatMap(({ type, text }) => (type === 'tool-progress' && text ? [text] : []))
+    expect(textsOf(all)).toContain('6 of 6')
+    expect(textsOf(thread)).toEqual([])
   })
 
   it.each([
