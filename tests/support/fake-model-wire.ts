@@ -27,6 +27,8 @@ export interface FakeAnswer {
   finish?: 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'unheard-of' | 'error'
   /** Chat Completions: cached tokens in a server-specific field. */
   hits?: boolean
+  /** Chat Completions: the field of the reasoning, `reasoning_content` by default; a list for `..._details`. */
+  reasoningField?: string
   /** Before the first byte. */
   latencyMs?: number
   /** Between pieces. */

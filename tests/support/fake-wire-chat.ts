@@ -8,6 +8,10 @@ import {
   type WireEvents,
 } from './fake-model-wire.ts'
 
+const toReasoning = (field = 'reasoning_content', text: string) => ({
+  [field]: field.endsWith('_details') ? [{ type: 'reasoning.text', text }] : text,
+})
+
 export function toChatEvents(answer: FakeAnswer, model: string, id: string): WireEvents {
   const usage = usageOf(answer)
   const chars = answer.pieceChars ?? 12
@@ -21,7 +25,7 @@ export function toChatEvents(answer: FakeAnswer, model: string, id: string): Wir
     })
   const content = [chunk({ role: 'assistant', content: '' })]
   for (const piece of split(answer.reasoning ?? '', chars))
-    content.push(chunk({ reasoning_content: piece }))
+    content.push(chunk(toReasoning(answer.reasoningField, piece)))
   for (const piece of split(answer.text ?? '', chars)) content.push(chunk({ content: piece }))
   for (const [index, call] of (answer.calls ?? []).entries()) {
     const first = { index, id: call.id ?? `call_${id}_${index}`, type: 'function' }

@@ -38,3 +38,21 @@ describe.each([1, 3, 7, 1_000])('in pieces of %d characters', (pieceChars) => {
     expect(answer).toMatchObject({ text: '', reasoning: 'A tin, or perhaps a </th' })
   })
 })
+
+test.each([
+  'reasoning_content',
+  'reasoning',
+  'thinking',
+  'thought',
+  'reasoning_text',
+  'reasoning_details',
+])(
+  'L25: reasoning in the field %s is kept as reasoning, and no part of the text',
+  async (reasoningField) => {
+    const reasoning = 'A tin, or perhaps a box. It is in the cellar.'
+    const { model } = await fakeModel('openai-compatible', [
+      { text: 'In the cellar.', reasoning, reasoningField },
+    ])
+    expect(await answerOf(model)).toMatchObject({ text: 'In the cellar.', reasoning })
+  },
+)

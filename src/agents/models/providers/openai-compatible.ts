@@ -5,6 +5,7 @@ import type {
   LanguageModelV4Usage,
 } from '@ai-sdk/provider'
 import * as z from 'zod'
+import { readThoughts } from '../read-thoughts'
 import { splitThoughts } from '../split-thoughts'
 import type { ProviderConnection } from './provider-connection'
 
@@ -23,8 +24,8 @@ export function createOpenAICompatibleModel(connection: ProviderConnection): Lan
 
 class OpenModel extends OpenAICompatibleChatLanguageModel {
   override async doStream(options: LanguageModelV4CallOptions) {
-    const result = await super.doStream(options)
-    return { ...result, stream: splitThoughts(result.stream) }
+    const result = await super.doStream({ ...options, includeRawChunks: true })
+    return { ...result, stream: splitThoughts(readThoughts(result.stream)) }
   }
 }
 
