@@ -12,7 +12,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { clearRunningHub, isAlive, PlainError, readRunningHub } from './local-state.mjs'
 
 /**
@@ -25,7 +25,7 @@ import { clearRunningHub, isAlive, PlainError, readRunningHub } from './local-st
 export async function claimStateDir(stateDir) {
   const path = join(stateDir, 'lock')
   const owner = mendable(stateDir, () => {
-    mkdirSync(stateDir, { recursive: true, mode: 0o700 })
+    makeDirectory(stateDir)
     return takeLock(path)
   })
   if (owner !== null) throw new PlainError(describeOwner(stateDir, Number.parseInt(owner, 10)))
@@ -44,6 +44,21 @@ export async function claimStateDir(stateDir) {
     throw error
   }
   return release
+}
+
+/**
+ * Creates a directory and those above it. Not with `recursive`, which never ends where the system says
+ * of a path in an existing directory that it does not exist (Linux: /proc).
+ * @param {string} directory
+ */
+function makeDirectory(directory) {
+  if (existsSync(directory)) return
+  makeDirectory(dirname(directory))
+  try {
+    mkdirSync(directory, { mode: 0o700 })
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+  }
 }
 
 /**

@@ -76,3 +76,13 @@ describe('claiming a state directory', () => {
     again()
   })
 })
+
+test.each([
+  ...(process.platform === 'linux' ? [['/proc/rookery', 'ENOENT'] as const] : []),
+  [join(root, 'package.json', 'data'), 'is a file'],
+])('a directory that cannot be created is an error at once: %s', async (directory, why) => {
+  const error = await claimStateDir(directory).catch((thrown: Error) => thrown.message)
+  expect(error).toContain(`Data cannot be kept in ${directory}`)
+  expect(error).toContain(why)
+  expect(error).toContain('ROOKERY_STATE_DIR')
+})
