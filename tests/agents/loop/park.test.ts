@@ -53,6 +53,13 @@ describe('parking', () => {
     expect(scenario.state.isWokenAgain).toBe(true)
   })
 
+  test('L30 S2: a wake while it parks is not lost, whatever the hub counted before', () => {
+    const scenario = started().answer('', ['a']).parkTool('a')
+    expect(scenario.pendingTypes()).toEqual(['park'])
+    scenario.wake().park('parked', false)
+    expect(scenario.state).toMatchObject({ phase: 'parked', isWokenAgain: true })
+  })
+
   test('L30: an activation that another run ended posts nothing', () => {
     const scenario = started().answer('', ['a']).parkTool('a').park('lost')
     expect(scenario.state.ending).toMatchObject({ outcome: 'cancelled', reply: 'silent' })

@@ -53,6 +53,14 @@ describe('before a model call', () => {
     expect(replyOf(run)).toBe('@mira 12 on the lagoon.')
   })
 
+  test('C2: a comment found by the renewal of a repeated call costs no step either, and wins none', () => {
+    const run = begin().answer('', ['a']).returnTool('a').failModel().sleep() as Steered
+    const { iteration } = run.state
+    run.join('call_model', item())
+    expect(run.pendingTypes()).toEqual(['call_model'])
+    expect(run.state.iteration).toBe(iteration)
+  })
+
   test('C2: it never stands between a call and its result', () => {
     const run = begin().answer('', ['a', 'b']).returnTool('a') as Steered
     run.hint()

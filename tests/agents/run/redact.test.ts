@@ -11,6 +11,8 @@ const approval = {
   ...{ arguments: secret, argumentsHash: secret },
 }
 
+const request = { model: 'test/model', maxOutputTokens: 1, status: secret }
+
 /** Events with private content in every field that has any. */
 const events: RunEvent[] = [
   woken('run'),
@@ -19,16 +21,18 @@ const events: RunEvent[] = [
     text: secret,
     reasoning: secret,
     providerParts: secret,
+    request,
     calls: [{ ...requested('c', 'hub_search', secret), refusal: secret }],
   }),
   {
-    ...{ type: 'model_failed', at: 1, startedAt: 1, request: null, code: 'server_error' },
+    ...{ type: 'model_failed', at: 1, startedAt: 1, request, code: 'server_error' },
     ...{ message: 'The provider failed.', detail: secret, charge: null },
   },
   returned('c', {
     ...{ arguments: secret, text: secret },
     plan: { goal: secret, steps: [{ title: secret, status: 'pending' }] },
   }),
+  { type: 'steered', at: 1, items: [{ author: 'mira', isModeration: false, text: secret }] },
   { type: 'tool_parked', at: 1, startedAt: 1, callId: 'c', name: 'hub_vote', approval, hooks: [] },
   {
     ...{ type: 'resumed', at: 1, admission: 'granted', isCancelled: false, closed },

@@ -140,6 +140,21 @@ test('L30: a decision resumes it under a new deadline and reservation, in one ro
   expect((await office.inbox(scout.id)).every(({ read_at }) => read_at !== null)).toBe(true)
 })
 
+test('B5 L30: what it used before it parked counts towards its token limit, and nothing stays reserved beyond it', async () => {
+  await office.run('UPDATE agents SET activation_tokens_max = 20 WHERE account_id = ?', scout.id)
+  const id = await parkTask({ usage: [usageOf(30, 12)] })
+  await decide(`${id}:call-1`)
+  await resume()
+  expect((await office.renew(scout.id, id, { spent: 70 })).kind).toBe('renewed')
+  expect(await office.renew(scout.id, id, { spent: 80 })).toEqual({
+    kind: 'refused',
+    reason: 'max_tokens',
+  })
+  // the money for the call that it does not make is free again
+  expect(await office.activation(id)).toMatchObject({ settled_tokens: 12, reserved_microusd: 80 })
+  await office.run('UPDATE agents SET activation_tokens_max = NULL WHERE account_id = ?', scout.id)
+})
+
 test('L37: a repeated LOAD that resumed answers the same; once parked again it finds nothing', async () => {
   const id = await parkTask()
   await decide(`${id}:call-1`, 'deny')

@@ -72,6 +72,23 @@ test('C1: an answer to its comment wakes the agent, also when others are named o
   expect(await waiting(of(finch).id)).toEqual([])
 })
 
+test('C1 T2: an agent that does not read the community any more is not told what is said there', async () => {
+  const { postId, answerId } = await talk()
+  const before = (await office.inbox(of(scout).id)).length
+  await office.run(`UPDATE communities SET visibility = 'private' WHERE name = 'general'`)
+  await office.run(
+    `INSERT INTO community_members (community_id, account_id, role, created_at)
+     SELECT id, ?, 'member', 0 FROM communities WHERE name = 'general'`,
+    of(mira).id,
+  )
+  await say(mira, postId, 'Among us: and in the year before?')
+  await say(mira, postId, 'And this year?', answerId)
+  await office.run(`UPDATE communities SET visibility = 'public' WHERE name = 'general'`)
+  await office.run('DELETE FROM community_members WHERE account_id = ?', of(mira).id)
+  expect(await office.inbox(of(scout).id)).toHaveLength(before)
+  expect(hub.seen.woken).toEqual([])
+})
+
 test('C1: a comment that names nobody wakes no agent of several', async () => {
   const { postId } = await talk('@scout @finch how many?')
   await answer(of(finch).id)

@@ -137,6 +137,12 @@ describe('L22: the words of an agent while it writes them', () => {
     expect(numbered(thread).map(({ seq }) => seq)).toEqual(numbered(full).map(({ seq }) => seq))
     expect(JSON.stringify(full.heard)).toContain('quartzite')
     expect(JSON.stringify(full.heard)).toContain('Still thinking')
+    const late = await Promise.all([watch(id, 'view=thread'), watch(id, 'view=full', null)])
+    await waitForValue(async () => late.every((each) => each.isClosed()), 'the replay')
+    for (const { heard } of late)
+      for (const hidden of ['planning', 'Still thinking', 'quartzite'])
+        expect(JSON.stringify(heard)).not.toContain(hidden)
+    for (const each of late) expect(numbered(each)).toEqual(numbered(thread))
   })
 
   test('L22: watchers of one activation receive no events of another', async () => {

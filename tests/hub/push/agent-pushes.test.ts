@@ -42,6 +42,20 @@ test('C4: the answer of a run is queued for its requester in the batch of COMMIT
   expect(await readQueued(mira.id)).toEqual([{ type: 'reply', from_account_id: scout.id }])
 })
 
+test('C4: an answer queues nothing that others sent in the same moment', async () => {
+  const scout = await office.createAgent(`scout-${crypto.randomUUID().slice(0, 6)}`)
+  const mira = await newReachable()
+  const olga = await hub.join(`olga-${crypto.randomUUID().slice(0, 6)}`, 'human')
+  const postId = await office.post(mira.key, `@${scout.name} why?`)
+  const { activationId } = await office.start(scout.id)
+  await office.post(olga.key, `@${mira.name} look`)
+  // as if the mention had been sent
+  await office.run('DELETE FROM push_queue')
+  const reply = { id: office.newId<CommentId>(), postId, parentId: null, content: 'Because.' }
+  await office.commit(scout.id, activationId, { reply })
+  expect(await readQueued(mira.id)).toEqual([{ type: 'reply', from_account_id: scout.id }])
+})
+
 test('C4: a call that requires approval is queued for those who can decide, and for no one else', async () => {
   const scout = await office.createAgent(`scout-${crypto.randomUUID().slice(0, 6)}`)
   const [mira, admin] = [await newReachable(), await newReachable('admin')]

@@ -123,6 +123,15 @@ test('T20: a rule lends no grant: what the policy does not allow or denies stays
   expect(await decisionOf(pending, await createRun())).toBe('denied')
 })
 
+test('T20: a rule lifts no rate limit: over it the call does not run', async () => {
+  await createRule()
+  const rate_limits = [{ tool: 'test_send', per: 'minute', limit: 1 }]
+  await setPolicy({ allowed: ['test:*'], require_approval: ['tier:write'], rate_limits })
+  expect(await decisionOf(pending, await createRun())).toBe('allowed')
+  expect(await decisionOf(pending, await createRun())).toBe('rate_limited')
+  expect(ran).toHaveLength(1)
+})
+
 test('T20: a rule covers the approval that untrusted text forces; other calls still ask, and say why', async () => {
   await setPolicy({ allowed: ['test:*'], require_approval: [] })
   const tainted = async () => ({ ...(await createRun()), hasReadUntrusted: true })

@@ -1,9 +1,11 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { GrantPolicy } from '../../../src/hub/contract/hub'
+import type { CallPolicy, GrantPolicy, StandingRule } from '../../../src/hub/contract/hub'
 import type { Tier, ToolRestrictions } from '../../../src/mcp-servers/contract/tools'
+import { findApprovalNeed } from '../../../src/mcp-servers/gateway/approval-need'
 import { decide } from '../../../src/mcp-servers/gateway/decide'
 import { coversGrant } from '../../../src/mcp-servers/tool/grant-pattern'
+import type { AccountId } from '../../../src/shared/ids'
 
 const toolOf = (name: string, shapes: Record<string, Tier>) => ({
   name,
@@ -223,4 +225,34 @@ test('M3: where the resource must be named, wide patterns give nothing and still
   // who has no definition asks for all that is allowed
   expect(decide(policyOf(null, [grant]), {}, scoped, call(grant)).isAllowed).toBe(true)
   expect(decide(policyOf(null, ['*']), {}, scoped, call(grant)).isAllowed).toBe(false)
+})
+
+test('T20: a standing rule for one tier covers no call of another, of the same tool and grant', () => {
+  const name = 'db_execute'
+  const grant = 'db:main'
+  const rule: StandingRule = {
+    ...{ id: 'rule', tool: name, grant, tier: 'write', arguments: [], toolHash: 'hash' },
+    ...{ community: null, by: 'ada', endsAt: 1 },
+  }
+  const policy: CallPolicy = {
+    ...policyOf(null, ['db:*']),
+    ...{ requireApproval: [`tool:${name}`], rateLimits: [] },
+  }
+  const caller = { accountId: 'scout' as AccountId, name: 'scout', kind: 'agent' as const }
+  const ruleFor = (tier: Tier) =>
+    findApprovalNeed(
+      {
+        caller: { ...caller, activationId: null, postId: null },
+        tool: { name, isOwnStore: false },
+        prepared: { grant, tier, staysInTask: () => false },
+        args: {},
+      },
+      policy,
+      { rules: [rule], toolHash: 'hash' },
+    )?.rule?.id
+  expect([ruleFor('write'), ruleFor('destructive'), ruleFor('read')]).toEqual([
+    'rule',
+    undefined,
+    undefined,
+  ])
 })
