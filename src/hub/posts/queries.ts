@@ -204,7 +204,10 @@ export const selectPost = (id: string, reader: Reader): Statement<PostRow | unde
 /** Title shown in place of that of a post that a moderator removed. */
 const removedTitle = '[removed]'
 
-/** Fields of a post of which a moderator's removal leaves the place and the reason. */
+/**
+ * Fields of a post of which a moderator's removal leaves the place and the reason. Every field that holds
+ * text by the author is empty here.
+ */
 export const shownPostFields = {
   ...postFields,
   title: sql<string>`iif(${p.deletedAt} IS NULL, ${p.title}, ${sql.raw(`'${removedTitle}'`)})`,
