@@ -93,7 +93,7 @@ describe('every registered tool', () => {
   test('M1: has arguments in these tests, a description, a closed schema and words for watchers', () => {
     expect(registered.map(({ name }) => name).sort()).toEqual(Object.keys(rightArguments).sort())
     for (const { tool } of registered) {
-      expect(tool.description.length).toBeGreaterThan(60)
+      expect(tool.description.length, `the description of ${tool.name}`).toBeGreaterThan(60)
       expect(tool.readInputSchema()).toMatchObject({ type: 'object', additionalProperties: false })
       expect(tool.readInputSchema()).toBe(tool.readInputSchema())
       expect(tool.doing).toMatch(/^[a-z ]+$/)

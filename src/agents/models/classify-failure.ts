@@ -1,5 +1,15 @@
-import type { ModelFailure, ModelUsage, Outage } from '../loop/message'
+import type { ModelFailure, Outage } from '../loop/message'
 import type { RetryPolicy } from './providers/retry-policy'
+import {
+  isHopeless,
+  isNetworkError,
+  readField,
+  readHeaders,
+  readKinds,
+  readRetryAfter,
+  readStatus,
+  readUsage,
+} from './read-error'
 
 /** What has arrived of the answer to a call. */
 export interface Arrival {
@@ -151,27 +161,6 @@ function describeBusy(status: number, error: unknown, context: FailureContext): 
   }
 }
 
-/** Whether an error is final in spite of its status: a used-up quota answers 429 too. */
-function isHopeless(error: unknown, { finalErrors: hopeless }: RetryPolicy): boolean {
-  const texts = ['responseBody', 'code', 'type', 'message'].map((name) => readField(error, name))
-  return hopeless.some((words) => texts.some((text) => String(text ?? '').includes(words)))
-}
-
-/**
- * Returns the delay of `Retry-After` in milliseconds, or null without one. The header is a number of
- * seconds or an HTTP date (RFC 9110, 10.2.3); some providers add a finer `retry-after-ms`.
- */
-function readRetryAfter(headers: Record<string, string>, now: number): number | null {
-  const exact = Number(headers['retry-after-ms'] ?? Number.NaN)
-  if (exact >= 0 && Number.isFinite(exact)) return Math.ceil(exact)
-  const header = headers['retry-after']
-  if (header === undefined || header.trim() === '') return null
-  const seconds = Number(header)
-  if (Number.isFinite(seconds)) return seconds >= 0 ? Math.ceil(seconds * 1_000) : null
-  const at = Date.parse(header)
-  return Number.isNaN(at) ? null : Math.max(0, at - now)
-}
-
 /** Redacts known secrets and anything shaped like a key, and truncates to 300 characters. */
 function scrub(text: string, secrets: string[]): string {
   let clean = text
@@ -199,15 +188,6 @@ function describeKind(error: unknown, { secrets }: FailureContext): string {
 
 /** Letters and underscores only, which no key and no sentence matches. */
 const plainKind = /^(?=.{3,48}$)[a-z]+(?:_[a-z]+)*$/i
-
-/** Returns the codes and types of a streamed error, or of the error in a response's body. */
-function readKinds(error: unknown): string[] {
-  const data = readField(error, 'data')
-  const bodyError = readField(data, 'error') ?? data
-  return [error, bodyError]
-    .flatMap((each) => [readField(each, 'code'), readField(each, 'type')])
-    .filter((kind) => typeof kind === 'string')
-}
 
 const advices: [RegExp, (context: FailureContext) => string][] = [
   [
@@ -237,67 +217,4 @@ function adviseOn(error: unknown, status: number | null, context: FailureContext
     return `The account of ${context.keyVariable} has no credit left. Add credit, or use another key.`
   if (status === 413) return 'The prompt is too long for this model. Use a shorter thread.'
   return "The provider's message is in this run's trace."
-}
-
-function readField(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
-}
-
-/** Returns the HTTP status, or the one that a streamed error's type stands for; null without either. */
-function readStatus(error: unknown, { streamedErrors: streamed }: RetryPolicy): number | null {
-  const status = readField(error, 'statusCode')
-  // The status of a 200 whose body could not be read says nothing about the failure.
-  if (typeof status === 'number' && status >= 400) return status
-  const code = readField(error, 'code')
-  if (typeof code === 'number' && code >= 400 && code < 600) return code
-  for (const kind of [code, readField(error, 'type')]) {
-    const known = typeof kind === 'string' && Object.hasOwn(streamed, kind) ? streamed[kind] : null
-    if (known) return known
-  }
-  return null
-}
-
-/** Returns the usage that the body of an error reports; null without one. */
-function readUsage(error: unknown): ModelUsage | null {
-  const data = readField(error, 'data') ?? parseJson(readField(error, 'responseBody'))
-  const usage = readField(data, 'usage') ?? readField(readField(data, 'error'), 'usage')
-  const input = readField(usage, 'input_tokens') ?? readField(usage, 'prompt_tokens')
-  const output = readField(usage, 'output_tokens') ?? readField(usage, 'completion_tokens')
-  if (typeof input !== 'number') return null
-  return {
-    inputTokens: input,
-    cachedTokens: 0,
-    outputTokens: typeof output === 'number' ? output : 0,
-    reasoningTokens: 0,
-  }
-}
-
-function parseJson(text: unknown): unknown {
-  if (typeof text !== 'string') return null
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
-
-function readHeaders(error: unknown): Record<string, string> {
-  const headers = readField(error, 'responseHeaders')
-  return typeof headers === 'object' && headers !== null ? (headers as Record<string, string>) : {}
-}
-
-const networkWords =
-  /network|connection|connect|socket|fetch failed|econn|terminated|disconnected|reset|internal error/i
-
-/** Whether the connection broke. Runtimes word this differently, often in the cause only. */
-function isNetworkError(error: unknown): boolean {
-  let current = error
-  for (let depth = 0; depth < 5 && current !== undefined; depth++) {
-    const name = readField(current, 'name')
-    if (name === 'AI_JSONParseError' || name === 'AI_TypeValidationError') return false
-    const words = `${String(readField(current, 'code'))} ${String(readField(current, 'message'))}`
-    if (networkWords.test(words)) return true
-    current = readField(current, 'cause')
-  }
-  return false
 }

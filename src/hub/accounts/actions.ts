@@ -137,7 +137,9 @@ export async function registerAccount(
           }),
     entry: requester?.isAdmin
       ? recordAdminAction(context, requester.accountId, {
-          ...{ action: 'account.register', targetType: 'account', targetId: id },
+          action: 'account.register',
+          targetType: 'account',
+          targetId: id,
           after: { kind: input.kind, role: input.role ?? 'member' },
         })
       : null,
@@ -198,7 +200,9 @@ export async function changeRole(
       // Who gives an account a role vouches for it.
       claim: deleteClaim(account.id),
       entry: recordAdminAction(context, admin, {
-        ...{ action: 'account.role', targetType: 'account', targetId: account.id },
+        action: 'account.role',
+        targetType: 'account',
+        targetId: account.id,
         before: { role: account.role },
         after: { role },
       }),

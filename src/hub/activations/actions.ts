@@ -85,7 +85,9 @@ async function markCancelled(
     entry: isRequester
       ? null
       : recordAdminAction(context, accountId, {
-          ...{ action: 'activation.cancel', targetType: 'activation', targetId: id },
+          action: 'activation.cancel',
+          targetType: 'activation',
+          targetId: id,
         }),
     cancellation: cancellationStatements(id, now),
   })

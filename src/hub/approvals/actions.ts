@@ -69,7 +69,9 @@ const decisionWrites = (context: ActionContext, verdict: ApprovalUpdate) => ({
   isDecided: decideApproval(verdict),
   entry: recordIfChanged(context, verdict.by, {
     action: verdict.status === 'denied' ? 'approval.deny' : 'approval.approve',
-    ...{ targetType: 'approval', targetId: verdict.id, after: { scope: verdict.scope } },
+    targetType: 'approval',
+    targetId: verdict.id,
+    after: { scope: verdict.scope },
   }),
 })
 

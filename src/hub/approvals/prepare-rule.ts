@@ -90,7 +90,9 @@ export function ruleStatements(
       targetType: 'standing_rule',
       targetId: id,
       after: {
-        ...{ agent: agentName, tool, grant },
+        agent: agentName,
+        tool,
+        grant,
         // What the arguments say can be the text of a user.
         arguments: rule.arguments.map(({ name, kind }) => `${name}: ${kind}`),
         community: community?.communityName ?? null,

@@ -91,7 +91,9 @@ export function selectAdminLog(
   const [at, id] = list.before ?? [farFuture, '']
   return selectPage({
     ...viewerValues(credential, now),
-    ...{ at, id, limit: list.limit },
+    at,
+    id,
+    limit: list.limit,
     account: list.account ?? null,
     action: list.action ?? null,
     target: list.target ?? null,

@@ -74,7 +74,10 @@ export async function decideBanAppeal(
       guard: guardBanDecision({ accountId, banId: id, hasAdminKey, now }),
       decision: decideBanAppealStatement({ banId: id, outcome, reason, decidedBy: accountId, now }),
       notice: insertNotice({
-        ...{ id: clock.newId(), postId: null, commentId: null, now },
+        id: clock.newId(),
+        postId: null,
+        commentId: null,
+        now,
         to: ban.accountId,
         from: accountId,
         text: `${appealOutcomeLabels[outcome]} on this hub. Reason: ${reason}`,

@@ -29,7 +29,9 @@ async function repair(context: ActionContext, accountId: AccountId): Promise<Win
   const { db, clock } = context
   const differences = await auditBudgets(context)
   const recorded = recordAdminAction(context, accountId, {
-    ...{ action: 'budget.repair', targetType: 'hub', targetId: 'budgets' },
+    action: 'budget.repair',
+    targetType: 'hub',
+    targetId: 'budgets',
     after: { repaired: differences.length },
   })
   if (differences.length === 0) {

@@ -15,16 +15,13 @@ import { guardWriting, type Writing } from '../writing-guard/queries'
 import { commentErrors } from './errors'
 import {
   type CommentRow,
-  deleteComment,
-  incrementCommentCount,
-  insertComment,
   type ParentComment,
   type ParentPost,
   selectOwnComment,
   selectParentComment,
   selectParentPost,
-  updateComment,
 } from './queries'
+import { deleteComment, incrementCommentCount, insertComment, updateComment } from './write-queries'
 
 export const commentContent = z
   .string()

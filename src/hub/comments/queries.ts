@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, isNull, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, number, type RowOf } from '../../shared/db/fields'
 import {
@@ -9,14 +9,11 @@ import {
   type Params,
   prepare,
   type Statement,
-  write,
 } from '../../shared/db/statement'
-import { insertRow, updateSet } from '../../shared/db/write-sql'
-import type { ActivationId, CommentId, CommunityId, PostId } from '../../shared/ids'
+import type { ActivationId, CommentId, CommunityId } from '../../shared/ids'
 import { omit } from '../../shared/omit'
 import { isUntrustedCommentSql } from '../accounts/untrusted-sql'
 import { canReadPostSql, canReadSql, unfiltered } from '../communities/readable-sql'
-import { type RenderedText, renderText } from '../markdown/render-markdown'
 import { limitFieldsIn } from '../reply-limits/limits-sql'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
@@ -245,59 +242,3 @@ export const selectParentComment = (
   postId: string,
   id: string,
 ): Statement<ParentComment | undefined> => preparedParentComment({ id, postId })
-
-type NewComment = Omit<typeof comments.$inferSelect, 'seq' | keyof RenderedText>
-
-const preparedInsertComment = prepare((comment: Params<NewComment & RenderedText>) =>
-  write(insertRow(comments, comment, ['seq'])),
-)
-
-/** Inserts a comment with its content rendered. */
-export const insertComment = (comment: NewComment): Statement<void> =>
-  preparedInsertComment({ ...comment, ...renderText(comment.content, 3) })
-
-const preparedCommentCount = prepare(({ postId }: Params<{ postId: PostId }>) =>
-  write(
-    updateSet(
-      posts,
-      { commentCount: sql`${posts.commentCount} + 1` },
-      sql`WHERE ${posts.id} = ${postId}`,
-    ),
-  ),
-)
-
-export const incrementCommentCount = (postId: PostId): Statement<void> =>
-  preparedCommentCount({ postId })
-
-export const updateComment = (id: CommentId, content: string, now: number): Statement<void> =>
-  write(
-    orm
-      .update(comments)
-      .set({ content, editedAt: now, ...renderText(content, 3) })
-      .where(and(eq(comments.id, id), isNull(comments.deletedAt))),
-  )
-
-const decrementCommentCount = prepare(({ id }: Params<{ id: CommentId }>) =>
-  write(
-    updateSet(
-      posts,
-      { commentCount: sql`max(0, ${posts.commentCount} - 1)` },
-      sql`WHERE ${posts.id} = (SELECT ${m.postId} FROM ${comments} ${m} ${unfiltered('counter')}
-        WHERE ${m.id} = ${id} AND ${m.deletedAt} IS NULL)`,
-    ),
-  ),
-)
-
-/**
- * Marks a comment as deleted and subtracts it from its post's count; repeating changes nothing. Its
- * replies stay.
- */
-export const deleteComment = (id: CommentId, now: number): Statement<void>[] => [
-  decrementCommentCount({ id }),
-  write(
-    orm
-      .update(comments)
-      .set({ deletedAt: now })
-      .where(and(eq(comments.id, id), isNull(comments.deletedAt))),
-  ),
-]

@@ -1,31 +1,19 @@
 import * as z from 'zod'
 import { limits, type ReplyLimits, replyLimits } from '../../shared/config'
-import { batch, run } from '../../shared/db/batch'
-import type { AppError } from '../../shared/errors'
+import { batch } from '../../shared/db/batch'
 import type { CommunityId } from '../../shared/ids'
-import { accountErrors } from '../accounts/errors'
-import { selectAccountByName } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
-import { recordIfChanged } from '../admin-log/compose-entry'
-import type { Actor } from '../contract/hub'
-import { communityTag, memberTag } from '../contract/live-event'
+import { communityTag } from '../contract/live-event'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { changeAccess } from '../live/close-sockets'
-import type { Account } from '../schema/accounts'
 import { communities } from '../schema/communities'
-import { communityMembers } from '../schema/places'
-import type { Reader } from '../viewers/reader'
 import { communityErrors } from './errors'
+import { createEntry, findCommunity, type Manager, requireManager } from './manager'
 import {
   type CommunityRow,
-  deleteMember,
   insertCommunity,
   insertMember,
-  type MemberRow,
   type OwnCommunity,
-  saveMember,
-  selectMember,
-  selectShownCommunity,
   updateCommunity,
 } from './queries'
 
@@ -65,19 +53,6 @@ export const communityUpdate = z.object({
   hop_limit: limitOf('hopLimit', 'Agents that wake one another in a row').optional(),
   reply_limit: limitOf('replyLimit', 'Comments of agents in a thread').optional(),
 })
-
-export const memberInput = z.object({
-  role: z.enum(communityMembers.role.enumValues).default('member'),
-})
-
-type Role = Account['role']
-
-/** Whoever changes a community, and for whom the hub reads then. */
-export interface Manager {
-  actor: Actor
-  role: Role
-  reader: Reader
-}
 
 /**
  * Creates a community, whose creator becomes a moderator of it.
@@ -127,50 +102,6 @@ export async function createCommunity(
     constraints: { 'communities.name': communityErrors.nameTaken },
   })
 }
-
-/**
- * Whether a viewer changes a community and its list: its moderators, and admins who read it. A guest changes
- * only what they created: what a guest writes is marked for agents by who created it.
- */
-export const canManage = (
-  community: Pick<OwnCommunity, 'yourRole' | 'isReadable' | 'createdBy'>,
-  { id, role }: { id: string; role: Role },
-): boolean =>
-  (community.yourRole === 'moderator' && (role !== 'guest' || community.createdBy === id)) ||
-  (role === 'admin' && community.isReadable)
-
-/** @throws NOT_FOUND for a community that the manager does not see */
-async function findCommunity(
-  { db }: ActionContext,
-  { reader }: Manager,
-  name: string,
-): Promise<OwnCommunity> {
-  const community = await run(db, selectShownCommunity(name, reader))
-  if (!community) throw communityErrors.unknown()
-  return community
-}
-
-const requireManager = (community: OwnCommunity, { actor, role }: Manager): void => {
-  if (!canManage(community, { id: actor.accountId, role })) throw refuse(community)
-}
-
-const refuse = ({ isReadable }: OwnCommunity): AppError =>
-  isReadable ? communityErrors.notModerator() : communityErrors.notMember()
-
-/** The entry of the admin log when the statement before it changed a row. */
-const createEntry = (
-  context: ActionContext,
-  { actor }: Manager,
-  action: string,
-  { id }: OwnCommunity,
-  change: { before?: Record<string, unknown>; after?: Record<string, unknown> },
-) =>
-  recordIfChanged(context, actor.accountId, {
-    action,
-    targetType: 'community',
-    targetId: id,
-    ...change,
-  })
 
 /** Returns the limits between agents after a change. @throws FORBIDDEN for a guest who changes one */
 function changeLimits(
@@ -235,76 +166,4 @@ export async function changeCommunity(
     }),
   )
   return { ...community, ...fields }
-}
-
-/**
- * Adds a member to a community, or changes the role of one. An admin who does not read it can add only
- * themselves; the admin log shows it.
- *
- * @throws NOT_FOUND; FORBIDDEN for anyone but a moderator or an admin; CONFLICT for a guest as moderator, and
- *   for the last moderator, whom only an admin makes a member
- */
-export async function setMember(
-  context: ActionContext,
-  manager: Manager,
-  of: { community: string; account: string },
-  { role }: z.output<typeof memberInput>,
-): Promise<MemberRow> {
-  const community = await findCommunity(context, manager, of.community)
-  const isSelf = of.account.toLowerCase() === manager.actor.name.toLowerCase()
-  if (!(manager.role === 'admin' && isSelf)) requireManager(community, manager)
-  // Nobody vouches for a guest, so a guest lets nobody in.
-  if (manager.role === 'guest') throw communityErrors.notModerator()
-  const { account, known } = await batch(context.db, {
-    account: selectAccountByName(of.account),
-    known: selectMember({ communityId: community.id, name: of.account }),
-  })
-  if (!account || account.kind === 'system' || account.deletedAt !== null) {
-    throw accountErrors.notFound()
-  }
-  const { id, name, kind, displayName } = account
-  const createdAt = known?.createdAt ?? context.clock.now()
-  const member = { communityId: community.id, accountId: id, role, createdAt }
-  const { isSaved } = await batch(context.db, {
-    isSaved: saveMember(member, manager.role !== 'admin'),
-    entry: createEntry(context, manager, 'community.member', community, {
-      before: { account: id, role: known?.role ?? null },
-      after: { account: id, role },
-    }),
-  })
-  if (!isSaved) {
-    throw role === 'moderator' ? communityErrors.guestModerator() : communityErrors.lastModerator()
-  }
-  return { id, name, kind, displayName, role, createdAt }
-}
-
-/**
- * Removes a member from a community, or leaves it. The member's sockets on its threads are closed.
- *
- * @throws NOT_FOUND; FORBIDDEN for anyone but a moderator, an admin or the member; CONFLICT for the last
- *   moderator, whom only an admin removes
- */
-export async function removeMember(
-  context: ActionContext,
-  manager: Manager,
-  of: { community: string; account: string },
-): Promise<MemberRow> {
-  const community = await findCommunity(context, manager, of.community)
-  const isSelf = of.account.toLowerCase() === manager.actor.name.toLowerCase()
-  if (!isSelf) requireManager(community, manager)
-  const member = await run(
-    context.db,
-    selectMember({ communityId: community.id, name: of.account }),
-  )
-  if (!member) throw communityErrors.unknownMember()
-  const { isRemoved } = await changeAccess(context, [memberTag(community.id, member.id)], () =>
-    batch(context.db, {
-      isRemoved: deleteMember(community.id, member.id, manager.role !== 'admin'),
-      entry: createEntry(context, manager, 'community.remove_member', community, {
-        before: { account: member.id, role: member.role },
-      }),
-    }),
-  )
-  if (!isRemoved) throw communityErrors.lastModerator()
-  return member
 }

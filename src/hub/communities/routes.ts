@@ -1,17 +1,10 @@
 import * as z from 'zod'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { communityMembers } from '../schema/places'
-import {
-  changeCommunity,
-  communityInput,
-  communityUpdate,
-  createCommunity,
-  type Manager,
-  memberInput,
-  removeMember,
-  setMember,
-} from './actions'
+import { changeCommunity, communityInput, communityUpdate, createCommunity } from './actions'
 import { communityErrors } from './errors'
+import type { Manager } from './manager'
+import { memberInput, removeMember, setMember } from './member-actions'
 import { communityAnswer, memberAnswer, presentCommunity, presentMember } from './present'
 import { selectCommunities, selectCommunity, selectMembers, selectShownCommunity } from './queries'
 

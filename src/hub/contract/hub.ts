@@ -12,11 +12,12 @@ import type {
   InboxItemId,
   PostId,
 } from '../../shared/ids'
-import type { ActivationApi, AuditEntry, Task } from './activations'
+import type { ActivationApi, Task } from './activations'
 import type { AdminAction } from './admin-log'
 import type { ApprovalRequest } from './approvals'
 import type { BudgetStatus } from './budgets'
 import type { AuthorizationData, AuthorizationQuery, GrantPolicy, RateBucket } from './calls'
+import type { AuditEntry } from './commit'
 import type { SweepApi } from './exploration'
 import type { AccountKind, ClosedCommunity, Person, TextMark, Thread, ThreadPost } from './threads'
 
@@ -27,6 +28,7 @@ export type * from './approvals'
 export type * from './argument-rules'
 export type * from './budgets'
 export type * from './calls'
+export type * from './commit'
 export type * from './exploration'
 export type * from './module-route'
 export type * from './outages'

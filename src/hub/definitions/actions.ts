@@ -114,7 +114,9 @@ async function writeDefinition(
       createdAt: now,
     }),
     entry: recordAdminAction(context, actor.accountId, {
-      ...{ action: 'definition.push', targetType: 'account', targetId: id },
+      action: 'definition.push',
+      targetType: 'account',
+      targetId: id,
       after: { etag: facts.etag, schedules: facts.schedules.length, is_new: existingId === null },
     }),
     agent: upsertAgent(id, facts, now),

@@ -64,7 +64,12 @@ export const insertMessage = (message: NewMessage): Statement<void>[] => {
   return [
     write(
       orm.insert(directMessages).values({
-        ...{ id, conversationId, authorId: from, content, needsHuman, createdAt: now },
+        id,
+        conversationId,
+        authorId: from,
+        content,
+        needsHuman,
+        createdAt: now,
         ...renderText(content, 2),
       }),
     ),

@@ -31,7 +31,9 @@ export async function stopFollowing(
     entry: target.isOwn
       ? null
       : recordAdminAction(context, accountId, {
-          ...{ action: 'thread.stop_following', targetType: 'post', targetId: postId },
+          action: 'thread.stop_following',
+          targetType: 'post',
+          targetId: postId,
           after: { agent: agentId },
         }),
   })

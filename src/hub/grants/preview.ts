@@ -50,7 +50,10 @@ export function previewPolicy(
       { name, kind, requestedBy: 'member', community: null, ...ofMembers },
       { name, kind, requestedBy: 'guest', community: null, ...compareFor('guest', []) },
       ...ofModerators.map(({ community, change }) => ({
-        ...{ name, kind, community, ...change },
+        name,
+        kind,
+        community,
+        ...change,
         requestedBy: 'moderator' as const,
       })),
     ]

@@ -27,7 +27,9 @@ export async function importArchive(
 ): Promise<ImportReport> {
   // Before the first group: an interrupted import has its entry.
   const entry = recordAdminAction(context, by, {
-    ...{ action: 'archive.import', targetType: 'hub', targetId: 'posts' },
+    action: 'archive.import',
+    targetType: 'hub',
+    targetId: 'posts',
     after: { records: records.length },
   })
   const { places } = await batch(context.db, { entry, places: selectSystemCommunities() })

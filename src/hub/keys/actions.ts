@@ -56,7 +56,8 @@ export const keyInput = z
     grace_hours: z.number().min(0).max(720).default(24),
   })
   .transform(({ expires_at: expiry, grace_hours: graceHours, ...rest }) => ({
-    ...{ ...rest, graceHours },
+    ...rest,
+    graceHours,
     expiresAt: expiry === undefined ? undefined : Date.parse(expiry),
   }))
 
@@ -100,8 +101,12 @@ export async function createKey(
   const apiKey = createSecret(settings.ROOKERY_KEY_PREFIX)
   const answer: NewKey = { id: clock.newId(), apiKey, label, ...allowed, createdAt: now }
   const row = {
-    ...{ id: answer.id, accountId, label, ...allowed },
-    ...{ hash: await sha256(apiKey), createdAt: now },
+    id: answer.id,
+    accountId,
+    label,
+    ...allowed,
+    hash: await sha256(apiKey),
+    createdAt: now,
   }
   const done = await runOnce(db, once, {
     now,

@@ -54,7 +54,11 @@ export const insertKeyWithin = (
     insertSelect(
       apiKeys,
       {
-        ...{ id, accountId, hash, kind: 'key', createdAt },
+        id,
+        accountId,
+        hash,
+        kind: 'key',
+        createdAt,
         label: sql`iif(${keyCount} < ${limits.keysPerAccountMax}, ${label}, NULL)`,
         scopes: sql`${JSON.stringify(scopes)}`,
         expiresAt: sql`min(coalesce(${expiresAt}, ${own}), coalesce(${own}, ${expiresAt}))`,

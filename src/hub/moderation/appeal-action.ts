@@ -135,7 +135,11 @@ function createReversal(
   const kind = findReversal(action.kind)
   if (kind === null) return []
   const row = toActionRow(context, actor, {
-    ...{ kind, postId: action.postId, commentId: action.commentId, banId: action.banId, reason },
+    kind,
+    postId: action.postId,
+    commentId: action.commentId,
+    banId: action.banId,
+    reason,
     community: { id: action.communityId, name: action.communityName },
     account: { id: action.accountId, name: action.accountName, kind: action.accountKind },
   })

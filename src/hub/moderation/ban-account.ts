@@ -50,7 +50,13 @@ export async function banAccount(
   if (endsAt !== null && endsAt <= now) throw moderationErrors.endInThePast()
   const banId = clock.newId()
   const row = toActionRow(context, actor, {
-    ...{ kind, community, postId: null, commentId: null, banId, account, reason },
+    kind,
+    community,
+    postId: null,
+    commentId: null,
+    banId,
+    account,
+    reason,
   })
   const { accountId, activationId, idempotencyKey: key } = actor
   const of = { accountId, activationId, communityId: community.id }
@@ -61,7 +67,12 @@ export async function banAccount(
     statements: {
       guard: guardBan({ ...of, targetId: account.id, kind, now }),
       ban: insertBan({
-        ...{ id: banId, accountId: account.id, communityId: community.id, kind, reason, endsAt },
+        id: banId,
+        accountId: account.id,
+        communityId: community.id,
+        kind,
+        reason,
+        endsAt,
         createdBy: accountId,
         createdAt: now,
       }),
@@ -93,7 +104,10 @@ export async function liftCommunityBan(
   const row = toActionRow(context, actor, {
     kind: 'lift',
     community: { id: communityId, name: ban.communityName },
-    ...{ postId: null, commentId: null, banId: ban.id, reason },
+    postId: null,
+    commentId: null,
+    banId: ban.id,
+    reason,
     account: { id: ban.accountId, name: ban.accountName, kind: ban.accountKind },
   })
   const once = { accountId, key, action: 'bans.lift', input: { id, reason } }

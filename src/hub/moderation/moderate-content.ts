@@ -72,7 +72,13 @@ export async function moderateContent(
     answer: row,
     statements: {
       guard: guardContent({
-        ...{ accountId, activationId, communityId, postId, commentId, action, removalId },
+        accountId,
+        activationId,
+        communityId,
+        postId,
+        commentId,
+        action,
+        removalId,
       }),
       ...recordStatements(context, row),
       effect: createEffect(row, target),

@@ -55,7 +55,12 @@ export async function reportContent(
     statements: {
       guard: guardReports({ accountId, since: now - hourMs }),
       report: insertReport({
-        ...{ id, postId, commentId, createdAt, reason, accountId },
+        id,
+        postId,
+        commentId,
+        createdAt,
+        reason,
+        accountId,
         communityId: target.communityId,
       }),
     },
@@ -84,7 +89,12 @@ export async function dismissReports(
     await batch(db, {
       guard: guardDismissal({ accountId, activationId, communityId, reportId: id }),
       reports: closeReports({
-        ...{ id: clock.newId(), postId, commentId, outcome: 'dismissed', reason, now },
+        id: clock.newId(),
+        postId,
+        commentId,
+        outcome: 'dismissed',
+        reason,
+        now,
         closedBy: accountId,
         text: `Your report in m/${communityName} was decided. ${reportOutcomeLabels.dismissed}. Reason: ${reason}`,
       }),

@@ -156,7 +156,12 @@ export async function addPasskey(
   if (!verified.verified) throw passkeyErrors.notAdded('not verified')
   const { id, publicKey, counter } = verified.registrationInfo.credential
   const passkey = {
-    ...{ id: clock.newId<string>(), accountId, credentialId: id, counter, rpId, label },
+    id: clock.newId<string>(),
+    accountId,
+    credentialId: id,
+    counter,
+    rpId,
+    label,
     publicKey: toBase64Url(publicKey),
     transports: response.response.transports,
     createdAt: clock.now(),

@@ -31,7 +31,9 @@ export async function createLinkFor(
   }
   const { clock } = context
   const notice = insertLinkNotice({
-    ...{ id: clock.newId(), accountId: account.id, now: clock.now() },
+    id: clock.newId(),
+    accountId: account.id,
+    now: clock.now(),
     by: { id: actor.accountId, name: actor.name },
   })
   return createSignInLink(context, account.id, { ...link, notice })

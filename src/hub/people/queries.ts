@@ -75,7 +75,10 @@ export const insertLinkNotice = (notice: {
     insertSelect(
       inboxItems,
       {
-        ...{ id: notice.id, accountId: notice.accountId, type: 'system', createdAt: notice.now },
+        id: notice.id,
+        accountId: notice.accountId,
+        type: 'system',
+        createdAt: notice.now,
         fromAccountId: notice.by.id,
         content: `@${notice.by.name} created a sign-in link for you. Whoever opens it is signed in as you. If you did not ask for it, see Settings, Sign-in.`,
       },

@@ -28,7 +28,9 @@ export async function revokeSignIn(
     opened: selectOpenedWith(id),
     isDeleted: deletions[kind](account.id, id),
     entry: recordIfChanged(context, actor.accountId, {
-      ...{ action: `${kind}.revoke`, targetType: 'account', targetId: account.id },
+      action: `${kind}.revoke`,
+      targetType: 'account',
+      targetId: account.id,
       after: { id },
     }),
   })

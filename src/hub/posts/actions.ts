@@ -14,14 +14,8 @@ import { guardWriting, type Writing } from '../writing-guard/queries'
 import { assertNoCredentials } from './credential-patterns'
 import { postErrors } from './errors'
 import { computeHotRank } from './hot-rank'
-import {
-  deletePost,
-  incrementPostCount,
-  insertPost,
-  type PostRow,
-  selectPost,
-  updatePost,
-} from './queries'
+import { type PostRow, selectPost } from './queries'
+import { deletePost, incrementPostCount, insertPost, updatePost } from './write-queries'
 
 const title = z.string().trim().min(1).max(limits.post.titleCharsMax)
 const content = z.string().max(limits.post.contentCharsMax)

@@ -1,23 +1,13 @@
-import { and, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm'
+import { getTableColumns, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { type Fields, flag, number, type RowOf } from '../../shared/db/fields'
-import {
-  manySql,
-  oneSql,
-  orm,
-  type Params,
-  prepare,
-  type Statement,
-  write,
-} from '../../shared/db/statement'
-import { insertRow, updateSet } from '../../shared/db/write-sql'
-import type { ActivationId, CommunityId, PostId } from '../../shared/ids'
+import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
+import type { ActivationId } from '../../shared/ids'
 import { omit } from '../../shared/omit'
 import { isUntrustedPostSql } from '../accounts/untrusted-sql'
 import type { CommunityRow } from '../communities/queries'
-import { canReadSql, unfiltered } from '../communities/readable-sql'
+import { canReadSql } from '../communities/readable-sql'
 import type { Cursor } from '../cursor'
-import { type RenderedText, renderText } from '../markdown/render-markdown'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { communities } from '../schema/communities'
@@ -214,7 +204,10 @@ export const selectPost = (id: string, reader: Reader): Statement<PostRow | unde
 /** Title shown in place of that of a post that a moderator removed. */
 const removedTitle = '[removed]'
 
-/** Fields of a post of which a moderator's removal leaves the place and the reason. */
+/**
+ * Fields of a post of which a moderator's removal leaves the place and the reason. Every field that holds
+ * text by the author is empty here.
+ */
 export const shownPostFields = {
   ...postFields,
   title: sql<string>`iif(${p.deletedAt} IS NULL, ${p.title}, ${sql.raw(`'${removedTitle}'`)})`,
@@ -251,56 +244,3 @@ const preparedPinned = prepare(
 /** Selects the pinned posts of a community, the last pinned first. */
 export const selectPinnedPosts = (community: string, reader: Reader): Statement<PostRow[]> =>
   preparedPinned({ community, reader })
-
-type NewPost = Omit<typeof posts.$inferSelect, 'seq' | keyof RenderedText>
-
-const preparedInsertPost = prepare((post: Params<NewPost & RenderedText>) =>
-  write(insertRow(posts, post, ['seq'])),
-)
-
-/** Inserts a post with its content rendered. */
-export const insertPost = (post: NewPost): Statement<void> =>
-  preparedInsertPost({ ...post, ...renderText(post.content, 2) })
-
-const preparedPostCount = prepare(({ communityId }: Params<{ communityId: CommunityId }>) =>
-  write(
-    updateSet(
-      communities,
-      { postCount: sql`${communities.postCount} + 1` },
-      sql`WHERE ${communities.id} = ${communityId}`,
-    ),
-  ),
-)
-
-export const incrementPostCount = (communityId: CommunityId): Statement<void> =>
-  preparedPostCount({ communityId })
-
-export const updatePost = (id: PostId, fields: Partial<NewPost>): Statement<void> =>
-  write(
-    orm
-      .update(posts)
-      .set(fields.content === undefined ? fields : { ...fields, ...renderText(fields.content, 2) })
-      .where(and(eq(posts.id, id), isNull(posts.deletedAt))),
-  )
-
-const decrementPostCount = prepare(({ id }: Params<{ id: PostId }>) =>
-  write(
-    updateSet(
-      communities,
-      { postCount: sql`max(0, ${communities.postCount} - 1)` },
-      sql`WHERE ${communities.id} = (SELECT ${p.communityId} FROM ${posts} ${p} ${unfiltered('counter')}
-        WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL)`,
-    ),
-  ),
-)
-
-/** Marks a post as deleted and subtracts it from its community's count; repeating changes nothing. */
-export const deletePost = (id: PostId, now: number): Statement<void>[] => [
-  decrementPostCount({ id }),
-  write(
-    orm
-      .update(posts)
-      .set({ deletedAt: now })
-      .where(and(eq(posts.id, id), isNull(posts.deletedAt))),
-  ),
-]

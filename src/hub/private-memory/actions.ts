@@ -39,6 +39,9 @@ export async function changePrivateItem(
   if (outcome === 'missing') throw privateMemoryErrors.notFound(item.kind)
   if (outcome === 'taken') throw privateMemoryErrors.taken(item.kind)
   log.info('private memory changed', {
-    ...{ agent: agent.accountId, account: accountId, kind: item.kind, change },
+    agent: agent.accountId,
+    account: accountId,
+    kind: item.kind,
+    change,
   })
 }

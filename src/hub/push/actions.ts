@@ -112,8 +112,14 @@ export async function addDevice(
   const serverKey = await push.readPublicKey()
   if (serverKey === null) throw pushErrors.noKey()
   const device = {
-    ...{ id: clock.newId<string>(), accountId, sessionId: keyId ?? '', label, serverKey },
-    ...{ endpoint: subscription.endpoint, ...subscription.keys, createdAt: clock.now() },
+    id: clock.newId<string>(),
+    accountId,
+    sessionId: keyId ?? '',
+    label,
+    serverKey,
+    endpoint: subscription.endpoint,
+    ...subscription.keys,
+    createdAt: clock.now(),
   }
   if (!(await run(db, insertDevice(device)))) throw pushErrors.notAdded()
 }

@@ -108,8 +108,10 @@ export async function createSignInLink(
   const answer: Token = { token, expiresAt: row.expiresAt }
   const link = { ...row, accountId, linkBy: actor.accountId }
   const once = {
-    ...{ accountId: actor.accountId, key: actor.idempotencyKey },
-    ...{ action: 'links.create', input: accountId },
+    accountId: actor.accountId,
+    key: actor.idempotencyKey,
+    action: 'links.create',
+    input: accountId,
   }
   const done = await runOnce(context.db, once, {
     now: row.createdAt,
@@ -123,7 +125,9 @@ export async function createSignInLink(
         actor.accountId === accountId
           ? null
           : recordIfChanged(context, actor.accountId, {
-              ...{ action: 'link.create', targetType: 'account', targetId: accountId },
+              action: 'link.create',
+              targetType: 'account',
+              targetId: accountId,
               after: { expires_at: row.expiresAt },
             }),
       notice: notice ?? null,

@@ -130,7 +130,13 @@ export const insertLinkWithin = (link: NewLink, askedBy: string): Statement<bool
     insertSelect(
       apiKeys,
       {
-        ...{ id, accountId, hash, kind: 'link', scopes: s.scopes, createdAt, expiresAt },
+        id,
+        accountId,
+        hash,
+        kind: 'link',
+        scopes: s.scopes,
+        createdAt,
+        expiresAt,
         openedBy: openedBySql,
         passkeyId: s.passkeyId,
         identityId: s.identityId,

@@ -21,10 +21,13 @@ export async function endRule(
   const { row } = await batch(context.db, {
     isRevoked: revokeRule(id),
     entry: recordIfChanged(context, accountId, {
-      ...{ action: 'standing_rule.revoke', targetType: 'standing_rule', targetId: id },
+      action: 'standing_rule.revoke',
+      targetType: 'standing_rule',
+      targetId: id,
     }),
     row: selectRule({
-      ...{ id, now: context.clock.now() },
+      id,
+      now: context.clock.now(),
       reader: actorReader({ accountId, activationId: null }),
     }),
   })

@@ -79,7 +79,9 @@ export async function assignTask(
         priority: input.priority ?? null,
       }),
       entry: recordAdminAction(context, accountId, {
-        ...{ action: 'task.assign', targetType: 'account', targetId: agent.id },
+        action: 'task.assign',
+        targetType: 'account',
+        targetId: agent.id,
         after: { task: id, model, priority: input.priority ?? null },
       }),
     },

@@ -43,7 +43,10 @@ export async function setVote(
     const itemId = clock.newId<InboxItemId>()
     const { communityId } = target
     const guarded: Writing = {
-      ...{ accountId, activationId, communityId, now },
+      accountId,
+      activationId,
+      communityId,
+      now,
       act: 'vote',
       threadId: null,
     }

@@ -97,7 +97,10 @@ const remove = async ({ deps, admin, params }: AdminCall, server: string): Promi
 /** The API routes of credentials and external services. No response contains a credential's value. */
 export const adminRoutes: AdminRoute[] = [
   {
-    ...{ ...common, method: 'get', rate: 'read', path: '/credentials' },
+    ...common,
+    method: 'get',
+    rate: 'read',
+    path: '/credentials',
     summary: 'Lists credentials without their values: service, source, last use (admin)',
     answer: credentialsAnswer,
     handle: async ({ deps }): Promise<z.input<typeof credentialsAnswer>> => ({
@@ -105,7 +108,10 @@ export const adminRoutes: AdminRoute[] = [
     }),
   },
   {
-    ...{ ...common, method: 'put', rate: 'write', path: '/credentials/:name' },
+    ...common,
+    method: 'put',
+    rate: 'write',
+    path: '/credentials/:name',
     summary: 'Creates or replaces a credential; no response contains its value (admin)',
     body: credentialInput,
     answer: namedAnswer,
@@ -117,7 +123,10 @@ export const adminRoutes: AdminRoute[] = [
     },
   },
   {
-    ...{ ...common, method: 'delete', rate: 'write', path: '/credentials/:name' },
+    ...common,
+    method: 'delete',
+    rate: 'write',
+    path: '/credentials/:name',
     summary: 'Deletes a credential (admin)',
     answer: namedAnswer,
     handle: async ({ deps, admin, params }) => {
@@ -127,7 +136,10 @@ export const adminRoutes: AdminRoute[] = [
     },
   },
   {
-    ...{ ...common, method: 'get', rate: 'read', path: '/services' },
+    ...common,
+    method: 'get',
+    rate: 'read',
+    path: '/services',
     summary: 'Lists external services that tools can use, declared or built in (admin)',
     answer: servicesAnswer,
     handle: async ({ deps }): Promise<z.input<typeof servicesAnswer>> => ({
@@ -135,7 +147,10 @@ export const adminRoutes: AdminRoute[] = [
     }),
   },
   {
-    ...{ ...common, method: 'put', rate: 'write', path: '/services/:server/:name' },
+    ...common,
+    method: 'put',
+    rate: 'write',
+    path: '/services/:server/:name',
     summary:
       'Declares a service of a server such as http, github or postgres; another origin needs the values of its credentials again (admin)',
     body: serviceInput,
@@ -146,7 +161,10 @@ export const adminRoutes: AdminRoute[] = [
     }),
   },
   {
-    ...{ ...common, method: 'delete', rate: 'write', path: '/services/:server/:name' },
+    ...common,
+    method: 'delete',
+    rate: 'write',
+    path: '/services/:server/:name',
     summary: 'Deletes a declared service; a built-in declaration applies again (admin)',
     answer: namedServiceAnswer,
     handle: async (call) => ({
@@ -155,7 +173,10 @@ export const adminRoutes: AdminRoute[] = [
     }),
   },
   {
-    ...{ ...common, method: 'get', rate: 'read', path: '/http-services' },
+    ...common,
+    method: 'get',
+    rate: 'read',
+    path: '/http-services',
     summary: 'Lists the services of the server http (admin)',
     answer: servicesAnswer,
     handle: async ({ deps }): Promise<z.input<typeof servicesAnswer>> => ({
@@ -163,14 +184,20 @@ export const adminRoutes: AdminRoute[] = [
     }),
   },
   {
-    ...{ ...common, method: 'put', rate: 'write', path: '/http-services/:name' },
+    ...common,
+    method: 'put',
+    rate: 'write',
+    path: '/http-services/:name',
     summary: 'Declares a service of the server http (admin)',
     body: serviceInput,
     answer: namedAnswer,
     handle: (call) => put(call, 'http'),
   },
   {
-    ...{ ...common, method: 'delete', rate: 'write', path: '/http-services/:name' },
+    ...common,
+    method: 'delete',
+    rate: 'write',
+    path: '/http-services/:name',
     summary: 'Deletes a service of the server http (admin)',
     answer: namedAnswer,
     handle: (call) => remove(call, 'http'),

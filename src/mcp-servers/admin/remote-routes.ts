@@ -85,7 +85,10 @@ const oneAnswer = z.object({ remote_server: remoteAnswer })
 /** The API routes of remote MCP servers. */
 export const remoteRoutes: AdminRoute[] = [
   {
-    ...{ ...common, method: 'get', rate: 'read', path: '/remote-servers' },
+    ...common,
+    method: 'get',
+    rate: 'read',
+    path: '/remote-servers',
     summary:
       'Lists remote MCP servers with their tools and the changes since they were accepted (admin)',
     answer: listAnswer,
@@ -94,7 +97,10 @@ export const remoteRoutes: AdminRoute[] = [
     }),
   },
   {
-    ...{ ...common, method: 'post', rate: 'write', path: '/remote-servers' },
+    ...common,
+    method: 'post',
+    rate: 'write',
+    path: '/remote-servers',
     summary:
       'Adds a remote MCP server by its URL; its tools are hidden until they are mapped (admin)',
     body: newRemoteInput,
@@ -107,7 +113,10 @@ export const remoteRoutes: AdminRoute[] = [
     },
   },
   {
-    ...{ ...common, method: 'put', rate: 'write', path: '/remote-servers/:name' },
+    ...common,
+    method: 'put',
+    rate: 'write',
+    path: '/remote-servers/:name',
     summary: 'Adds or updates a remote server: URL, headers and description (admin)',
     body: remoteInput,
     answer: oneAnswer,
@@ -120,7 +129,10 @@ export const remoteRoutes: AdminRoute[] = [
     },
   },
   {
-    ...{ ...common, method: 'delete', rate: 'write', path: '/remote-servers/:name' },
+    ...common,
+    method: 'delete',
+    rate: 'write',
+    path: '/remote-servers/:name',
     summary: 'Deletes a remote server and the mappings of its tools (admin)',
     answer: z.object({ name: z.string() }),
     handle: async ({ deps, admin, params }) => {
@@ -130,7 +142,10 @@ export const remoteRoutes: AdminRoute[] = [
     },
   },
   {
-    ...{ ...common, method: 'post', rate: 'write', path: '/remote-servers/:name/refresh' },
+    ...common,
+    method: 'post',
+    rate: 'write',
+    path: '/remote-servers/:name/refresh',
     summary: "Reads a server's current tools; a mapped tool that changed is hidden (admin)",
     answer: oneAnswer,
     handle: async ({ deps, admin, params }): Promise<z.input<typeof oneAnswer>> => {
@@ -140,7 +155,10 @@ export const remoteRoutes: AdminRoute[] = [
     },
   },
   {
-    ...{ ...common, method: 'post', rate: 'write', path: '/remote-servers/:name/accept' },
+    ...common,
+    method: 'post',
+    rate: 'write',
+    path: '/remote-servers/:name/accept',
     summary: 'Accepts the changed descriptions of tools (admin)',
     body: acceptInput,
     answer: oneAnswer,
@@ -152,7 +170,10 @@ export const remoteRoutes: AdminRoute[] = [
     },
   },
   {
-    ...{ ...common, method: 'put', rate: 'write', path: '/remote-servers/:name/tools/:tool' },
+    ...common,
+    method: 'put',
+    rate: 'write',
+    path: '/remote-servers/:name/tools/:tool',
     summary: 'Sets the grant and tier of a tool, so that agents can use it (admin)',
     params: { tool: toolName },
     body: mapInput,

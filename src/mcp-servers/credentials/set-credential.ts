@@ -27,7 +27,9 @@ export async function setCredential(
     : null
   const place = community ? await find('community', hub.readCommunity(requester, community)) : null
   await hub.recordAdminAction(admin.id, {
-    ...{ action: 'credential.set', targetType: 'credential', targetId: name },
+    action: 'credential.set',
+    targetType: 'credential',
+    targetId: name,
     after: { server, service, community: place?.name ?? null, agent: found?.name ?? null },
   })
   await vault.put({

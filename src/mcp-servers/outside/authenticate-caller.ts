@@ -25,7 +25,11 @@ export async function authenticateCaller(
   if (!found) return null
   const { id, name, kind, scopes, writeBlock } = found
   return {
-    ...{ accountId: id, name, kind, activationId: null, postId: null },
+    accountId: id,
+    name,
+    kind,
+    activationId: null,
+    postId: null,
     tiers: toTiers(scopes),
     ...(writeBlock !== undefined && { writeBlock }),
   }

@@ -92,7 +92,9 @@ export function createServices(deps: ServiceDeps) {
       })
       const former = (await run(db, selectService(server, name)))?.baseUrl ?? known?.baseUrl
       const bound = await bindCredentials({
-        ...{ server, service: name, destination: toDestination(row.baseUrl) },
+        server,
+        service: name,
+        destination: toDestination(row.baseUrl),
         former: former === undefined ? null : toDestination(former),
       })
       await batch(db, {

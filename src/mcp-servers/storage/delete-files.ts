@@ -23,7 +23,8 @@ async function deleteWhere(
   let cursor: string | undefined
   do {
     const page: R2Objects = await bucket.list({
-      ...{ prefix, include: ['customMetadata'] },
+      prefix,
+      include: ['customMetadata'],
       ...(cursor !== undefined && { cursor }),
     })
     const keys = page.objects.filter(matches).map(({ key }) => key)

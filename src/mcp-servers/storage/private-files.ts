@@ -83,7 +83,8 @@ async function listAll(bucket: R2Bucket, prefix: string): Promise<R2Object[]> {
   let cursor: string | undefined
   do {
     const page: R2Objects = await bucket.list({
-      ...{ prefix, include: ['customMetadata'] },
+      prefix,
+      include: ['customMetadata'],
       ...(cursor !== undefined && { cursor }),
     })
     found.push(...page.objects)

@@ -9,7 +9,6 @@ import {
   moderationLogPath,
   postPath,
 } from '../../shared/paths'
-import { createForm } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { CommunityName } from '../parts/community-name'
@@ -19,6 +18,7 @@ import { PostComposer } from '../posts/composer'
 import { FeedList, Tabs } from '../posts/feed-list'
 import type { FeedPageRow } from '../posts/feed-queries'
 import type { HostedAgent, RunningActivation } from '../posts/page-queries'
+import { createPostForm } from '../posts/post-forms'
 
 export interface CommunityPageProps {
   frame: Frame
@@ -50,7 +50,7 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
                 frame={frame}
                 communities={[community.name]}
                 example={agents[0]?.name ?? null}
-                form={createForm({ community: community.name, title: '', content: '' })}
+                form={createPostForm({ community: community.name })}
                 next={path}
               />
             )}

@@ -4,12 +4,10 @@ import {
   communityInput,
   communityUpdate,
   createCommunity,
-  type Manager,
-  memberInput,
-  removeMember,
-  setMember,
 } from '../../hub/communities/actions'
 import { communityErrors } from '../../hub/communities/errors'
+import type { Manager } from '../../hub/communities/manager'
+import { memberInput, removeMember, setMember } from '../../hub/communities/member-actions'
 import {
   type OwnCommunity,
   selectMembers,

@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import { canManage } from '../../hub/communities/actions'
+import { canManage } from '../../hub/communities/manager'
 import type { MemberRow, OwnCommunity } from '../../hub/communities/queries'
 import type { ReplyLimits } from '../../shared/config'
 import { formatDay } from '../../shared/format'

@@ -5,18 +5,14 @@ import { createPost, postBody } from '../../hub/posts/actions'
 import { postSorts } from '../../hub/posts/queries'
 import { limits } from '../../shared/config'
 import { postPath } from '../../shared/paths'
-import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { computeNextCursor, type FeedPage } from '../posts/feed-queries'
-import { type PostFormState, postForm } from '../posts/post-forms'
+import { createPostForm, type PostFormState, postForm } from '../posts/post-forms'
 import { HomePage } from './home-page'
 import { homeStatements } from './page-queries'
-
-const createDraft = (content: string): PostFormState =>
-  createForm({ community: 'general', title: '', content })
 
 /** Starts the draft with a mention: an agent's page links to `/?ask=scout`. */
 const toMention = (name = ''): string => (/^[a-z0-9_-]{2,32}$/i.test(name) ? `@${name} ` : '')
@@ -25,7 +21,7 @@ const toMention = (name = ''): string => (/^[a-z0-9_-]{2,32}$/i.test(name) ? `@$
 export function registerHomePages(app: Hono<HubEnv>): void {
   app.get(
     '/',
-    page((c) => showHome(c, createDraft(toMention(c.req.query('ask'))))),
+    page((c) => showHome(c, createPostForm({ content: toMention(c.req.query('ask')) }))),
   )
   app.post(
     '/posts-new',

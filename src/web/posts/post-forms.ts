@@ -1,5 +1,11 @@
 import { limits } from '../../shared/config'
-import { describeText, type FormDefinition, type FormState } from '../form/form-state'
+import {
+  createForm,
+  describeText,
+  type FormDefinition,
+  type FormState,
+  type Typed,
+} from '../form/form-state'
 
 type PostField = 'title' | 'content' | 'community'
 export type PostFormState = FormState<PostField>
@@ -13,6 +19,10 @@ export const postForm: FormDefinition<PostField> = {
     community: { parse: (text) => text || 'general', message: 'Choose a community.' },
   },
 }
+
+/** Returns the form of a new post with what is known of it. */
+export const createPostForm = (typed: Partial<Typed<PostField>>): PostFormState =>
+  createForm({ title: '', content: '', community: 'general', ...typed })
 
 type ReplyField = 'content' | 'parent_id'
 export type ReplyFormState = FormState<ReplyField>

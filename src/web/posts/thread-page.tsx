@@ -7,22 +7,14 @@ import type { RemovalRow } from '../../hub/moderation/viewer-queries'
 import type { NotWokenAgent } from '../../hub/reply-limits/queries'
 import { formatReplyRefusal, isNoticePosted } from '../../hub/traces/run-labels'
 import type { ReplyLimits } from '../../shared/config'
-import { formatCost, formatCount, formatPlural } from '../../shared/format'
-import { commentPath, communityPath, postPath } from '../../shared/paths'
+import { formatPlural } from '../../shared/format'
+import { commentPath, postPath } from '../../shared/paths'
 import type { Frame, PageViewer } from '../frame/frame'
 import { Layout } from '../frame/layout'
-import { ModerateForm } from '../moderation/moderate-form'
-import { RemovedNotice } from '../moderation/removed-notice'
-import { AccountLink, type AccountRef } from '../parts/account-link'
-import { CommunityName } from '../parts/community-name'
+import type { AccountRef } from '../parts/account-link'
 import { Icon } from '../parts/icons'
-import { excerpt } from '../parts/markdown'
 import { NameList } from '../parts/name-list'
-import { Prose } from '../parts/prose'
-import { VoteForm } from '../votes/vote-form'
 import { CommentTree } from './comment-tree-view'
-import { ReplyComposer } from './composer'
-import { ContentLinks } from './content-links'
 import { LiveBlock, LiveTemplate, ParkedBlock } from './live-block'
 import { NotWokenNotice } from './not-woken-notice'
 import type {
@@ -32,10 +24,12 @@ import type {
   ThreadComment,
   ThreadPost,
 } from './page-queries'
-import { PostByline } from './post-byline'
+import { PostArticle } from './post-article'
 import type { ReplyFormState } from './post-forms'
 import { PausedNotice, QuietNotice } from './quiet-notice'
 import type { QuietMention } from './quiet-queries'
+import { SteeringNote, ThreadEnd } from './thread-end'
+import { ThreadStats } from './thread-stats'
 
 export interface ThreadPageProps {
   frame: Frame
@@ -197,79 +191,6 @@ const LaterLinks: FC<ThreadPageProps> = ({ post, comments, isNewest }) => {
   )
 }
 
-const PostArticle: FC<ThreadPageProps & { known: Set<string> }> = (props) => {
-  const { post, known, frame } = props
-  return (
-    <article id="post" data-v={toPostVersion(post)}>
-      <p class="meta">
-        <a href={communityPath(post.communityName)}>
-          <CommunityName name={post.communityName} visibility={post.visibility} />
-        </a>
-        {post.isPinned && ', pinned'}
-      </p>
-      <h1 class="up">{post.removalReason === null ? post.title : 'Removed post'}</h1>
-      <PostByline of={post} now={frame.now} class="up3">
-        {post.editedAt !== null && <span>edited</span>}
-        {post.removalReason === null && (
-          <VoteForm
-            viewer={frame.viewer}
-            postId={post.id}
-            commentId={null}
-            of="this post"
-            authorName={post.authorName}
-            score={post.score}
-            value={props.votes.get('') ?? 0}
-            next={postPath(post.id)}
-          />
-        )}
-      </PostByline>
-      {post.removalReason !== null && (
-        <RemovedNotice reason={post.removalReason} removal={props.removals.get('')} />
-      )}
-      {post.url && (
-        <p class="up3">
-          <a class="ul" href={post.url} rel="nofollow ugc noopener">
-            {excerpt(post.url, 100)}
-          </a>
-        </p>
-      )}
-      {post.content && (
-        <div class="up4">
-          <Prose of={post} knownNames={known} />
-        </div>
-      )}
-      <div class="more">
-        {post.removalReason === null && (
-          <ContentLinks
-            viewer={frame.viewer}
-            postId={post.id}
-            commentId={null}
-            authorName={post.authorName}
-          />
-        )}
-      </div>
-      {props.mayModerate && (
-        <ModerateForm
-          postId={post.id}
-          commentId={null}
-          of="this post"
-          authorName={post.authorName}
-          isRemoved={post.removalReason !== null}
-          isLocked={post.isLocked}
-          isPinned={post.isPinned}
-          next={postPath(post.id)}
-        />
-      )}
-    </article>
-  )
-}
-
-/** Returns what an open page compares to notice that a post was edited, removed, restored, locked or pinned. */
-const toPostVersion = ({ editedAt, removalReason, isLocked, isPinned }: ThreadPost): string =>
-  [editedAt ?? '', removalReason !== null && 'd', isLocked && 'l', isPinned && 'p']
-    .filter(Boolean)
-    .join('')
-
 /** Formats the number of replies and of running agents, such as `3 replies, 1 in progress`. */
 function formatReplyCount(post: ThreadPost, comments: ThreadComment[], working: number): string {
   const count = Math.max(
@@ -278,49 +199,6 @@ function formatReplyCount(post: ThreadPost, comments: ThreadComment[], working: 
   )
   const replies = count === 0 ? 'No replies yet' : formatPlural(count, 'reply', 'replies')
   return working === 0 ? replies : `${replies}, ${working} in progress`
-}
-
-/** The end of a thread: the reply form, or the reason why replies are closed. */
-const ThreadEnd: FC<ThreadPageProps & { isReplying: boolean }> = (props) => {
-  const { frame, post, reply, isReplying, agents } = props
-  const isUnanswered = props.comments.length + props.activations.length + props.paused.length === 0
-  if (post.removalReason !== null)
-    return <p class="meta up5">This post was removed. No new replies can be posted.</p>
-  if (post.isLocked)
-    return <p class="meta up5">This thread is locked. No new replies can be posted.</p>
-  return (
-    <div class="up5">
-      {isUnanswered && frame.viewer && agents[0] && (
-        <p class="meta">Mention an agent, such as @{agents[0].name}, to get an answer here.</p>
-      )}
-      {!isReplying && (
-        <div class="up3">
-          <ReplyComposer
-            frame={frame}
-            postId={post.id}
-            parentId={null}
-            to={post.authorName}
-            form={reply}
-          />
-        </div>
-      )}
-    </div>
-  )
-}
-
-/** Right above the reply form: that a reply of the viewer joins a run, which the viewer asked for or moderates. */
-const SteeringNote: FC<ThreadPageProps & { working: ThreadActivation[] }> = (props) => {
-  const { viewer } = props.frame
-  const names = props.working
-    .filter(({ requesters }) => props.mayModerate || requesters.includes(viewer?.name ?? ''))
-    .map(({ agentName }) => agentName)
-  if (viewer?.kind !== 'human' || names.length === 0 || props.post.isLocked) return null
-  const are = names.length === 1 ? 'is' : 'are'
-  return (
-    <p class="meta up3" id="steering">
-      {names.join(', ')} {are} working: your reply reaches {names.length === 1 ? 'it' : 'them'} now.
-    </p>
-  )
 }
 
 /** Says that the answer of an agent was not posted, and why. */
@@ -342,39 +220,6 @@ const RefusalNotice: FC<{ of: ThreadActivation; limits: ReplyLimits }> = ({ of, 
     </div>
   </div>
 )
-
-const ThreadStats: FC<{
-  post: ThreadPost
-  people: AccountRef[]
-  activations: ThreadActivation[]
-}> = ({ post, people, activations }) => {
-  const count = (state: ThreadActivation['state']) =>
-    activations.filter((each) => each.state === state).length
-  const running = count('running')
-  const parked = count('parked')
-  const isPriced = post.agentsCostMicrousd > 0 || activations.every((each) => each.isPriced)
-  return (
-    <>
-      <div class="crew">
-        {people.slice(0, 30).map((each) => (
-          <AccountLink {...each} />
-        ))}
-      </div>
-      {activations.length > 0 && (
-        <dl class="def">
-          <dt>Agents spent</dt>
-          <dd class="num">{formatCost(post.agentsCostMicrousd, isPriced, 'thread')}</dd>
-          <dt>Runs</dt>
-          <dd class="num">
-            {formatCount(activations.length - running - parked)} done
-            {running > 0 && `, ${formatCount(running)} running`}
-            {parked > 0 && `, ${formatCount(parked)} waiting`}
-          </dd>
-        </dl>
-      )}
-    </>
-  )
-}
 
 /** Returns the authors in a thread, in the order of their first post or comment. */
 function listPeople(post: ThreadPost, comments: ThreadComment[]): AccountRef[] {

@@ -10,6 +10,7 @@ import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { PostComposer, ReplyComposer } from '../posts/composer'
+import { createPostForm } from '../posts/post-forms'
 import { PromiseSection } from './promise-section'
 
 /** A preview is a form that writes nothing. */
@@ -74,7 +75,7 @@ const PreviewPage = ({
             frame={frame}
             communities={[community]}
             example={null}
-            form={createForm({ title, content, community })}
+            form={createPostForm({ title, content, community })}
             next="/"
           />
         ) : (

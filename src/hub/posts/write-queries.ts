@@ -1,0 +1,64 @@
+import { and, eq, isNull, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import { insertRow, updateSet } from '../../shared/db/write-sql'
+import type { CommunityId, PostId } from '../../shared/ids'
+import { unfiltered } from '../communities/readable-sql'
+import { type RenderedText, renderText } from '../markdown/render-markdown'
+import { communities } from '../schema/communities'
+import { posts } from '../schema/posts'
+
+const p = alias(posts, 'p')
+
+type NewPost = Omit<typeof posts.$inferSelect, 'seq' | keyof RenderedText>
+
+const preparedInsertPost = prepare((post: Params<NewPost & RenderedText>) =>
+  write(insertRow(posts, post, ['seq'])),
+)
+
+/** Inserts a post with its content rendered. */
+export const insertPost = (post: NewPost): Statement<void> =>
+  preparedInsertPost({ ...post, ...renderText(post.content, 2) })
+
+const preparedPostCount = prepare(({ communityId }: Params<{ communityId: CommunityId }>) =>
+  write(
+    updateSet(
+      communities,
+      { postCount: sql`${communities.postCount} + 1` },
+      sql`WHERE ${communities.id} = ${communityId}`,
+    ),
+  ),
+)
+
+export const incrementPostCount = (communityId: CommunityId): Statement<void> =>
+  preparedPostCount({ communityId })
+
+export const updatePost = (id: PostId, fields: Partial<NewPost>): Statement<void> =>
+  write(
+    orm
+      .update(posts)
+      .set(fields.content === undefined ? fields : { ...fields, ...renderText(fields.content, 2) })
+      .where(and(eq(posts.id, id), isNull(posts.deletedAt))),
+  )
+
+const decrementPostCount = prepare(({ id }: Params<{ id: PostId }>) =>
+  write(
+    updateSet(
+      communities,
+      { postCount: sql`max(0, ${communities.postCount} - 1)` },
+      sql`WHERE ${communities.id} = (SELECT ${p.communityId} FROM ${posts} ${p} ${unfiltered('counter')}
+        WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL)`,
+    ),
+  ),
+)
+
+/** Marks a post as deleted and subtracts it from its community's count; repeating changes nothing. */
+export const deletePost = (id: PostId, now: number): Statement<void>[] => [
+  decrementPostCount({ id }),
+  write(
+    orm
+      .update(posts)
+      .set({ deletedAt: now })
+      .where(and(eq(posts.id, id), isNull(posts.deletedAt))),
+  ),
+]
