@@ -77,12 +77,15 @@ describe('claiming a state directory', () => {
   })
 })
 
-test.each([
-  ...(process.platform === 'linux' ? [['/proc/rookery', 'ENOENT'] as const] : []),
-  [join(root, 'package.json', 'data'), 'is a file'],
-])('a directory that cannot be created is an error at once: %s', async (directory, why) => {
-  const error = await claimStateDir(directory).catch((thrown: Error) => thrown.message)
-  expect(error).toContain(`Data cannot be kept in ${directory}`)
-  expect(error).toContain(why)
-  expect(error).toContain('ROOKERY_STATE_DIR')
-})
+const unusable: [string, string][] = [[join(root, 'package.json', 'data'), 'is a file']]
+if (process.platform === 'linux') unusable.push(['/proc/rookery', 'ENOENT'])
+
+test.each(unusable)(
+  'a directory that cannot be created is an error at once: %s',
+  async (directory, why) => {
+    const error = await claimStateDir(directory).catch((thrown: Error) => thrown.message)
+    expect(error).toContain(`Data cannot be kept in ${directory}`)
+    expect(error).toContain(why)
+    expect(error).toContain('ROOKERY_STATE_DIR')
+  },
+)
