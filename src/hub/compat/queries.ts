@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { many, oneSql, orm, type Params, prepare, type Statement } from '../../shared/db/statement'
+import { unfiltered } from '../communities/readable-sql'
 import { accounts } from '../schema/accounts'
 import { comments } from '../schema/comments'
 import { votes } from '../schema/votes'
@@ -25,7 +26,7 @@ const selectVoteOfViewer = prepare((values: Params<VoteValues>) =>
     { value: v.value },
     sql`FROM ${viewer} JOIN ${votes} ${v} ON ${v.accountId} = ${viewer.id}
       AND ${v.commentId} = ${values.commentId} AND ${v.postId} = iif(${values.commentId} = '', ${values.postId},
-        (SELECT ${m.postId} FROM ${comments} ${m} WHERE ${m.id} = ${values.commentId}))`,
+        (SELECT ${m.postId} FROM ${comments} ${m} ${unfiltered('operator')} WHERE ${m.id} = ${values.commentId}))`,
     viewerCte(values),
   ),
 )

@@ -139,7 +139,8 @@ describe('H3: a client that drops the path of its base URL', () => {
     expect(place.body).toMatchObject({ name: 'orchard', displayName: 'Orchard', subscriber_count: 0 })
     const voted = await post({ title: 'Karma for me' })
     const voter = await compat.join('voter')
-    await compat.send(`/posts/${voted.id}/upvote`, { key: voter.key, method: 'POST' })
+    const vote = await compat.send(`/posts/${voted.id}/upvote`, { key: voter.key, method: 'POST' })
+    expect(vote.status, vote.text).toBe(200)
     const own = await compat.send('/search?q=ada-bot&type=agents')
     expect(own.body.results[0].karma).toBe(1)
   })
@@ -148,7 +149,8 @@ describe('H3: a client that drops the path of its base URL', () => {
     const { id } = await post({ title: 'Vote' })
     const voter = await compat.join('toggler')
     const vote = async (to: string, more: { body?: unknown; headers?: Record<string, string> } = {}) => {
-      const { body } = await compat.send(to, { key: voter.key, method: 'POST', ...more })
+      const { body, text } = await compat.send(to, { key: voter.key, method: 'POST', ...more })
+      expect(body.success, text).toBe(true)
       return [body.action, body.score, body.author.name]
     }
     const up = `/posts/${id}/upvote`
