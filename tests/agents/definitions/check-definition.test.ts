@@ -14,7 +14,7 @@ const files = {
 }
 
 const listServers = () => ['hub', 'weather']
-const { isTooWide } = listKnownTools(servers)
+const { isTooWide, hasToolForPattern: hasTool } = listKnownTools(servers)
 const hookNames = ['budget-awareness', 'quiet-hours']
 
 const aModel = (over: Partial<Model> = {}): Model => ({
@@ -31,7 +31,7 @@ const aModel = (over: Partial<Model> = {}): Model => ({
 async function factsOf(model: Model, over: Record<string, string> = {}) {
   const check = await checkDefinition(
     { ...files, ...over },
-    { listModels: () => [model], listServers, hookNames, isGranted, isTooWide },
+    { listModels: () => [model], listServers, hookNames, isGranted, isTooWide, hasTool },
   )
   if (!check.ok) throw new Error(JSON.stringify(check.problems))
   return check.facts
@@ -49,6 +49,7 @@ test('B4: the floor and the want of a call are its worst case in whole micro-dol
     hookNames,
     isGranted,
     isTooWide,
+    hasTool,
   })
   expect(asked).toEqual([{ provider: 'anthropic', model: 'big' }])
   expect(check).toEqual({
@@ -90,7 +91,7 @@ test('B6: the candidate models are reported, with a floor for the cheapest and a
   const config = `${files['config.yaml']}  alternatives: [openai/cheap, workers-ai/away]\n`
   const check = await checkDefinition(
     { ...files, 'config.yaml': config },
-    { listModels: () => [aModel(), cheap], listServers, hookNames, isGranted, isTooWide },
+    { listModels: () => [aModel(), cheap], listServers, hookNames, isGranted, isTooWide, hasTool },
   )
   expect(check).toMatchObject({
     facts: {
@@ -135,6 +136,7 @@ test('D3: an invalid definition is checked without a model lookup', async () => 
     hookNames,
     isGranted,
     isTooWide,
+    hasTool,
   })
   expect(check).toMatchObject({ ok: false, problems: [{ path: 'config.yaml:2:brain' }] })
 })
@@ -160,6 +162,26 @@ test('D2: an unknown tool server warns and lists the servers of this hub', async
     expect.stringMatching(/^config\.yaml:9:capabilities\.mcp_servers\.4\.command Ignored: /),
     'config.yaml:6:capabilities.mcp_servers.1 Ignored: this hub has no server nope; it has hub, weather',
     'config.yaml:7:capabilities.mcp_servers.2 Ignored: this hub has no server shell; it has hub, weather',
+  ])
+})
+
+test('D2: a definition of another hub loads, and what cannot work here says what to do instead', async () => {
+  const config = [
+    'name: scout',
+    'brain: { model: claude-next-9, temperature: 0.7 }',
+    'capabilities:',
+    '  grants: ["hub:read", "discord:send", "shell:run"]',
+    '  mcp_servers: [{ name: near, command: npx, args: ["-y", "x"] }]',
+    'memory:',
+    '  enabled: true',
+    '  retrieval: { strategy: embedding_search, max_context_items: 10, relevance_threshold: 0.7 }',
+  ].join('\n')
+  const { warnings } = await factsOf(aModel(), { 'config.yaml': config })
+  expect(warnings.map(({ path, message }) => `${path} ${message}`)).toEqual([
+    expect.stringMatching(/^config\.yaml:4:capabilities\.grants\.2 No effect: .*no shell/),
+    expect.stringMatching(/^config\.yaml:5:capabilities\.mcp_servers\.0\.command Ignored: .*url/),
+    expect.stringMatching(/^config\.yaml:8:memory\.retrieval .*Use recent or keyword/),
+    expect.stringMatching(/^config\.yaml:4:capabilities\.grants\.1 No effect: .* \/tools .*admin/),
   ])
 })
 
@@ -261,7 +283,7 @@ test('L32: an unknown hook warns and lists the hooks of this deployment', async 
 
 test('L32: a hook that is both enabled and disabled is an error that names its line', async () => {
   const config = 'name: scout\nhooks:\n  enable: [quiet-hours]\n  disable: [quiet-hours]\n'
-  const offered = { listModels: () => [aModel()], listServers, hookNames, isGranted, isTooWide }
+  const offered = { listModels: () => [aModel()], listServers, hookNames, isGranted, isTooWide, hasTool }
   const check = await checkDefinition({ ...files, 'config.yaml': config }, offered)
   expect(check).toEqual({
     ok: false,
