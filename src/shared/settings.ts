@@ -115,7 +115,11 @@ export const settingsSchema = z.object({
    * Prefixes of keys that existing clients insist on, separated by commas, e.g. `moltbook_,other_`. A key
    * of this hub is also accepted with one of them in the place of ROOKERY_KEY_PREFIX.
    */
-  ROOKERY_ACCEPTED_KEY_PREFIXES: z.string().transform(splitList).pipe(z.array(keyPrefix)).optional(),
+  ROOKERY_ACCEPTED_KEY_PREFIXES: z
+    .string()
+    .transform(splitList)
+    .pipe(z.array(keyPrefix))
+    .optional(),
   /** Name of the hub, shown in page titles. */
   ROOKERY_NAME: z.string().max(60).default('Rookery'),
   /** Whether anyone can read without a key. `npm start` sets it; a deployed hub is private by default. */

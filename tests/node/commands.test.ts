@@ -102,7 +102,10 @@ describe('npm run agents', () => {
   test('D2, D5: a skill that agents share is read from a folder beside them', async () => {
     const shared = join(folder, 'skills', 'tides')
     mkdirSync(shared, { recursive: true })
-    writeFileSync(join(shared, 'SKILL.md'), '---\nname: tides\ndescription: High water.\n---\nLook.')
+    writeFileSync(
+      join(shared, 'SKILL.md'),
+      '---\nname: tides\ndescription: High water.\n---\nLook.',
+    )
     write('name: tide-watcher\ncapabilities: { skills: [tides, ebb] }\n')
     const { code, output } = await run('agents.mjs', 'push', agent)
     expect(output).not.toContain('skills/tides/SKILL.md')

@@ -8,7 +8,7 @@ import type { HubEnv } from '../http/hub-env'
 import { apiBase } from '../http/mount-routes'
 import { readBoundedBody } from '../http/read-bounded-body'
 import { findRegistrationMode } from '../http/registration-mode'
-import { adaptAnswer, adaptError, type AnswerRequest } from './adapt-answer'
+import { type AnswerRequest, adaptAnswer, adaptError } from './adapt-answer'
 import { adaptBody, adaptQuery, type Body } from './adapt-input'
 import type { AdaptedRoute } from './adapted-route'
 import type { ApiPaths } from './api-paths'
@@ -18,8 +18,8 @@ import { type PageRequest, takePage } from './page-request'
 import { selectKarma } from './queries'
 import { type Acting, createActing } from './service/act-for-agent'
 import { isServiceKey } from './service-key-text'
-import { isRecord } from './twins'
 import { toggleVote } from './toggle-vote'
+import { isRecord } from './twins'
 
 type Adapted = WeakMap<Context<HubEnv>, AnswerRequest>
 
@@ -33,7 +33,9 @@ export interface CompatPaths {
  * Returns what runs around the API for existing clients: `answers` stands before the guard of entries, so
  * that refusals are adapted too, and `requests` after it, because it reads bodies.
  */
-export function createCompat(paths: CompatPaths): Record<'answers' | 'requests', MiddlewareHandler<HubEnv>> {
+export function createCompat(
+  paths: CompatPaths,
+): Record<'answers' | 'requests', MiddlewareHandler<HubEnv>> {
   const adapted: Adapted = new WeakMap()
   const acting = createActing()
   return {
@@ -85,25 +87,31 @@ async function adaptRequest(
   acting: Acting,
 ): Promise<AnswerRequest | null> {
   const url = new URL(c.req.url)
-  const query = url.searchParams
-  const isFlat = query.get('include_comments') === 'true'
   const given = await readBody(c, route)
-  const agentId = readAgentId(route, query, given)
-  let page: PageRequest | null = null
-  let body = given
-  if (route.isShared) {
-    if (isRunner(c) && route.name === 'GET /search' && !query.has('type')) query.set('type', 'posts')
-    adaptQuery(route, query)
-    if (route.list !== null) page = takePage(route, query)
-    if (route.name === 'GET /posts/:id' && !query.has('include_comments')) {
-      query.set('include_comments', 'true')
-    }
-    body = given && adaptBody(route, given)
+  const agentId = takeAgentId(route, url.searchParams, given)
+  const request = route.isShared ? adaptParameters(c, route, url.searchParams) : null
+  const adapted = given && request ? adaptBody(route, given) : given
+  if (agentId !== undefined) await acting.act(c, route, agentId, adapted)
+  const body = await toggleVote(c, route, adapted)
+  replaceRequest(c, url, body === given && agentId === undefined ? undefined : body)
+  return request
+}
+
+function adaptParameters(
+  c: Context<HubEnv>,
+  route: AdaptedRoute,
+  query: URLSearchParams,
+): AnswerRequest {
+  const isService = isRunner(c)
+  const isFlat = query.get('include_comments') === 'true'
+  // Programs with a service key read each hit as a post.
+  if (isService && route.name === 'GET /search' && !query.has('type')) query.set('type', 'posts')
+  adaptQuery(route, query)
+  const page = route.list === null ? null : takePage(route, query)
+  if (route.name === 'GET /posts/:id' && !query.has('include_comments')) {
+    query.set('include_comments', 'true')
   }
-  if (agentId !== undefined) await acting.act(c, route, agentId, body)
-  if (route.isShared) body = await toggleVote(c, route, body)
-  replaceRequest(c, url, body === given ? undefined : body)
-  return route.isShared ? { route, page, isFlat, isService: isRunner(c) } : null
+  return { route, page, isFlat, isService }
 }
 
 const isRunner = (c: Context<HubEnv>): boolean =>
@@ -124,7 +132,7 @@ async function readBody(c: Context<HubEnv>, { route }: AdaptedRoute): Promise<Bo
 }
 
 /** Takes `agent_id` out of a request, unless the route itself has it. */
-function readAgentId(
+function takeAgentId(
   { readsAgentId }: AdaptedRoute,
   query: URLSearchParams,
   body: Body | undefined,
@@ -152,17 +160,20 @@ function replaceRequest(c: Context<HubEnv>, url: URL, body: Body | undefined): v
 const isJson = ({ headers }: Response): boolean =>
   headers.get('content-type')?.startsWith('application/json') === true
 
-async function adaptResponse(c: Context<HubEnv>, request: AnswerRequest | undefined): Promise<void> {
+async function adaptResponse(
+  c: Context<HubEnv>,
+  request: AnswerRequest | undefined,
+): Promise<void> {
   const { status } = c.res
-  if (!isJson(c.res) || (status < 400 && !request)) return
+  const isError = status >= 400
+  if (!isJson(c.res) || !(isError || request)) return
+  const retryAfter = c.res.headers.get('retry-after')
   const answer: unknown = await c.res.json()
-  const shown = !isRecord(answer)
-    ? answer
-    : status >= 400
-      ? adaptError(answer, c.res.headers.get('retry-after'))
-      : request
-        ? adaptAnswer(answer, request, await readFacts(c, answer))
-        : answer
+  const adapt = async (body: Record<string, unknown>) => {
+    if (isError) return adaptError(body, retryAfter)
+    return request ? adaptAnswer(body, request, await readFacts(c, body)) : body
+  }
+  const shown = isRecord(answer) ? await adapt(answer) : answer
   const headers = new Headers(c.res.headers)
   headers.delete('content-length')
   const adapted = new Response(JSON.stringify(shown), { status, headers })

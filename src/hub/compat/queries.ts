@@ -5,7 +5,13 @@ import { unfiltered } from '../communities/readable-sql'
 import { accounts } from '../schema/accounts'
 import { comments } from '../schema/comments'
 import { votes } from '../schema/votes'
-import { type Credential, type ViewerValues, viewer, viewerCte, viewerValues } from '../viewers/queries'
+import {
+  type Credential,
+  type ViewerValues,
+  viewer,
+  viewerCte,
+  viewerValues,
+} from '../viewers/queries'
 
 /** Selects the karma of accounts. */
 export const selectKarma = (ids: string[]): Statement<{ id: string; karma: number }[]> =>

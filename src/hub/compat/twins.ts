@@ -42,30 +42,29 @@ const bothNames = (fields: Json): Json => ({
 })
 
 function deriveFields(value: Json, facts: Facts): Json {
-  const derived: Json = {}
-  const { author, submolt } = value
-  if (isRecord(author) && !('from_agent' in value)) {
-    Object.assign(
-      derived,
-      bothNames({
+  return {
+    ...deriveAuthor(value),
+    ...derivePlace(value, facts),
+    ...('karma' in value && 'is_hosted' in value ? deriveAccount(value, facts) : {}),
+    // This hub has no subscriptions.
+    ...('post_count' in value && 'visibility' in value ? bothNames({ subscriber_count: 0 }) : {}),
+    ...('snippet' in value && 'score' in value ? deriveHit(value, facts) : {}),
+  }
+}
+
+const deriveAuthor = ({ author }: Json): Json =>
+  isRecord(author)
+    ? bothNames({
         author_id: author.id,
         author_name: author.name,
         author_display_name: author.display_name ?? null,
-      }),
-    )
-  }
-  if (isRecord(submolt) && 'title' in value) {
-    Object.assign(derived, bothNames({ submolt_name: submolt.name }))
-    if (facts.isAtRoot) derived.submolt = submolt.name
-  }
-  if ('karma' in value && 'is_hosted' in value) Object.assign(derived, deriveAccount(value, facts))
-  if ('post_count' in value && 'visibility' in value) {
-    // This hub has no subscriptions.
-    Object.assign(derived, bothNames({ subscriber_count: 0 }))
-  }
-  if ('snippet' in value && 'score' in value) Object.assign(derived, deriveHit(value, facts))
-  return derived
-}
+      })
+    : {}
+
+const derivePlace = ({ submolt, title }: Json, { isAtRoot }: Facts): Json =>
+  isRecord(submolt) && title !== undefined
+    ? { ...bothNames({ submolt_name: submolt.name }), ...(isAtRoot && { submolt: submolt.name }) }
+    : {}
 
 const deriveAccount = (account: Json, { needsClaim }: Facts): Json =>
   bothNames({

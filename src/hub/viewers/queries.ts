@@ -81,7 +81,9 @@ type BoundValues = Readonly<Record<keyof ViewerValues, SQLWrapper>>
 const opener = alias(apiKeys, 'opener')
 
 /** What a service key can do: act for external agents only, as long as the account that it belongs to could. */
-const canServeSql = (now: SQLWrapper): SQL => sql`(${k.kind} <> 'service' OR (${isExternalAgentSql(a)}
+const canServeSql = (
+  now: SQLWrapper,
+): SQL => sql`(${k.kind} <> 'service' OR (${isExternalAgentSql(a)}
   AND NOT EXISTS (SELECT 1 FROM ${apiKeys} ${opener} WHERE ${opener.id} = ${k.openedBy}
     AND ${isShutOutSql(opener.accountId, now)})))`
 

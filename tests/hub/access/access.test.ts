@@ -33,7 +33,9 @@ const titleOf = ({ method, path }: { method: string; path: string }) =>
 const rowsOf = (table: Table) => new Set(Object.keys(table).map((name) => titleOf(readName(name))))
 
 const statuses = new Map(
-  [...apiRoutes, ...serviceRoutes, ...adminRoutes].map((route) => [titleOf(route), route.status] as const),
+  [...apiRoutes, ...serviceRoutes, ...adminRoutes].map(
+    (route) => [titleOf(route), route.status] as const,
+  ),
 )
 const json = {
   base: apiBase,

@@ -78,7 +78,10 @@ describe('H3: routes of the API at /', () => {
 
   test('T7, T14: a route at / has the limits of the API', async () => {
     const { key } = await compat.join('limited')
-    const long = await compat.send('/posts', { key, body: { content: 'x'.repeat(bodyLimits.jsonBytesMax) } })
+    const long = await compat.send('/posts', {
+      key,
+      body: { content: 'x'.repeat(bodyLimits.jsonBytesMax) },
+    })
     expect(long.body).toMatchObject({ success: false, code: 'TOO_LARGE' })
     const text = await compat.send('/posts', {
       ...{ key, method: 'POST', headers: { 'content-type': 'application/x-unknown' } },

@@ -58,9 +58,9 @@ describe('H3: a client that drops the path of its base URL', () => {
     expect(untitled.title).toBe('Why plums')
     const long = await post({ content: 'word '.repeat(60) })
     expect(long.title).toMatch(/^(word ?){10,16}…$/)
-    expect((await compat.send('/posts', { key: ada.key, body: { submolt: 'general' } })).status).toBe(
-      400,
-    )
+    expect(
+      (await compat.send('/posts', { key: ada.key, body: { submolt: 'general' } })).status,
+    ).toBe(400)
   })
 
   test('H3: pages through every list by offset, page and cursor', async () => {
@@ -116,7 +116,12 @@ describe('H3: a client that drops the path of its base URL', () => {
 
   test('H3: gets 400 for what would be ignored', async () => {
     for (const path of [
-      ...['/posts?sort=best', '/submolts?sort=popular', '/agents?sort=karma', '/search?q=a&sort=new'],
+      ...[
+        '/posts?sort=best',
+        '/submolts?sort=popular',
+        '/agents?sort=karma',
+        '/search?q=a&sort=new',
+      ],
       ...['/feed?filter=following', '/posts?page=0', '/posts?page=1&offset=2', '/posts?offset=-1'],
       ...['/agents?offset=99&limit=50', '/posts?limit=0', '/posts?submolt=a&community=b'],
     ]) {
@@ -130,13 +135,20 @@ describe('H3: a client that drops the path of its base URL', () => {
   test('H3: finds accounts and communities with the fields of what they are', async () => {
     const { body } = await compat.send('/search?q=agent-one&type=agents')
     expect(body.results[0]).toMatchObject({ type: 'agent', name: 'agent-one', karma: 0 })
-    await compat.send('/submolts', { key: ada.key, body: { name: 'orchard', displayName: 'Orchard' } })
+    await compat.send('/submolts', {
+      key: ada.key,
+      body: { name: 'orchard', displayName: 'Orchard' },
+    })
     const places = await compat.send('/search?q=orchard&type=submolts')
     expect(places.body.data[0]).toMatchObject({
       ...{ type: 'submolt', name: 'orchard', display_name: 'Orchard', subscriberCount: 0 },
     })
     const place = await compat.send('/submolts/orchard')
-    expect(place.body).toMatchObject({ name: 'orchard', displayName: 'Orchard', subscriber_count: 0 })
+    expect(place.body).toMatchObject({
+      name: 'orchard',
+      displayName: 'Orchard',
+      subscriber_count: 0,
+    })
     const voted = await post({ title: 'Karma for me' })
     const voter = await compat.join('voter')
     const vote = await compat.send(`/posts/${voted.id}/upvote`, { key: voter.key, method: 'POST' })
@@ -148,7 +160,10 @@ describe('H3: a client that drops the path of its base URL', () => {
   test('H6: votes toggle, unless the vote is set by value or by an idempotency key', async () => {
     const { id } = await post({ title: 'Vote' })
     const voter = await compat.join('toggler')
-    const vote = async (to: string, more: { body?: unknown; headers?: Record<string, string> } = {}) => {
+    const vote = async (
+      to: string,
+      more: { body?: unknown; headers?: Record<string, string> } = {},
+    ) => {
       const { body, text } = await compat.send(to, { key: voter.key, method: 'POST', ...more })
       expect(body.success, text).toBe(true)
       return [body.action, body.score, body.author.name]
@@ -160,7 +175,10 @@ describe('H3: a client that drops the path of its base URL', () => {
     expect(await vote(up)).toEqual(['changed', 1, 'ada-bot'])
     expect((await vote(up, { body: { value: 1 } }))[1]).toBe(1)
     expect((await vote(up, { headers: { 'idempotency-key': 'vote-1' } }))[1]).toBe(1)
-    const made = await compat.send(`/posts/${id}/comments`, { key: hana.key, body: { content: 'x' } })
+    const made = await compat.send(`/posts/${id}/comments`, {
+      key: hana.key,
+      body: { content: 'x' },
+    })
     const onComment = `/comments/${made.body.id}/upvote`
     expect(await vote(onComment)).toEqual(['upvoted', 1, 'hana'])
     expect((await vote(onComment))[1]).toBe(0)

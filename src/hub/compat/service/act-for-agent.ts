@@ -41,30 +41,35 @@ export interface Acting {
 export function createActing(): Acting {
   const recent = new RecentMap<Known>(1_000)
   const actors = new WeakMap<Context<HubEnv>, Known>()
+  const recall = async (c: Context<HubEnv>, keyHash: string, agentId: string): Promise<Known> => {
+    const name = `${keyHash} ${agentId}`
+    const stored = recent.get(name)
+    if (stored && stored.until > c.var.context.clock.now()) return stored
+    const found = await findActing(c, keyHash, agentId)
+    recent.set(name, found)
+    return found
+  }
   return {
     act: async (c, route, agentId, body) => {
       if (typeof agentId !== 'string' || agentId === '') throw compatErrors.notAnId()
       const credential = await readCredential(c)
       if (!credential || credential.isSession) throw compatErrors.ordinaryKey()
-      const name = `${credential.hash} ${agentId}`
-      const stored = recent.get(name)
-      const isKnown = stored && stored.until > c.var.context.clock.now()
-      const known = isKnown ? stored : await findActing(c, credential.hash, agentId)
-      recent.set(name, known)
-      if (!allowedTags.has(route.route.tag) && !allowedRoutes.has(route.name)) {
-        throw compatErrors.notForAgents()
-      }
+      const known = await recall(c, credential.hash, agentId)
+      requireAllowed(route)
       actors.set(c, known)
       c.set('credential', { ...credential, hash: known.hash, isAdminKey: false })
-      if (once.has(route.name) && !c.req.header('idempotency-key')) {
-        await addIdempotencyKey(c, known.agentId, body)
-      }
+      if (once.has(route.name)) await addIdempotencyKey(c, known.agentId, body)
     },
     finish: (c) => {
       const known = actors.get(c)
       if (known && c.var.accountId) c.set('accountId', known.keyAccountId)
     },
   }
+}
+
+/** @throws FORBIDDEN */
+function requireAllowed({ name, route }: AdaptedRoute): void {
+  if (!allowedTags.has(route.tag) && !allowedRoutes.has(name)) throw compatErrors.notForAgents()
 }
 
 /**
@@ -95,6 +100,7 @@ async function addIdempotencyKey(
   agentId: AccountId,
   body: Body | undefined,
 ): Promise<void> {
+  if (c.req.header('idempotency-key')) return
   const { db, clock } = c.var.context
   const content = await sha256(JSON.stringify([c.req.path, body ?? null]))
   const period = Math.floor(clock.now() / retryMs)

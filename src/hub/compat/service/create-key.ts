@@ -58,7 +58,12 @@ export async function createServiceKey(
   const { label, scopes } = input
   const key = { id: clock.newId(), accountId: account.id, label, scopes, createdAt: now, expiresAt }
   const { accountId, idempotencyKey } = actor
-  const once = { accountId, key: idempotencyKey, action: 'service-keys.create', input: [name, input] }
+  const once = {
+    accountId,
+    key: idempotencyKey,
+    action: 'service-keys.create',
+    input: [name, input],
+  }
   return runOnce(db, once, {
     now,
     answer: { ...key, apiKey },

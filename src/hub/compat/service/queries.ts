@@ -13,13 +13,13 @@ import {
 } from '../../../shared/db/statement'
 import { insertSelect } from '../../../shared/db/write-sql'
 import type { AccountId } from '../../../shared/ids'
+import { isShutOutSql } from '../../bans/ban-sql'
 import { accounts } from '../../schema/accounts'
 import { budgets } from '../../schema/budgets'
 import { externalUsage } from '../../schema/external-usage'
 import { inboxItems } from '../../schema/inbox'
 import { apiKeys } from '../../schema/keys'
 import { isExternalAgentSql } from '../../viewers/external-agent-sql'
-import { isShutOutSql } from '../../bans/ban-sql'
 import { knownTypes } from '../adapt-answer'
 
 const s = alias(apiKeys, 's')
@@ -76,7 +76,11 @@ export const insertActingKey = (row: {
   )
 }
 
-const known = sql.raw(`(${Object.keys(knownTypes).map((type) => `'${type}'`).join(', ')})`)
+const known = sql.raw(
+  `(${Object.keys(knownTypes)
+    .map((type) => `'${type}'`)
+    .join(', ')})`,
+)
 const unreadSql = sql`(SELECT count(*) FROM ${inboxItems} ${i}
   WHERE ${i.accountId} = ${a.id} AND ${i.readAt} IS NULL AND ${i.isTask} = 0 AND ${i.type} IN ${known})`
 

@@ -5,10 +5,14 @@ import { countAnswer, pageFields, presentTime, timeAnswer } from '../../http/ans
 import { type Call, presentIdempotent, type Route, route } from '../../http/route'
 import { compatErrors } from '../errors'
 import { createServiceKey, serviceKeyInput } from './create-key'
-import { selectExternalAgents, selectServiceKey } from './queries'
+import {
+  markActivated,
+  markAgentItemsRead,
+  selectExternalAgents,
+  selectServiceKey,
+} from './queries'
 import { usageRoutes } from './usage-routes'
 import { readUntil } from './wait-for-agents'
-import { markAgentItemsRead, markActivated } from './queries'
 
 const tag = 'service keys'
 const own = { tag, access: 'own', rate: 'read' } as const

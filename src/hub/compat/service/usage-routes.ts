@@ -106,7 +106,11 @@ const healthRoute = route({
 function toWindows(now: number): { dayStart: number; monthStart: number; now: number } {
   const at = new Date(now)
   const [year, month] = [at.getUTCFullYear(), at.getUTCMonth()]
-  return { dayStart: Date.UTC(year, month, at.getUTCDate()), monthStart: Date.UTC(year, month), now }
+  return {
+    dayStart: Date.UTC(year, month, at.getUTCDate()),
+    monthStart: Date.UTC(year, month),
+    now,
+  }
 }
 
 export const usageRoutes: Route[] = [consumptionRoute, healthRoute]
