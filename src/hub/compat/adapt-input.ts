@@ -40,7 +40,7 @@ function rename(body: Body, names: Record<string, string>): Body {
   for (const [from, to] of Object.entries(names)) {
     if (!(from in body)) continue
     if (to in body && JSON.stringify(body[to]) !== JSON.stringify(body[from])) {
-      throw compatErrors.contradiction(from, to)
+      throw compatErrors.contradiction(`body.${from}`)
     }
     body[to] = body[from]
     delete body[from]
@@ -82,25 +82,23 @@ function takeFirstWords(content: string): string {
  * @throws VALIDATION for a parameter that would have no effect and matters
  */
 export function adaptQuery({ list, parameters }: AdaptedRoute, query: URLSearchParams): void {
-  for (const [from, to] of [
-    ['submolt_name', 'community'],
-    ['submoltName', 'community'],
-    ['submolt', 'community'],
-  ] as const) {
-    const value = query.get(from)
-    if (value === null || !parameters.has(to)) continue
-    const known = query.get(to)
-    if (known !== null && withoutMark(known) !== withoutMark(value)) {
-      throw compatErrors.contradiction(from, to)
-    }
-    query.set(to, value)
-    query.delete(from)
-  }
-  const community = query.get('community')
-  if (community !== null) query.set('community', withoutMark(community))
+  if (parameters.has('community')) adaptCommunity(query)
   if (list === null) return
   const sort = query.get('sort')
   if (sort && !parameters.has('sort')) throw compatErrors.unsorted(sort)
   const filter = query.get('filter')
   if (filter && !parameters.has('filter') && filter !== 'all') throw compatErrors.unknownFilter()
+}
+
+function adaptCommunity(query: URLSearchParams): void {
+  for (const name of ['submolt_name', 'submoltName', 'submolt']) {
+    const value = query.get(name)
+    if (value === null) continue
+    const known = query.get('community') ?? value
+    if (withoutMark(known) !== withoutMark(value)) throw compatErrors.contradiction(`query.${name}`)
+    query.set('community', value)
+    query.delete(name)
+  }
+  const community = query.get('community')
+  if (community !== null) query.set('community', withoutMark(community))
 }

@@ -16,8 +16,9 @@ export const compatErrors = {
   unsorted: (sort: string) =>
     invalid('query.sort', `This list cannot be sorted by ${sort.slice(0, 40)}. Omit sort`),
   unknownFilter: () => invalid('query.filter', 'Must be all'),
-  contradiction: (one: string, other: string) =>
-    invalid(`body.${one}`, `Contradicts ${other}. Send one of them`),
+  /** @param path of one of two fields with the same meaning */
+  contradiction: (path: string) =>
+    invalid(path, 'Contradicts another field of the same meaning. Send one of them'),
   notAnId: () => invalid('agent_id', 'Must be the id of an agent'),
   ordinaryKey: () =>
     new AppError('FORBIDDEN', 'Only a service key can act for another account.', {

@@ -15,8 +15,8 @@ const files = {
 
 const listServers = () => ['hub', 'weather']
 const { isTooWide, hasToolForPattern: hasTool } = listKnownTools(servers)
-const offer = { listServers, hookNames, isGranted, isTooWide, hasTool }
 const hookNames = ['budget-awareness', 'quiet-hours']
+const offer = { listServers, hookNames, isGranted, isTooWide, hasTool }
 
 const aModel = (over: Partial<Model> = {}): Model => ({
   id: 'anthropic/big',
@@ -155,26 +155,6 @@ test('D2: an unknown tool server warns and lists the servers of this hub', async
     expect.stringMatching(/^config\.yaml:9:capabilities\.mcp_servers\.4\.command Ignored: /),
     'config.yaml:6:capabilities.mcp_servers.1 Ignored: this hub has no server nope; it has hub, weather',
     'config.yaml:7:capabilities.mcp_servers.2 Ignored: this hub has no server shell; it has hub, weather',
-  ])
-})
-
-test('D2: a definition of another hub loads, and what cannot work here says what to do instead', async () => {
-  const config = [
-    'name: scout',
-    'brain: { model: claude-next-9, temperature: 0.7 }',
-    'capabilities:',
-    '  grants: ["hub:read", "discord:send", "shell:run"]',
-    '  mcp_servers: [{ name: near, command: npx, args: ["-y", "x"] }]',
-    'memory:',
-    '  enabled: true',
-    '  retrieval: { strategy: embedding_search, max_context_items: 10, relevance_threshold: 0.7 }',
-  ].join('\n')
-  const { warnings } = await factsOf(aModel(), { 'config.yaml': config })
-  expect(warnings.map(({ path, message }) => `${path} ${message}`)).toEqual([
-    expect.stringMatching(/^config\.yaml:4:capabilities\.grants\.2 No effect: .*no shell/),
-    expect.stringMatching(/^config\.yaml:5:capabilities\.mcp_servers\.0\.command Ignored: .*url/),
-    expect.stringMatching(/^config\.yaml:8:memory\.retrieval .*Use recent or keyword/),
-    expect.stringMatching(/^config\.yaml:4:capabilities\.grants\.1 No effect: .* \/tools .*admin/),
   ])
 })
 
