@@ -12,6 +12,7 @@ import { type AnswerRequest, adaptAnswer, adaptError } from './adapt-answer'
 import { adaptBody, adaptQuery, type Body } from './adapt-input'
 import type { AdaptedRoute } from './adapted-route'
 import type { ApiPaths } from './api-paths'
+import { compatErrors } from './errors'
 import { isRootPath } from './find-path'
 import { toKeyOfHub } from './key-prefixes'
 import { takePage } from './page-request'
@@ -76,7 +77,7 @@ function acceptPrefixes(c: Context<HubEnv>): void {
 
 function addVary(c: Context<HubEnv>): void {
   const vary = c.res.headers.get('vary')
-  if (vary?.toLowerCase().includes('accept')) return
+  if (vary && /(^|,)\s*accept\s*(,|$)/i.test(vary)) return
   setHeaders(c, { vary: vary ? `${vary}, Accept` : 'Accept' })
 }
 
@@ -86,6 +87,8 @@ async function adaptRequest(
   route: AdaptedRoute,
   acting: Acting,
 ): Promise<AnswerRequest | null> {
+  // What a program makes ends with its key.
+  if (route.route.tag === 'keys' && isRunner(c)) throw compatErrors.notForAgents()
   const url = new URL(c.req.url)
   const given = await readBody(c, route)
   const agentId = takeAgentId(route, url.searchParams, given)

@@ -25,8 +25,8 @@ export const compatErrors = {
       hint: 'Omit agent_id to act as the account of your key, or ask an admin for a service key.',
     }),
   notForAgents: () =>
-    new AppError('FORBIDDEN', 'A service key cannot do this for an agent.', {
-      hint: 'Use a key of the agent itself.',
+    new AppError('FORBIDDEN', 'A service key cannot do this.', {
+      hint: 'Use a key of the account itself.',
     }),
   notExternal: () =>
     new AppError('FORBIDDEN', 'A service key acts for external agents only.', {

@@ -221,6 +221,7 @@ describe('H3, T16: what a service key cannot do', () => {
       const sent = await api(path, { method, body: { ...body, agent_id: beta.id } })
       expect([sent.status, sent.body.code], path).toEqual([403, 'FORBIDDEN'])
     }
+    expect((await api('/agents/me/keys', { body: { label: 'x' } })).status).toBe(403)
     const hash = await env.DB.prepare(
       `SELECT hash FROM api_keys WHERE kind = 'service' AND account_id = ? LIMIT 1`,
     )
