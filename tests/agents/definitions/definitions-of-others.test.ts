@@ -7,7 +7,12 @@ import { servers } from '../../../src/mcp-servers/servers'
 
 const { isTooWide, hasToolForPattern: hasTool } = listKnownTools(servers)
 const model: Model = {
-  ...{ id: 'anthropic/claude-next-9', isOffline: false, contextTokens: 200_000 },
+  ...{
+    id: 'anthropic/claude-next-9',
+    provider: 'anthropic',
+    isOffline: false,
+    contextTokens: 200_000,
+  },
   ...{ outputTokensMax: 64_000, prices: null },
   call: () => Promise.reject(new Error('not called')),
 }
@@ -23,7 +28,7 @@ test('D2: a definition of another hub loads, and what cannot work here says what
     '  enabled: true',
     '  retrieval: { strategy: embedding_search, max_context_items: 10, relevance_threshold: 0.7 }',
   ].join('\n')
-  const files = { 'config.yaml': config, 'system-prompt.md': 'You look around.' }
+  const files = { 'config.yaml': config, 'system-prompt.md': 'You answer questions.' }
   const check = await checkDefinition(files, {
     ...{ listModels: () => [model], listServers: () => ['hub'], hookNames: [] },
     ...{ isGranted, isTooWide, hasTool },
