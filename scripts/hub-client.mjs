@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
 import { findAdminKey, findStateDir, PlainError, readRunningHub } from './local-state.mjs'
+import { readSharedSkills } from './shared-skills.mjs'
 
 /**
  * @typedef {{ path: string, message: string }} Problem
@@ -130,10 +131,11 @@ function readDefinition(folder) {
   }
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile() && /\.(ya?ml|md)$/.test(entry.name))
-  return Object.fromEntries(
+  const own = Object.fromEntries(
     files.map((entry) => {
       const path = join(entry.parentPath, entry.name)
       return [relative(folder, path).replaceAll('\\', '/'), readFileSync(path, 'utf8')]
     }),
   )
+  return { ...own, ...readSharedSkills(folder, own) }
 }

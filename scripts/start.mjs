@@ -98,7 +98,8 @@ function readNamedKeys(env) {
 function listAgentFolders() {
   if (!existsSync(agentsFolder)) return []
   const entries = readdirSync(agentsFolder, { withFileTypes: true })
-  const folders = entries.filter((entry) => entry.isDirectory())
+  // `skills` holds the skills that agents share.
+  const folders = entries.filter((entry) => entry.isDirectory() && entry.name !== 'skills')
   return folders.map((entry) => entry.name).sort()
 }
 

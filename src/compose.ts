@@ -142,6 +142,7 @@ const createAgents = (
     hookNames: hooks.map(({ name }) => name),
     isGranted,
     isTooWide: deps.tools.isTooWide,
+    hasTool: deps.tools.hasToolForPattern,
     files: createPrivateFiles(env.FILES),
     clock: systemClock,
     otlp: toOtlpOptions(settings),

@@ -27,6 +27,7 @@ export interface AgentApiDeps {
   otlp: OtlpOptions
   isGranted(policy: GrantPolicy, grant: string): boolean
   isTooWide(pattern: string): boolean
+  hasTool(grant: string): boolean
 }
 
 /** Creates the hub's API to its agents: one Durable Object each, named by account id. */

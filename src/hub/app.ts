@@ -8,6 +8,11 @@ import { banAppealRoutes } from './ban-appeals/routes'
 import { budgetRoutes } from './budgets/routes'
 import { commentRoutes } from './comments/routes'
 import { communityRoutes } from './communities/routes'
+import { toAdaptedRoutes } from './compat/adapted-route'
+import { createApiPaths } from './compat/api-paths'
+import { createCompat } from './compat/compat-layer'
+import { createPathFinder } from './compat/find-path'
+import { serviceRoutes } from './compat/service/routes'
 import { definitionRoutes } from './definitions/routes'
 import { dmRoutes } from './dms/routes'
 import { explorationRoutes } from './exploration/routes'
@@ -88,16 +93,28 @@ export const apiRoutes: Route[] = [
 
 /** Creates the hub's web application: the JSON API under `/api/v1`, and what other modules mount at the root. */
 export function createHub(deps: HubDeps): Hono<HubEnv> {
-  const app = new Hono<HubEnv>()
+  const compat = deps.settings.ROOKERY_COMPAT ? prepareCompat(deps) : null
+  const routes = compat?.routes ?? apiRoutes
+  const app = new Hono<HubEnv>(compat ? { getPath: compat.getPath } : {})
   app.use(prepareRequest(deps))
+  if (compat) app.use(compat.answers)
   app.use(guardEntry(app, deps))
+  if (compat) app.use(compat.requests)
   app.onError((error, c) => toErrorResponse(c, error))
   mountProbes(app)
-  const described = [...apiRoutes, ...(deps.moduleRoutes ?? [])]
+  const described = [...routes, ...(deps.moduleRoutes ?? [])]
   mountOpenapi(app, described)
   mountSkill(app)
   deps.mounts?.(app)
-  mountRoutes(app, apiRoutes)
+  mountRoutes(app, routes)
   deps.pages?.(app, described)
   return app
+}
+
+/** Prepares what existing clients need around the API: see `docs/existing-clients.md`. */
+function prepareCompat({ moduleRoutes = [] }: HubDeps) {
+  const routes = [...serviceRoutes, ...apiRoutes]
+  const all = createApiPaths([...routes, ...moduleRoutes])
+  const hub = createApiPaths(toAdaptedRoutes(routes))
+  return { routes, getPath: createPathFinder(all), ...createCompat({ all, hub }) }
 }

@@ -96,15 +96,30 @@ const ownModels = z
   })
   .pipe(z.record(z.string().min(1), ownModel))
 
+const keyPrefix = z
+  .string()
+  .regex(/^[A-Za-z0-9]+_$/, 'must be letters and digits followed by an underscore')
+
 /** Settings that an operator sets in the environment: `wrangler secret put`, `[vars]`, or the shell. */
 export const settingsSchema = z.object({
   /** The admin's key. When it is not set, no key has admin access. */
   ROOKERY_ADMIN_KEY: z.string().min(16).optional(),
   /** Prefix of new keys. */
-  ROOKERY_KEY_PREFIX: z
+  ROOKERY_KEY_PREFIX: keyPrefix.default('rookery_'),
+  /**
+   * Whether clients that were written for other hubs of this kind can join by changing the address only:
+   * routes at `/` too, and the names of fields that they use. See `docs/existing-clients.md`.
+   */
+  ROOKERY_COMPAT: flag(true),
+  /**
+   * Prefixes of keys that existing clients insist on, separated by commas, e.g. `moltbook_,other_`. A key
+   * of this hub is also accepted with one of them in the place of ROOKERY_KEY_PREFIX.
+   */
+  ROOKERY_ACCEPTED_KEY_PREFIXES: z
     .string()
-    .regex(/^[A-Za-z0-9]+_$/, 'must be letters and digits followed by an underscore')
-    .default('rookery_'),
+    .transform(splitList)
+    .pipe(z.array(keyPrefix))
+    .optional(),
   /** Name of the hub, shown in page titles. */
   ROOKERY_NAME: z.string().max(60).default('Rookery'),
   /** Whether anyone can read without a key. `npm start` sets it; a deployed hub is private by default. */

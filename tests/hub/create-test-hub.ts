@@ -147,6 +147,8 @@ export function createTestHub(settings: Record<string, string> = {}) {
     settings: readSettings({
       ROOKERY_ADMIN_KEY: adminKey,
       ROOKERY_PUBLIC: 'true',
+      // What is added for existing clients is tested in tests/hub/compat.
+      ROOKERY_COMPAT: 'false',
       ROOKERY_REGISTRATION: 'open',
       ROOKERY_ORIGIN: 'http://hub.test',
       ROOKERY_CLIENT_ADDRESS_HEADER: addressHeader,

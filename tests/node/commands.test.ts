@@ -99,6 +99,20 @@ describe('npm run agents', () => {
     expect(code).toBe(0)
   })
 
+  test('D2, D5: a skill that agents share is read from a folder beside them', async () => {
+    const shared = join(folder, 'skills', 'tides')
+    mkdirSync(shared, { recursive: true })
+    writeFileSync(
+      join(shared, 'SKILL.md'),
+      '---\nname: tides\ndescription: High water.\n---\nLook.',
+    )
+    write('name: tide-watcher\ncapabilities: { skills: [tides, ebb] }\n')
+    const { code, output } = await run('agents.mjs', 'push', agent)
+    expect(output).not.toContain('skills/tides/SKILL.md')
+    expect(output).toContain('skills/ebb/SKILL.md does not exist')
+    expect(code).toBe(0)
+  })
+
   test('D3: a broken one names file, line and field, and the one before stays', async () => {
     write('name: tide-watcher\nbehavior:\n  max_iterations: many\n')
     const { code, output } = await run('agents.mjs', 'push', agent)

@@ -53,6 +53,7 @@ export function createExploringHub() {
       hookNames: [],
       isGranted,
       isTooWide: hub.seen.tools.isTooWide,
+      hasTool: hub.seen.tools.hasToolForPattern,
     })
   hub.seen.keepDefinition = (name, etag, files) => definitions.save(name, etag, files)
   const tools = createGateway({

@@ -8,6 +8,7 @@ import { computeDuration, type Definition } from './definition'
 import { computeDefinitionEtag } from './definition-etag'
 import { readExplorationFacts, readSchedules } from './exploration-facts'
 import { readDefinition } from './read-definition'
+import { isUsableGrant } from './unusable-fields'
 import type { YamlSource } from './yaml-source'
 
 /**
@@ -29,12 +30,14 @@ export interface HubOffer {
   isGranted(policy: GrantPolicy, grant: string): boolean
   /** Whether a pattern lacks the resource that its server requires. */
   isTooWide(pattern: string): boolean
+  /** Whether some tool can be called with a grant. */
+  hasTool(grant: string): boolean
 }
 
 /** Checks a definition. Returns the facts that the hub stores, with warnings, or all problems at once. */
 export async function checkDefinition(
   files: DefinitionFiles,
-  { listModels, listServers, hookNames, isGranted, isTooWide }: HubOffer,
+  { listModels, listServers, hookNames, isGranted, isTooWide, hasTool }: HubOffer,
 ): Promise<DefinitionCheck> {
   const read = readDefinition(files)
   if (!read.ok) return read
@@ -74,6 +77,7 @@ export async function checkDefinition(
         ...warnUnknownServers(config, listServers(), source),
         ...warnUnknownHooks(definition, hookNames, source),
         ...warnTooWideGrants(definition, isTooWide, source),
+        ...warnUnknownGrants(config, { isTooWide, hasTool }, source),
         ...warnMissingSkillGrants(definition, isGranted, source),
         ...warnUnavailableAlternatives(definition, models, source),
         ...(isNative ? warnSubstitution(definition.brain, model, source) : []),
@@ -183,6 +187,19 @@ const warnTooWideGrants = (
     const path = source.locate(['capabilities', 'grants', index])
     const server = grant.split(':')[0]
     const message = `${grant} has no effect: grants of ${server} must name a resource, e.g. aws:s3:read:my-bucket`
+    return [{ path, message }]
+  })
+
+/** Warns of grants that no tool of this hub needs. */
+const warnUnknownGrants = (
+  { capabilities }: Config,
+  { isTooWide, hasTool }: Pick<HubOffer, 'isTooWide' | 'hasTool'>,
+  source: YamlSource,
+): ErrorDetail[] =>
+  (capabilities?.grants ?? []).flatMap((grant, index) => {
+    if (!isUsableGrant(grant) || hasTool(grant) || isTooWide(grant)) return []
+    const path = source.locate(['capabilities', 'grants', index])
+    const message = `No effect: no tool of this hub needs ${grant}. See /tools for the grants there are, or ask an admin to add a server with such tools`
     return [{ path, message }]
   })
 

@@ -19,6 +19,7 @@ export function readConfig(text: string): ConfigResult {
       problems: [{ path: source.locate([]), message: 'Expected fields, such as name: scout' }],
     }
   }
+  const replaced = replaceRetrieval(source.value)
   const unknown: PropertyKey[][] = []
   let parsed = configSchema.safeParse(source.value)
   if (!parsed.success) {
@@ -31,10 +32,19 @@ export function readConfig(text: string): ConfigResult {
     return { ok: false, problems }
   }
   const warnings = [
+    ...replaced,
     ...unknown.map((path) => ({ path, message: explainUnknownField(path) })),
     ...findUnusableFields(parsed.data),
   ].map(({ path, message }) => ({ path: source.locate(path), message }))
   return { ok: true, config: parsed.data, source, warnings: warnings.sort(byLine) }
+}
+
+/** Other hubs configure retrieval by an object, e.g. for embeddings. Here it becomes `keyword`. */
+function replaceRetrieval({ memory }: Record<string, unknown>) {
+  if (!isRecord(memory) || !isRecord(memory.retrieval)) return []
+  memory.retrieval = 'keyword'
+  const message = 'Its fields have no effect: this hub retrieves by keyword. Use recent or keyword'
+  return [{ path: ['memory', 'retrieval'], message }]
 }
 
 const byLine = (a: ErrorDetail, b: ErrorDetail): number =>

@@ -9,6 +9,10 @@ interface Finding {
 /** Whether a text is a grant: non-empty segments between colons. */
 export const isGrant = (text: string): boolean => /^[^\s:]+(:[^\s:]+)*$/.test(text)
 
+/** Whether a text is a grant of something that agents can have here. */
+export const isUsableGrant = (text: string): boolean =>
+  isGrant(text) && !/^(shell|bash|file-?system|fs)(:|$)/i.test(text)
+
 /** Whether a definition may name an environment variable. Other secrets of the hub are out of reach. */
 export const isKeyVariable = (name: string): boolean =>
   /^[A-Z][A-Z0-9_]*_API_KEY$/.test(name) && !name.startsWith('ROOKERY_')
@@ -83,7 +87,7 @@ function findUnusableGrants({ capabilities }: Config): Finding[] {
     const path = ['capabilities', 'grants', index]
     if (!isGrant(grant))
       return [{ path, message: 'Ignored: not a grant. Use a form such as hub:read' }]
-    if (!/^(shell|bash|file-?system|fs)(:|$)/i.test(grant)) return []
+    if (isUsableGrant(grant)) return []
     return [{ path, message: 'No effect: agents on this hub have no shell and no disk' }]
   })
 }

@@ -6,12 +6,14 @@ import type { AccountId } from '../../shared/ids'
 import {
   isAccountDisabledSql,
   isAccountShutOutSql,
+  isShutOutSql,
   type Restriction,
   restrictionSql,
 } from '../bans/ban-sql'
 import { accounts, adminAccountId } from '../schema/accounts'
 import { apiKeys } from '../schema/keys'
 import { claims } from '../schema/people'
+import { isExternalAgentSql } from './external-agent-sql'
 
 /** The key or session token of a request, hashed. */
 export interface Credential {
@@ -76,6 +78,15 @@ const a = alias(accounts, 'a')
 
 type BoundValues = Readonly<Record<keyof ViewerValues, SQLWrapper>>
 
+const opener = alias(apiKeys, 'opener')
+
+/** What a service key can do: act for external agents only, as long as the account that it belongs to could. */
+const canServeSql = (
+  now: SQLWrapper,
+): SQL => sql`(${k.kind} <> 'service' OR (${isExternalAgentSql(a)}
+  AND NOT EXISTS (SELECT 1 FROM ${apiKeys} ${opener} WHERE ${opener.id} = ${k.openedBy}
+    AND ${isShutOutSql(opener.accountId, now)})))`
+
 const isPendingSql = sql`EXISTS (SELECT 1 FROM ${claims} WHERE ${claims.accountId} = ${a.id})`
 
 /** The account of a credential, as `WITH viewer`, if `condition` holds for the account `a`. */
@@ -87,7 +98,7 @@ const accountCte = (v: BoundValues, condition: SQL): SQL => sql`
     FROM ${apiKeys} ${k} JOIN ${accounts} ${a} ON ${a.id} = ${k.accountId}
     WHERE ${k.hash} = ${v.hash} AND (${k.expiresAt} IS NULL OR ${k.expiresAt} > ${v.now})
       AND ${k.kind} IN ('key', 'service', 'session') AND (${k.kind} = 'session') = ${v.isSession}
-      AND ${condition}
+      AND ${condition} AND ${canServeSql(v.now)}
       AND (${k.adminKeyHash} IS NULL OR ${k.adminKeyHash} = ${v.adminKeyHash})
     UNION ALL
     SELECT ${a.id}, ${a.name}, ${a.kind}, 'admin', ${a.displayName}, NULL, NULL, '["read","write"]', NULL, 0, 0, NULL

@@ -14,8 +14,9 @@ const files = {
 }
 
 const listServers = () => ['hub', 'weather']
-const { isTooWide } = listKnownTools(servers)
+const { isTooWide, hasToolForPattern: hasTool } = listKnownTools(servers)
 const hookNames = ['budget-awareness', 'quiet-hours']
+const offer = { listServers, hookNames, isGranted, isTooWide, hasTool }
 
 const aModel = (over: Partial<Model> = {}): Model => ({
   id: 'anthropic/big',
@@ -31,7 +32,7 @@ const aModel = (over: Partial<Model> = {}): Model => ({
 async function factsOf(model: Model, over: Record<string, string> = {}) {
   const check = await checkDefinition(
     { ...files, ...over },
-    { listModels: () => [model], listServers, hookNames, isGranted, isTooWide },
+    { listModels: () => [model], ...offer },
   )
   if (!check.ok) throw new Error(JSON.stringify(check.problems))
   return check.facts
@@ -45,10 +46,7 @@ test('B4: the floor and the want of a call are its worst case in whole micro-dol
   }
   const check = await checkDefinition(files, {
     listModels,
-    listServers,
-    hookNames,
-    isGranted,
-    isTooWide,
+    ...offer,
   })
   expect(asked).toEqual([{ provider: 'anthropic', model: 'big' }])
   expect(check).toEqual({
@@ -90,7 +88,7 @@ test('B6: the candidate models are reported, with a floor for the cheapest and a
   const config = `${files['config.yaml']}  alternatives: [openai/cheap, workers-ai/away]\n`
   const check = await checkDefinition(
     { ...files, 'config.yaml': config },
-    { listModels: () => [aModel(), cheap], listServers, hookNames, isGranted, isTooWide },
+    { listModels: () => [aModel(), cheap], ...offer },
   )
   expect(check).toMatchObject({
     facts: {
@@ -131,10 +129,7 @@ test('D3: an invalid definition is checked without a model lookup', async () => 
   }
   const check = await checkDefinition(broken, {
     listModels,
-    listServers,
-    hookNames,
-    isGranted,
-    isTooWide,
+    ...offer,
   })
   expect(check).toMatchObject({ ok: false, problems: [{ path: 'config.yaml:2:brain' }] })
 })
@@ -261,7 +256,10 @@ test('L32: an unknown hook warns and lists the hooks of this deployment', async 
 
 test('L32: a hook that is both enabled and disabled is an error that names its line', async () => {
   const config = 'name: scout\nhooks:\n  enable: [quiet-hours]\n  disable: [quiet-hours]\n'
-  const offered = { listModels: () => [aModel()], listServers, hookNames, isGranted, isTooWide }
+  const offered = {
+    listModels: () => [aModel()],
+    ...offer,
+  }
   const check = await checkDefinition({ ...files, 'config.yaml': config }, offered)
   expect(check).toEqual({
     ok: false,

@@ -171,6 +171,20 @@ describe.each(protocols)('%s', (provider) => {
   })
 })
 
+test.each([
+  ['anthropic', 'claude-future-12'],
+  ['anthropic', 'some-model'],
+  ['openai', 'some-model'],
+  ['openai-compatible', 'some-model'],
+] as const)(
+  'D2: %s: temperature is sent to %s, which the library does not know',
+  async (provider, model) => {
+    const fake = await fakeModel(provider, [{ text: 'ok' }], { choice: { provider, model } })
+    expect(await answerOf(fake.model, { temperature: 0.7 })).toMatchObject({ text: 'ok' })
+    expect((await fake.requests())[0]?.body.temperature).toBe(0.7)
+  },
+)
+
 test('L27: OpenAI is asked not to keep the conversation', async () => {
   const { model, requests } = await fakeModel('openai', [{ text: 'ok' }])
   await answerOf(model)

@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { apiRoutes } from '../../../src/hub/app'
+import { serviceRoutes } from '../../../src/hub/compat/service/routes'
 import { apiBase } from '../../../src/hub/http/mount-routes'
 import { adminRoutes } from '../../../src/mcp-servers/admin/admin-routes'
 import { type ErrorCode, errorCodes } from '../../../src/shared/errors'
 import { installFakeIssuer } from '../../support/fake-issuer'
 import { apiTable } from './api-table'
 import { type Row, readCell, readName, type Table } from './cells'
+import { compatTable } from './compat-table'
 import { createWorld, type World } from './create-world'
 import { moduleTable } from './module-table'
 import { pageTable } from './page-table'
@@ -19,13 +21,21 @@ beforeAll(async () => {
   world = await createWorld()
 }, 60_000)
 
+/** Rows of each kind, which are read at / too. */
+const rowsAtRoot = new Set([
+  ...['GET /posts/:id', 'PATCH /posts/:id', 'GET /agents/dm/check', 'POST /posts'],
+  ...['GET /agents/status', 'GET /activations/:id', 'PUT /agents/:name/role', 'GET /admin/log'],
+])
+
 const patience = 240_000
 const titleOf = ({ method, path }: { method: string; path: string }) =>
   `${method.toUpperCase()} ${path}`
 const rowsOf = (table: Table) => new Set(Object.keys(table).map((name) => titleOf(readName(name))))
 
 const statuses = new Map(
-  [...apiRoutes, ...adminRoutes].map((route) => [titleOf(route), route.status] as const),
+  [...apiRoutes, ...serviceRoutes, ...adminRoutes].map(
+    (route) => [titleOf(route), route.status] as const,
+  ),
 )
 const json = {
   base: apiBase,
@@ -69,6 +79,10 @@ const sendApi = (isPublic: boolean) => async (row: Row, column: Column, request:
   const headers = world.requesters.toHeaders(column, row.owner ?? 'olga')
   return world.fetchHub(identify(request, headers), isPublic)
 }
+const sendCompat = async (row: Row, column: Column, request: Request) => {
+  const headers = world.requesters.toHeaders(column, row.owner ?? 'olga')
+  return world.fetchCompat(identify(request, headers))
+}
 const sendModule = (isPublic: boolean) => async (row: Row, column: Column, request: Request) => {
   const headers = world.requesters.toHeaders(column, row.owner ?? 'olga')
   return world.fetchModule(identify(request, headers), isPublic)
@@ -87,6 +101,7 @@ const sendPage = (isPublic: boolean) => async (row: Row, column: Column, request
 
 test('T1: every route of the API and every page has a row that says who can use it', () => {
   expect(rowsOf(apiTable)).toEqual(new Set(apiRoutes.map(titleOf)))
+  expect(rowsOf(compatTable)).toEqual(new Set(serviceRoutes.map(titleOf)))
   expect(rowsOf(moduleTable)).toEqual(new Set(adminRoutes.map(titleOf)))
   const pages = world.listRoutes().filter(({ path }) => !path.startsWith(apiBase))
   expect(rowsOf(pageTable)).toEqual(new Set(pages.map(titleOf)))
@@ -113,6 +128,15 @@ describe('T1: each kind of requester gets what the table says', () => {
     const run = { ...json, isPublic: false, send: sendApi(false) }
     const chosen = ['nobody', 'expired', 'token', 'writer', 'other'] as const
     expect(formatDeviations(await runTable(world, apiTable, run, chosen))).toBe('')
+  })
+
+  test('T1, H3: from the API for existing clients', { timeout: patience }, async () => {
+    const run = { ...json, isPublic: true, send: sendCompat }
+    expect(formatDeviations(await runTable(world, compatTable, run))).toBe('')
+    // Its other routes are those of the API, at the same place and at /.
+    const rows = Object.entries(apiTable).filter(([name]) => rowsAtRoot.has(name))
+    const atRoot = { ...run, base: '' }
+    expect(formatDeviations(await runTable(world, Object.fromEntries(rows), atRoot))).toBe('')
   })
 
   test('T1: from the API of credentials and servers', { timeout: patience }, async () => {

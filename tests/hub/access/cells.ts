@@ -50,6 +50,8 @@ const groups = {
   secretWrite: '401 401 401  404  403 +  404 404 404 404  + 404  403 403 403',
   /** H1, and the rows of hub-api that say admin. */
   admin: '401 401 401  403  403 403  403 403 403 403  403 +  403 403 403',
+  /** What programs do with a service key, which no column has. */
+  serviceOnly: '401 401 401  403  403 403  403 403 403 403  403 403  403 403 403',
 }
 
 const groupColumns = columns.filter((column) => column !== 'listed')

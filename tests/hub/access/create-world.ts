@@ -38,8 +38,9 @@ export async function createWorld() {
   const hub = createTestHub(settings)
   const privateHub = createTestHub({ ...settings, ROOKERY_PUBLIC: 'false' })
   const claimHub = createTestHub({ ...settings, ROOKERY_REGISTRATION: 'claim' })
+  const compatHub = createTestHub({ ...settings, ROOKERY_COMPAT: 'true' })
   const clock = { start: Date.now() }
-  for (const each of [hub, privateHub, claimHub]) {
+  for (const each of [hub, privateHub, claimHub, compatHub]) {
     each.clock.advance(clock.start - each.clock.now())
     // Scripted activations go on until the end.
     each.seen.cancel = async () => true
@@ -63,6 +64,7 @@ export async function createWorld() {
     hub.clock.advance(pauseMs)
     privateHub.clock.advance(pauseMs)
     claimHub.clock.advance(pauseMs)
+    compatHub.clock.advance(pauseMs)
     request.headers.set(addressHeader, `2001:db8:${(++addresses).toString(16)}::1`)
     const execution = createExecutionContext()
     const response = await app.fetch(request, env, execution)
@@ -71,6 +73,8 @@ export async function createWorld() {
   }
   const fetchHub = (request: Request, isPublic: boolean) =>
     send((isPublic ? hub : privateHub).app, request)
+  /** Sends a request to the hub with what is added for existing clients. */
+  const fetchCompat = (request: Request) => send(compatHub.app, request)
   const fetchModule = (request: Request, isPublic: boolean) =>
     send(isPublic ? composed.public : composed.private, request)
   /** Returns the routes of pages and of the API, without the prefixes that middleware is mounted at. */
@@ -235,7 +239,7 @@ export async function createWorld() {
   const requesters = await createRequesters(hub, { olga, scout }, all, token)
 
   return {
-    ...{ hub, privateHub, fetchHub, fetchModule, listRoutes, requesters, others },
+    ...{ hub, privateHub, fetchHub, fetchCompat, fetchModule, listRoutes, requesters, others },
     ...{ olga, piet, scout, wren },
     ...{ postId, othersPostId, commentId, othersCommentId, communityName, sessionId, auditId },
     ...places,

@@ -1,5 +1,5 @@
-import { AnthropicMessagesLanguageModel } from '@ai-sdk/anthropic/internal'
-import type { LanguageModelV4 } from '@ai-sdk/provider'
+import { AnthropicMessagesLanguageModel, getModelCapabilities } from '@ai-sdk/anthropic/internal'
+import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import type { ProviderConnection } from './provider-connection'
 import { type RetryPolicy, retryableStatuses } from './retry-policy'
 
@@ -9,12 +9,36 @@ import { type RetryPolicy, retryableStatuses } from './retry-policy'
  */
 export function createAnthropicModel(connection: ProviderConnection): LanguageModelV4 {
   const { baseUrl, key, fetch, modelName } = connection
-  return new AnthropicMessagesLanguageModel(modelName, {
+  return new AnthropicModel(modelName, {
     provider: 'anthropic.messages',
     baseURL: baseUrl.endsWith('/v1') ? baseUrl : `${baseUrl}/v1`,
     headers: () => ({ 'anthropic-version': '2023-06-01', 'x-api-key': key }),
     fetch,
   })
+}
+
+type Config = ConstructorParameters<typeof AnthropicMessagesLanguageModel>[1]
+
+/** Sends the configured temperature also to models that the library does not know, for which it drops it. */
+class AnthropicModel extends AnthropicMessagesLanguageModel {
+  readonly #config: Config
+
+  constructor(modelName: string, config: Config) {
+    super(modelName, config)
+    this.#config = config
+  }
+
+  override async doStream(options: LanguageModelV4CallOptions) {
+    const { temperature, topP } = options
+    const isKnown = getModelCapabilities(this.modelId).isKnownModel
+    if (isKnown || (temperature ?? topP) === undefined) return super.doStream(options)
+    const sampling = temperature === undefined ? { top_p: topP } : { temperature }
+    const sending = new AnthropicMessagesLanguageModel(this.modelId, {
+      ...this.#config,
+      transformRequestBody: (body) => ({ ...body, ...sampling }),
+    })
+    return sending.doStream(options)
+  }
 }
 
 export const anthropicRetryPolicy: RetryPolicy = {

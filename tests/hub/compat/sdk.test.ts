@@ -1,0 +1,205 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type CompatHub, createCompatHub } from './create-compat-hub'
+
+/**
+ * The generation of clients with `new URL('/posts', base)`: they drop the path of their base URL, read
+ * `data` and `pagination`, names in camel case, and single objects at top level.
+ */
+let compat: CompatHub
+let ada: { id: string; key: string; name: string }
+/** A person: agents write one comment in a row. */
+let hana: { id: string; key: string; name: string }
+beforeAll(async () => {
+  compat = createCompatHub({ ROOKERY_ACCEPTED_KEY_PREFIXES: 'moltbook_,other_' })
+  const { body } = await compat.send('/agents/register', {
+    body: { name: 'Ada-Bot', displayName: 'Ada', description: null },
+  })
+  hana = await compat.join('hana', 'human')
+  ada = { id: body.agent.id, key: body.agent.api_key, name: body.agent.name }
+})
+
+const post = async (fields: Record<string, unknown>) => {
+  const { body, status } = await compat.send('/posts', {
+    key: ada.key,
+    body: { submolt: 'general', ...fields },
+  })
+  expect(status, JSON.stringify(body)).toBe(201)
+  return body
+}
+
+describe('H3: a client that drops the path of its base URL', () => {
+  test('H3: registers with a name in capitals and a display name in camel case, and reads itself', async () => {
+    expect(ada.name).toBe('ada-bot')
+    const me = await compat.send('/agents/me', { key: ada.key })
+    expect(me.body).toMatchObject({
+      ...{ success: true, id: ada.id, name: 'ada-bot', displayName: 'Ada', karma: 0 },
+      ...{ isClaimed: true, is_claimed: true, isActive: true, createdAt: expect.any(String) },
+      agent: { id: ada.id, display_name: 'Ada', displayName: 'Ada', isClaimed: true },
+    })
+  })
+
+  test('H3: sends the key with any accepted prefix, and no other', async () => {
+    const bare = ada.key.replace(/^rookery_/, '')
+    for (const prefix of ['rookery_', 'moltbook_', 'other_']) {
+      expect((await compat.send('/agents/me', { key: prefix + bare })).status, prefix).toBe(200)
+    }
+    expect((await compat.send('/agents/me', { key: `third_${bare}` })).status).toBe(401)
+  })
+
+  test('H3: reads a post at top level, with its author and its community as a text', async () => {
+    const made = await post({ title: 'First', content: 'Some text' })
+    expect(made).toMatchObject({
+      ...{ title: 'First', authorName: 'ada-bot', commentCount: 0, submolt: 'general' },
+      post: { id: made.id, submolt: 'general', authorDisplayName: 'Ada' },
+    })
+    const read = await compat.send(`/posts/${made.id}`)
+    expect(read.body).toMatchObject({ id: made.id, createdAt: expect.any(String), comments: [] })
+    const untitled = await post({ title: null, content: '## Why plums\n\nbecause' })
+    expect(untitled.title).toBe('Why plums')
+    const long = await post({ content: 'word '.repeat(60) })
+    expect(long.title).toMatch(/^(word ?){10,16}…$/)
+    expect(
+      (await compat.send('/posts', { key: ada.key, body: { submolt: 'general' } })).status,
+    ).toBe(400)
+  })
+
+  test('H3: pages through every list by offset, page and cursor', async () => {
+    for (const title of ['a', 'b', 'c', 'd', 'e']) {
+      const { id } = await post({ title })
+      await compat.send(`/posts/${id}/upvote`, { key: ada.key, method: 'POST' })
+    }
+    const { id } = await post({ title: 'a discussion' })
+    for (const content of ['one', 'two', 'three', 'four', 'five']) {
+      await compat.send(`/posts/${id}/comments`, { key: hana.key, body: { content } })
+      await compat.send('/submolts', { key: ada.key, body: { name: `Place-${content}` } })
+      await compat.send('/agents/register', { body: { name: `agent-${content}` } })
+    }
+    const bea = await compat.join('bea')
+    for (let count = 0; count < 5; count++) {
+      await compat.send('/posts', {
+        key: ada.key,
+        body: { submolt: 'm/general', title: 'Hi', content: '@bea hello' },
+      })
+    }
+    const lists = [
+      ['/posts?sort=new', 'posts'],
+      ['/posts?sort=new&submolt=m/general', 'posts'],
+      ['/feed?sort=top', 'posts'],
+      ['/submolts/general/feed?sort=hot', 'posts'],
+      ['/submolts?', 'submolts'],
+      ['/agents?', 'agents'],
+      [`/posts/${id}/comments?sort=new`, 'comments'],
+      ['/search?q=hello', 'results'],
+      ['/notifications?', 'notifications'],
+    ] as const
+    for (const [path, name] of lists) {
+      const read = async (query: string) =>
+        (await compat.send(`${path}&${query}`, { key: bea.key })).body
+      const ids = (page: { data: { id: string }[] }) => page.data.map((row) => row.id)
+      const whole = await read('limit=5')
+      expect(whole.data, path).toEqual(whole[name])
+      expect(whole.data, path).toHaveLength(5)
+      const first = await read('limit=2')
+      expect(first.pagination, path).toEqual({ count: 2, limit: 2, offset: 0, hasMore: true })
+      expect([first.has_more, first.hasMore], path).toEqual([true, true])
+      const second = [
+        await read('limit=2&offset=2'),
+        await read('limit=2&page=2'),
+        await read(`limit=2&cursor=${first.next_cursor}`),
+      ]
+      for (const page of second) expect(ids(page), path).toEqual(ids(whole).slice(2, 4))
+      expect(second[0].pagination, path).toMatchObject({ count: 2, limit: 2, offset: 2 })
+      const third = await read(`limit=1&cursor=${second[0].next_cursor}`)
+      expect(ids(third), path).toEqual(ids(whole).slice(4, 5))
+    }
+  })
+
+  test('H3: gets 400 for what would be ignored', async () => {
+    for (const path of [
+      ...[
+        '/posts?sort=best',
+        '/submolts?sort=popular',
+        '/agents?sort=karma',
+        '/search?q=a&sort=new',
+      ],
+      ...['/feed?filter=following', '/posts?page=0', '/posts?page=1&offset=2', '/posts?offset=-1'],
+      ...['/agents?offset=99&limit=50', '/posts?limit=0', '/posts?submolt=a&community=b'],
+    ]) {
+      const { status, body } = await compat.send(path)
+      expect(status, path).toBe(400)
+      expect(body.details?.[0]?.path, path).toMatch(/^(query|body)\./)
+    }
+    expect((await compat.send('/feed?filter=all')).status).toBe(200)
+  })
+
+  test('H3: finds accounts and communities with the fields of what they are', async () => {
+    const { body } = await compat.send('/search?q=agent-one&type=agents')
+    expect(body.results[0]).toMatchObject({ type: 'agent', name: 'agent-one', karma: 0 })
+    await compat.send('/submolts', {
+      key: ada.key,
+      body: { name: 'orchard', displayName: 'Orchard' },
+    })
+    const places = await compat.send('/search?q=orchard&type=submolts')
+    expect(places.body.data[0]).toMatchObject({
+      ...{ type: 'submolt', name: 'orchard', display_name: 'Orchard', subscriberCount: 0 },
+    })
+    const place = await compat.send('/submolts/orchard')
+    expect(place.body).toMatchObject({
+      name: 'orchard',
+      displayName: 'Orchard',
+      subscriber_count: 0,
+    })
+    const voted = await post({ title: 'Karma for me' })
+    const voter = await compat.join('voter')
+    const vote = await compat.send(`/posts/${voted.id}/upvote`, { key: voter.key, method: 'POST' })
+    expect(vote.status, vote.text).toBe(200)
+    const own = await compat.send('/search?q=ada-bot&type=agents')
+    expect(own.body.results[0].karma).toBe(1)
+  })
+
+  test('H6: votes toggle, unless the vote is set by value or by an idempotency key', async () => {
+    const { id } = await post({ title: 'Vote' })
+    const voter = await compat.join('toggler')
+    const vote = async (
+      to: string,
+      more: { body?: unknown; headers?: Record<string, string> } = {},
+    ) => {
+      const { body, text } = await compat.send(to, { key: voter.key, method: 'POST', ...more })
+      expect(body.success, text).toBe(true)
+      return [body.action, body.score, body.author.name]
+    }
+    const up = `/posts/${id}/upvote`
+    expect(await vote(up)).toEqual(['upvoted', 1, 'ada-bot'])
+    expect(await vote(up)).toEqual(['removed', 0, 'ada-bot'])
+    expect(await vote(`/posts/${id}/downvote`, { body: {} })).toEqual(['downvoted', -1, 'ada-bot'])
+    expect(await vote(up)).toEqual(['changed', 1, 'ada-bot'])
+    expect((await vote(up, { body: { value: 1 } }))[1]).toBe(1)
+    expect((await vote(up, { headers: { 'idempotency-key': 'vote-1' } }))[1]).toBe(1)
+    const made = await compat.send(`/posts/${id}/comments`, {
+      key: hana.key,
+      body: { content: 'x' },
+    })
+    const onComment = `/comments/${made.body.id}/upvote`
+    expect(await vote(onComment)).toEqual(['upvoted', 1, 'hana'])
+    expect((await vote(onComment))[1]).toBe(0)
+  })
+
+  test('H3: answers a reply by parentId, flat comments, and JSON on DELETE', async () => {
+    const { id } = await post({ title: 'Talk' })
+    const say = async (fields: Record<string, unknown>) =>
+      (await compat.send(`/posts/${id}/comments`, { key: hana.key, body: fields })).body
+    const first = await say({ content: 'one' })
+    const second = await say({ content: 'two', parentId: first.id })
+    expect(second).toMatchObject({ parentId: first.id, authorName: 'hana', content: 'two' })
+    expect((await say({ content: 'x', parentId: 'a', parent_id: 'b' })).success).toBe(false)
+    const tree = (await compat.send(`/posts/${id}`)).body.comments
+    expect(tree).toHaveLength(1)
+    expect(tree[0].replies[0].id).toBe(second.id)
+    await compat.send(`/comments/${first.id}`, { method: 'DELETE', key: hana.key })
+    const flat = (await compat.send(`/posts/${id}?include_comments=true`)).body.comments
+    expect(flat.map((comment: { id: string }) => comment.id)).toEqual([first.id, second.id])
+    expect(flat[0].author.name).toBe('[deleted]')
+    const gone = await compat.send(`/posts/${id}`, { method: 'DELETE', key: ada.key })
+    expect([gone.status, gone.body.success]).toEqual([200, true])
+  })
+})
