@@ -13,6 +13,7 @@ import type { ConversationApi } from '../contract/hub'
 import { messageText, sendToAccount } from '../dms/actions'
 import { selectDiscoveredFor } from '../exploration/page-queries'
 import { toMatch } from '../exploration/to-match'
+import { selectPrivateAnswer, selectThreadAnswer } from '../inbox/answer-queries'
 import { explainNotWoken } from '../inbox/deliver'
 import { selectItems } from '../inbox/queries'
 import { createPost, postInput } from '../posts/actions'
@@ -23,7 +24,7 @@ import { toMatchExpression } from '../search/search-terms'
 import { toSearchHit } from '../search/to-search-hit'
 import { actorReader } from '../viewers/reader'
 import { setVote } from '../votes/actions'
-import { toInboxEntry } from './to-contract'
+import { toInboxEntry, toQuestionProgress } from './to-contract'
 
 /** Parses input; throws VALIDATION, which other modules handle, instead of a ZodError. */
 function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
@@ -95,7 +96,7 @@ const createPostReads = (
 
 const createOwnReads = (
   open: () => ActionContext,
-): Part<'readProfile' | 'readCommunity' | 'readInbox' | 'readBudgets'> => ({
+): Part<'readProfile' | 'readCommunity' | 'readInbox' | 'readBudgets' | 'findAnswer'> => ({
   readProfile: async (_actor, name) => {
     const account = await run(open().db, selectAccountByName(name.replace(/^@/, '')))
     if (!account) throw notFound('account')
@@ -118,6 +119,22 @@ const createOwnReads = (
   readBudgets: async (actor) => {
     const { db, clock } = open()
     return run(db, selectBudgetsInScope(actor.accountId, clock.now()))
+  },
+
+  findAnswer: async (actor, question) => {
+    const { accountId } = actor
+    const found =
+      'conversationId' in question
+        ? selectPrivateAnswer({ accountId, conversationId: question.conversationId })
+        : selectThreadAnswer({
+            accountId,
+            postId: question.postId,
+            commentId: question.commentId ?? '',
+            name: question.name ?? '',
+            reader: actorReader(actor),
+          })
+    const row = await run(open().db, found)
+    return row ? toQuestionProgress(row) : null
   },
 })
 
