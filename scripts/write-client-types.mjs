@@ -81,7 +81,7 @@ function toType(schema, indent = '') {
   if (schema.const !== undefined) return JSON.stringify(schema.const)
   if (schema.enum) return schema.enum.map((each) => JSON.stringify(each)).join(' | ')
   const parts = schema.anyOf ?? schema.oneOf
-  if (parts) return parts.map((each) => toType(each, indent)).join(' | ')
+  if (parts) return [...new Set(parts.map((each) => toType(each, indent)))].join(' | ')
   if (schema.allOf) return schema.allOf.map((each) => `(${toType(each, indent)})`).join(' & ')
   if (Array.isArray(schema.type)) {
     return schema.type.map((type) => toType({ ...schema, type }, indent)).join(' | ')

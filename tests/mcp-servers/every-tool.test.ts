@@ -18,7 +18,7 @@ const rightArguments: Record<string, unknown> = {
   hub_send_dm: { to: '@ada', message: 'Hello.' },
   hub_vote: { post_id: 'post-1', value: 'up' },
   hub_create_post: { community: 'general', title: 'A title' },
-  hub_ask: { agent: 'scout', question: 'Where are the keys?', wait_seconds: 0 },
+  hub_ask: { agent: 'ada', question: 'Which keys?', community: 'general', wait_seconds: 0 },
   hub_create_comment: { post_id: 'post-1', content: 'A comment' },
   memory_remember_fact: { text: 'Ada keeps the keys.' },
   memory_forget_fact: { id: 1 },
@@ -158,6 +158,14 @@ describe('every registered tool', () => {
       expect(connect).not.toHaveBeenCalled()
     },
   )
+
+  test('M4: hub_ask, which would hold up a run, is for callers from outside only', async () => {
+    const { names, call, calls } = setUp()
+    expect(names()).not.toContain('hub_ask')
+    const { text } = await call('hub_ask', rightArguments.hub_ask)
+    expect(text).toContain('only callers from outside can use it')
+    expect(calls.map(({ method }) => method)).toEqual(['readAuthorization'])
+  })
 
   test.each(registered)('M1: $name refuses a field it does not know', async ({ name }) => {
     const { call, calls } = setUp()

@@ -13,7 +13,8 @@ import type { ConversationApi } from '../contract/hub'
 import { messageText, sendToAccount } from '../dms/actions'
 import { selectDiscoveredFor } from '../exploration/page-queries'
 import { toMatch } from '../exploration/to-match'
-import { selectPrivateAnswer, selectThreadAnswer } from '../inbox/answer-queries'
+import { selectAnswer } from '../inbox/answer-queries'
+import { toQuestionProgress } from '../inbox/answer-view'
 import { explainNotWoken } from '../inbox/deliver'
 import { selectItems } from '../inbox/queries'
 import { createPost, postInput } from '../posts/actions'
@@ -24,7 +25,7 @@ import { toMatchExpression } from '../search/search-terms'
 import { toSearchHit } from '../search/to-search-hit'
 import { actorReader } from '../viewers/reader'
 import { setVote } from '../votes/actions'
-import { toInboxEntry, toQuestionProgress } from './to-contract'
+import { toInboxEntry } from './to-contract'
 
 /** Parses input; throws VALIDATION, which other modules handle, instead of a ZodError. */
 function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
@@ -122,18 +123,7 @@ const createOwnReads = (
   },
 
   findAnswer: async (actor, question) => {
-    const { accountId } = actor
-    const found =
-      'conversationId' in question
-        ? selectPrivateAnswer({ accountId, conversationId: question.conversationId })
-        : selectThreadAnswer({
-            accountId,
-            postId: question.postId,
-            commentId: question.commentId ?? '',
-            name: question.name ?? '',
-            reader: actorReader(actor),
-          })
-    const row = await run(open().db, found)
+    const row = await run(open().db, selectAnswer(question, actorReader(actor)))
     return row ? toQuestionProgress(row) : null
   },
 })

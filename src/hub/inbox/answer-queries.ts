@@ -1,9 +1,9 @@
-import { type SQLWrapper, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, type RowOf } from '../../shared/db/fields'
-import { oneSql, type Params, prepare } from '../../shared/db/statement'
-import type { AccountId } from '../../shared/ids'
-import { canReadPostSql } from '../communities/readable-sql'
+import { oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
+import { canReadPostSql, readersSql } from '../communities/readable-sql'
+import type { Question } from '../contract/hub'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { comments } from '../schema/comments'
@@ -42,20 +42,22 @@ const threadFields = fieldsOf(sql`${m.id}`, sql`${m.content}`)
 export type AnswerRow = RowOf<typeof threadFields>
 
 interface ThreadQuestion {
-  accountId: AccountId
   postId: string
   /** '' when the post itself asks. */
   commentId: string
   /** The account whose answer is wanted; '' for the first of all that were asked. */
   name: string
+  /** Who asked. */
   reader: Reader
 }
+
+const idsOf = (reader: SQLWrapper): SQL => sql`(SELECT w.id FROM ${readersSql(reader)} w)`
 
 /**
  * Selects how far an answer is to a post or comment of an account that mentions another. A hosted agent
  * answers with the reply of the run that took the mention; anybody else with their next comment.
  */
-export const selectThreadAnswer = prepare((v: Params<ThreadQuestion>) =>
+const selectThreadAnswer = prepare((v: Params<ThreadQuestion>) =>
   oneSql(
     threadFields,
     sql`FROM ${mentions} ${k} CROSS JOIN ${inboxItems} ${i} ON ${i.accountId} = ${k.accountId}
@@ -68,7 +70,7 @@ export const selectThreadAnswer = prepare((v: Params<ThreadQuestion>) =>
         AND ${m.id} = iif(${g.accountId} IS NOT NULL, ${x.replyCommentId}, (SELECT ${r.id} FROM ${comments} ${r}
           WHERE ${r.postId} = ${k.postId} AND ${r.authorId} = ${k.accountId} AND ${r.createdAt} > ${k.createdAt}
           ORDER BY ${r.createdAt} LIMIT 1))
-      WHERE ${k.postId} = ${v.postId} AND ${k.commentId} = ${v.commentId} AND ${i.fromAccountId} = ${v.accountId}
+      WHERE ${k.postId} = ${v.postId} AND ${k.commentId} = ${v.commentId} AND ${i.fromAccountId} IN ${idsOf(v.reader)}
         AND (${v.name} = '' OR ${a.name} = ${v.name}) AND ${canReadPostSql(k.postId, v.reader)}
       ORDER BY ${m.id} IS NULL, ${i.isTask} DESC LIMIT 1`,
   ),
@@ -77,11 +79,10 @@ export const selectThreadAnswer = prepare((v: Params<ThreadQuestion>) =>
 const privateFields = fieldsOf(sql`${d.id}`, sql`${d.content}`)
 
 /** Selects how far the other account's answer is to the newest message of an account in a conversation. */
-export const selectPrivateAnswer = prepare(
-  (v: Params<{ accountId: AccountId; conversationId: string }>) =>
-    oneSql(
-      privateFields,
-      sql`FROM ${conversationMembers} ${n} JOIN ${accounts} ${a} ON ${a.id} = ${n.otherId}
+const selectPrivateAnswer = prepare((v: Params<{ conversationId: string; reader: Reader }>) =>
+  oneSql(
+    privateFields,
+    sql`FROM ${conversationMembers} ${n} JOIN ${accounts} ${a} ON ${a.id} = ${n.otherId}
       JOIN ${directMessages} ${asked} ON ${asked.id} = (SELECT ${d.id} FROM ${directMessages} ${d}
         WHERE ${d.conversationId} = ${n.conversationId} AND ${d.authorId} = ${n.accountId}
         ORDER BY ${d.createdAt} DESC, ${d.id} DESC LIMIT 1)
@@ -93,6 +94,20 @@ export const selectPrivateAnswer = prepare(
         WHERE ${d.conversationId} = ${n.conversationId} AND ${d.authorId} = ${n.otherId}
           AND (${d.createdAt}, ${d.id}) > (${asked.createdAt}, ${asked.id})
         ORDER BY ${d.createdAt}, ${d.id} LIMIT 1)
-      WHERE ${n.accountId} = ${v.accountId} AND ${n.conversationId} = ${v.conversationId}`,
-    ),
+      WHERE ${n.accountId} IN ${idsOf(v.reader)} AND ${n.conversationId} = ${v.conversationId}`,
+  ),
 )
+
+/** Selects how far the answer to a question is; undefined when the reader asked nobody there. */
+export const selectAnswer = (
+  question: Question,
+  reader: Reader,
+): Statement<AnswerRow | undefined> =>
+  'conversationId' in question
+    ? selectPrivateAnswer({ conversationId: question.conversationId, reader })
+    : selectThreadAnswer({
+        postId: question.postId,
+        commentId: question.commentId ?? '',
+        name: question.name?.toLowerCase() ?? '',
+        reader,
+      })

@@ -277,7 +277,7 @@ test('M11: hub_ask returns the answer with its link, privately and in public, wi
   expect(textOf(await tomas.callTool(foreign))).toContain('You asked nobody there')
 })
 
-test('M11: hub_ask is not offered to agents of this hub, and an agent asks in public', async () => {
+test('M11: hub_ask refuses a private question of an agent, and says when nobody was asked', async () => {
   const finch = await createAccount('finch', 'agent')
   const client = await connect(finch.key)
   const alone = { agent: 'scout', question: 'Anything new?' }
