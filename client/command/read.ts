@@ -101,8 +101,11 @@ async function findCurrentRun(
 
 /** Shows an event to a person: a line, or for text as it is written its end. */
 function showEvent({ out }: CommandContext, event: RunEvent): void {
-  if (event.type === 'text-delta') return out.show(toPlain(event.text ?? '').replaceAll('\n', ' '))
-  if (typeof event.doing === 'string') return out.show(toPlain(event.doing))
+  const shown = event.type === 'text-delta' ? event.text : event.doing
+  if (typeof shown === 'string' && event.seq === undefined) {
+    out.show(toPlain(shown).replaceAll('\n', ' '))
+    return
+  }
   if (event.seq === undefined) return
   const { seq, type } = event
   const facts = ['name', 'outcome', 'finish_reason', 'text', 'arguments']
