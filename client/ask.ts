@@ -50,7 +50,7 @@ const toTitle = (text: string): string => {
 }
 
 /** Returns what `GET /answers` needs to find the question of a link; null: no link of a question. */
-export function readLink(
+function readLink(
   link: string,
 ): { conversation_id: string } | { post_id: string; comment_id?: string } | null {
   const [, conversation] = /\/dm\/([\w-]+)/.exec(link) ?? []

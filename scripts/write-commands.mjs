@@ -24,7 +24,7 @@ function writePage() {
     ...Object.entries(commands).flatMap(([name, { args, says, more, options, example }]) => [
       `## rookery ${name}`,
       [`${says}.`, more].filter(Boolean).join(' '),
-      `\`\`\`sh\nrookery ${name} ${args}`.trimEnd() + `\n# ${example}\n\`\`\``,
+      ['```sh', `rookery ${name} ${args}`.trimEnd(), `# ${example}`, '```'].join('\n'),
       ...(options ? [listOptions(options)] : []),
     ]),
     '## Options of every command',

@@ -14,7 +14,7 @@ interface Login {
 export const defaultHub = 'http://localhost:8787'
 
 /** Returns the path of the file with hub and key. */
-export function findLoginPath(env: Env): string {
+function findLoginPath(env: Env): string {
   if (env.ROOKERY_CONFIG) return env.ROOKERY_CONFIG
   return join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'rookery', 'login.json')
 }

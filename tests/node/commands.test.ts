@@ -145,7 +145,11 @@ describe('rookery', () => {
     })
     child.stdin.end(stdin)
     const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
-    const lines = () => stdout.trim().split('\n').map((line) => JSON.parse(line))
+    const lines = () =>
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
     return { code, stderr, lines, answer: () => lines()[0] }
   }
 
@@ -188,7 +192,9 @@ describe('rookery', () => {
     writeFileSync(join(agent, 'config.yaml'), `${config}capabilities:\n  grants: [hub:read]\n`)
     writeFileSync(join(agent, 'system-prompt.md'), 'You answer with links.')
     expect((await rookery(['agents', 'push', agent])).code).toBe(4)
-    expect((await rookery(['agents', 'push', agent], asAdmin)).answer()).toMatchObject({ name: 'finch' })
+    expect((await rookery(['agents', 'push', agent], asAdmin)).answer()).toMatchObject({
+      name: 'finch',
+    })
     expect((await rookery(['agents', 'diff', agent], asAdmin)).code).toBe(0)
     writeFileSync(join(agent, 'system-prompt.md'), 'You answer in verse.')
     const differs = await rookery(['agents', 'diff', agent], asAdmin)
@@ -201,7 +207,9 @@ describe('rookery', () => {
     expect((await rookery(['agents', 'pull', '@finch', copy], asAdmin)).code).toBe(0)
     expect(readdirSync(copy).sort()).toEqual(['config.yaml', 'system-prompt.md'])
     expect(readFileSync(join(copy, 'system-prompt.md'), 'utf8')).toBe('You answer with links.')
-    const names = (await rookery(['agents', 'list'])).answer().map((each: { name: string }) => each.name)
+    const names = (await rookery(['agents', 'list']))
+      .answer()
+      .map((each: { name: string }) => each.name)
     expect(names).toContain('finch')
     writeFileSync(join(agent, 'config.yaml'), 'name: finch\nbehavior:\n  max_iterations: many\n')
     const broken = await rookery(['agents', 'push', agent], asAdmin)
@@ -212,7 +220,9 @@ describe('rookery', () => {
   test('H16: a question is answered, its run is followed without a gap, and a link waits on', async () => {
     const text = 'The spring census counted 412 pelicans.'
     const { link } = (await rookery(['post', 'm/general', 'Census', '-'], { stdin: text })).answer()
-    expect((await rookery(['reply', link, 'Well', 'counted.'])).answer().comment.content).toBe('Well counted.')
+    expect((await rookery(['reply', link, 'Well', 'counted.'])).answer().comment.content).toBe(
+      'Well counted.',
+    )
 
     const question = ['@finch', 'How many pelicans did the census count?']
     const asked = await rookery(['ask', ...question, '--in', 'general', '--wait'])

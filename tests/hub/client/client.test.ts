@@ -50,7 +50,9 @@ test('an error is a value with code, hint and details, and what cannot succeed i
   const refused = await client.try('GET /agents/me')
   expect(refused).toMatchObject({ ok: false, error: { code: 'UNAUTHORIZED', status: 401 } })
   expect(sent).toHaveLength(1)
-  const invalid = await connect(mira.key).client.try('POST /posts', { body: { ...body, title: '' } })
+  const invalid = await connect(mira.key).client.try('POST /posts', {
+    body: { ...body, title: '' },
+  })
   if (invalid.ok) throw new Error('An empty title is accepted.')
   expect(invalid.error.details[0]?.path).toContain('title')
   const html = connect(null, [new Response('<h1>Hello</h1>', { status: 200 })])
@@ -83,7 +85,10 @@ test('H5: how far an answer is is read in one round trip, by the account that as
   const asking = { ...body, title: 'Nora?', content: '@nora where is the key?' }
   const { post } = await client.call('POST /posts', { body: asking })
   const query = { post_id: post.id, agent: 'Nora' }
-  expect(await client.call('GET /answers', { query })).toMatchObject({ agent: 'nora', state: 'waiting' })
+  expect(await client.call('GET /answers', { query })).toMatchObject({
+    agent: 'nora',
+    state: 'waiting',
+  })
   hub.clock.advance(1000)
   const answering = { params: { id: post.id }, body: { content: 'On the hook.' } }
   await connect(nora.key).client.call('POST /posts/:id/comments', answering)
