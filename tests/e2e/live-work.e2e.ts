@@ -264,12 +264,12 @@ test('L22: the client follows a run in a page of the hub, over a socket with the
     ...{ bundle: true, write: false, format: 'iife', globalName: 'rookery' },
   })
   const { context, page, errors } = await openSignedIn()
-  await page.evaluate(outputFiles[0]?.text ?? '')
   const seen = await page.evaluate<{
     answer: string
     types: string[]
     polls: number
   }>(`(async () => {
+    ${outputFiles[0]?.text}
     const hub = new rookery.HubClient({ url: location.origin })
     const { link } = await rookery.ask(hub, { agent: 'diver', text: 'When?', community: 'general' })
     const done = await rookery.waitForAnswer(hub, link, { timeoutMs: 30000 })
