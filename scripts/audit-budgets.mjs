@@ -1,5 +1,5 @@
 // `npm run audit-budgets [-- --repair]`: whether what budgets counted is what usage says.
-import { connect } from './hub-client.mjs'
+import { connect, demand } from './hub-client.mjs'
 import { PlainError } from './local-state.mjs'
 import { runCli } from './run-cli.mjs'
 
@@ -9,11 +9,11 @@ await runCli(async () => {
     throw new PlainError('Usage: npm run audit-budgets [-- --repair]')
   }
   const hub = connect(process.env)
-  const { differences } = await hub.demand('GET', '/system/budget-audit')
+  const { differences } = await demand(hub.call('GET /system/budget-audit'))
   for (const each of differences) console.log(describe(each))
   if (differences.length === 0) console.log('Every budget counted what usage says.')
   else if (option === '--repair') {
-    const { repaired } = await hub.demand('POST', '/system/budget-audit/repair')
+    const { repaired } = await demand(hub.call('POST /system/budget-audit/repair'))
     console.log(`${repaired.length} windows now say what usage says.`)
   } else {
     throw new PlainError(`${differences.length} windows differ. --repair writes what usage says.`)

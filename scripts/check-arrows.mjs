@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { cruise } from 'dependency-cruiser'
 import { root } from './local-state.mjs'
 
-const folders = ['src', 'tests', 'scripts']
+const folders = ['src', 'client', 'tests', 'scripts']
 const { forbidden, allowed, allowedSeverity, options } = createRequire(import.meta.url)(
   '../.dependency-cruiser.cjs',
 )

@@ -16,6 +16,8 @@ const checks = [
   ['lockfile for every platform', 'scripts/complete-lockfile.mjs', '--check'],
   ['reference up to date', 'scripts/write-reference.mjs', '--check'],
   ['tools page up to date', 'scripts/write-tools.mjs', '--check'],
+  ['client types up to date', 'scripts/write-client-types.mjs', '--check'],
+  ['commands page up to date', 'scripts/write-commands.mjs', '--check'],
   ['requirement ids of tests', 'scripts/requirements.mjs', '--check'],
   ['promises of documents', 'scripts/check-promises.mjs'],
   ['migrations', 'scripts/check-migrations.mjs'],

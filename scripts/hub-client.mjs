@@ -1,83 +1,7 @@
-// Talks to a running hub as its admin.
-import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { basename, join, relative, resolve } from 'node:path'
+// Talks to a running hub as its admin, with the client of client/.
+import { pushFolder } from '../client/command/definition-folder.ts'
+import { HubClient, HubError } from '../client/index.ts'
 import { findAdminKey, findStateDir, PlainError, readRunningHub } from './local-state.mjs'
-import { readSharedSkills } from './shared-skills.mjs'
-
-/**
- * @typedef {{ path: string, message: string }} Problem
- * @typedef {object} Answer
- * @property {number} status
- * @property {any} body parsed JSON; null when the answer was none
- */
-
-/** One admin's way to one hub. */
-export class HubClient {
-  /** @type {string} */ url
-  /** @type {string} */ #key
-
-  /**
-   * @param {string} url
-   * @param {string} adminKey
-   */
-  constructor(url, adminKey) {
-    this.url = url.replace(/\/+$/, '')
-    this.#key = adminKey
-  }
-
-  /**
-   * @param {string} method
-   * @param {string} path below /api/v1, with a slash at its start
-   * @param {unknown} [body]
-   * @returns {Promise<Answer>}
-   */
-  async call(method, path, body) {
-    /** @type {Record<string, string>} */
-    const headers = { authorization: `Bearer ${this.#key}` }
-    if (body !== undefined) headers['content-type'] = 'application/json'
-    const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
-    const answer = await fetch(`${this.url}/api/v1${path}`, init).catch(() => null)
-    if (answer === null) {
-      throw new PlainError(
-        `No hub answers at ${this.url}. Start it with \`npm start\`, or set ROOKERY_URL.`,
-      )
-    }
-    return { status: answer.status, body: await answer.json().catch(() => null) }
-  }
-
-  /**
-   * As `call`, but an answer that is no success is an error.
-   * @param {string} method
-   * @param {string} path
-   * @param {unknown} [body]
-   */
-  async demand(method, path, body) {
-    const answer = await this.call(method, path, body)
-    if (answer.status < 300 && answer.body !== null) return answer.body
-    throw new PlainError(describeRefusal(answer))
-  }
-}
-
-/** @param {Answer} answer */
-export function describeRefusal({ status, body }) {
-  const sentence = body?.error ?? `The hub answered ${status} without a reason.`
-  if (status === 401 || status === 403) {
-    return `${sentence} Set ROOKERY_ADMIN_KEY to the key of the hub's admin.`
-  }
-  const details = listProblems(body).map((each) => `\n  ${each}`)
-  return [sentence, body?.hint].filter(Boolean).join(' ') + details.join('')
-}
-
-/**
- * The `details` of a refusal, a line each: `config.yaml:3:brain.model: …`.
- * @param {any} body
- * @returns {string[]}
- */
-export function listProblems(body) {
-  /** @type {Problem[]} */
-  const details = Array.isArray(body?.details) ? body.details : []
-  return details.map(({ path, message }) => `${path}: ${message}`)
-}
 
 /**
  * The hub that ROOKERY_URL names, else the one that runs on the state directory, else the default.
@@ -92,7 +16,30 @@ export function connect(env) {
     )
   }
   const url = env.ROOKERY_URL || readRunningHub(stateDir)?.url || 'http://localhost:8787'
-  return new HubClient(url, key)
+  return new HubClient({ url, key })
+}
+
+/**
+ * Returns the answer of a call; a refusal is a sentence for a person.
+ * @template Answer
+ * @param {Promise<Answer>} call
+ */
+export async function demand(call) {
+  try {
+    return await call
+  } catch (error) {
+    throw error instanceof HubError ? new PlainError(describeRefusal(error)) : error
+  }
+}
+
+/** @param {HubError} error */
+function describeRefusal({ code, status, message, hint, details }) {
+  if (code === 'UNREACHABLE') return `${message} Start it with \`npm start\`, or set ROOKERY_URL.`
+  if (status === 401 || status === 403) {
+    return `${message} Set ROOKERY_ADMIN_KEY to the key of the hub's admin.`
+  }
+  const lines = details.map((each) => `\n  ${each.path}: ${each.message}`)
+  return [message, hint].filter(Boolean).join(' ') + lines.join('')
 }
 
 /**
@@ -105,37 +52,12 @@ export function connect(env) {
  *   accepted
  */
 export async function pushDefinition(client, folder) {
-  const files = readDefinition(folder)
-  const name =
-    /^name:\s*["']?([\w-]+)/m.exec(files['config.yaml'] ?? '')?.[1] ?? basename(resolve(folder))
-  const path = `/agents/${encodeURIComponent(name)}/definition`
-  const answer = await client.call('PUT', path, { files })
-  if (answer.status < 300) {
-    return { name, isAccepted: true, problems: listProblems({ details: answer.body?.warnings }) }
-  }
-  const problems = listProblems(answer.body)
+  const { name, warnings, error } = await pushFolder(client, folder)
+  if (error === null) return { name, isAccepted: true, problems: warnings }
+  const problems = error.details.map(({ path, message }) => `${path}: ${message}`)
   return {
     name,
     isAccepted: false,
-    problems: problems.length ? problems : [describeRefusal(answer)],
+    problems: problems.length ? problems : [describeRefusal(error)],
   }
-}
-
-/**
- * @param {string} folder
- * @returns {Record<string, string>} text by path, with forward slashes
- */
-function readDefinition(folder) {
-  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
-    throw new PlainError(`There is no folder ${folder}.`)
-  }
-  const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
-  const files = entries.filter((entry) => entry.isFile() && /\.(ya?ml|md)$/.test(entry.name))
-  const own = Object.fromEntries(
-    files.map((entry) => {
-      const path = join(entry.parentPath, entry.name)
-      return [relative(folder, path).replaceAll('\\', '/'), readFileSync(path, 'utf8')]
-    }),
-  )
-  return { ...own, ...readSharedSkills(folder, own) }
 }

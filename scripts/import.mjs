@@ -1,7 +1,7 @@
 // `npm run import -- FILE`: loads an archive of posts into a running hub. Repeating it changes
 // nothing, so repeat an import that was interrupted.
 import { readFileSync } from 'node:fs'
-import { connect } from './hub-client.mjs'
+import { connect, demand } from './hub-client.mjs'
 import { PlainError } from './local-state.mjs'
 import { runCli } from './run-cli.mjs'
 
@@ -29,18 +29,13 @@ await runCli(async () => {
   let done = 0
   const showProgress = openProgress(records.length)
   for (const chunk of split(records)) {
-    const answer = await client.demand('POST', '/import', chunk)
+    const answer = await demand(client.call('POST /import', { body: chunk }))
     for (const kind of /** @type {(keyof Counts)[]} */ (Object.keys(imported))) {
-      imported[kind] += answer.imported?.[kind] ?? 0
+      imported[kind] += answer.imported[kind]
     }
     const first = done
-    skipped.push(
-      ...answer.skipped.map((/** @type {Skipped} */ each) => ({
-        ...each,
-        index: each.index + first,
-      })),
-    )
-    unchanged += answer.unchanged ?? 0
+    skipped.push(...answer.skipped.map((each) => ({ ...each, index: each.index + first })))
+    unchanged += answer.unchanged
     done += chunk.length
     showProgress(done)
   }

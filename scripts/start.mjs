@@ -105,10 +105,11 @@ function listAgentFolders() {
 
 /** @param {import('./hub-runtime.mjs').Hub} hub */
 async function introduce(hub) {
-  const { HubClient } = await import('./hub-client.mjs')
-  const client = new HubClient(hub.url, hub.adminKey)
+  const { demand } = await import('./hub-client.mjs')
+  const { HubClient } = await import('../client/index.ts')
+  const client = new HubClient({ url: hub.url, key: hub.adminKey })
   const agents = await seedAgents(client)
-  const { url: link } = await client.demand('POST', '/sessions/link', {})
+  const { url: link } = await demand(client.call('POST /sessions/link', { body: {} }))
   const address = hub.url.replace('127.0.0.1', 'localhost')
   const { pathname, search } = new URL(link, address)
   const agent = agents.includes('scout') ? 'scout' : (agents[0] ?? 'scout')
@@ -126,7 +127,7 @@ async function introduce(hub) {
 
 /**
  * Loads every folder of agents/. A broken one keeps the version that ran before.
- * @param {import('./hub-client.mjs').HubClient} client
+ * @param {import('../client/index.ts').HubClient} client
  * @returns {Promise<string[]>} names of the agents that are loaded
  */
 async function seedAgents(client) {

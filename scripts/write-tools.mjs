@@ -14,7 +14,7 @@ import { code, table } from './markdown-table.mjs'
  *   description: string
  *   isForHosted?: boolean
  *   services?: object
- *   tools: { name: string, grantShape: string, shapes: { tier: string }[], isIdempotent: boolean, description: string }[]
+ *   tools: { name: string, grantShape: string, shapes: { tier: string }[], isIdempotent: boolean, isForOutside: boolean, description: string }[]
  * }} ServerFacts
  */
 
@@ -43,7 +43,7 @@ function writePage(servers) {
           code(tool.grantShape),
           [...new Set(tool.shapes.map(({ tier }) => tier))].join(' or '),
           tool.isIdempotent ? 'harmless' : 'not',
-          tool.description,
+          tool.isForOutside ? `${tool.description} Not for agents of this hub.` : tool.description,
         ]),
       ),
     ]),

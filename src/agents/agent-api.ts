@@ -54,6 +54,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
       return models.resolve({ ...found.definition.brain, override }).model.id
     },
     saveDefinition: (name, etag, files) => definitions.save(name, etag, files),
+    readDefinitionFiles: (name, etag) => definitions.readFiles(name, etag),
     sessions: createSessionApi(namespace),
     privateMemory: createPrivateMemoryApi(deps),
   }

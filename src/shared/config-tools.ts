@@ -161,6 +161,16 @@ export const mcp = {
   keepAliveMs: 1_000,
 } as const
 
+/** The tool `hub_ask`, which waits for an answer. */
+export const askLimits = {
+  waitMs: 120_000,
+  /** Time to write the question and to answer the call. */
+  marginMs: 15_000,
+  /** First pause between two reads; each further one is longer by a fifth. */
+  pollMs: 500,
+  pollMsMax: 5_000,
+} as const
+
 /** Limits of remote MCP servers, added by an admin. */
 export const remoteServers = {
   serversMax: 50,

@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs'
+import { build } from 'esbuild'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
@@ -252,6 +253,35 @@ test('pages: axe finds nothing at work in progress, and nothing scrolls sideways
     expect(await page.locator(part).count(), `${path} still shows the run`).toBe(1)
   }
   await api('POST', `/activations/${id}/cancel`, {})
+  expect(errors).toEqual([])
+  await context.close()
+})
+
+test('L22: the client follows a run in a page of the hub, over a socket with the session', async () => {
+  await createAgent('diver', [{ text: words, pieceMs: 20, pieceChars: 20 }])
+  const { outputFiles } = await build({
+    entryPoints: [`${import.meta.dirname}/../../client/index.ts`],
+    ...{ bundle: true, write: false, format: 'iife', globalName: 'rookery' },
+  })
+  const { context, page, errors } = await openSignedIn()
+  const seen = await page.evaluate<{
+    answer: string
+    types: string[]
+    polls: number
+  }>(`(async () => {
+    ${outputFiles[0]?.text}
+    const hub = new rookery.HubClient({ url: location.origin })
+    const { link } = await rookery.ask(hub, { agent: 'diver', text: 'When?', community: 'general' })
+    const done = await rookery.waitForAnswer(hub, link, { timeoutMs: 30000 })
+    const types = []
+    for await (const event of rookery.watchRun(hub, done.activation_id)) types.push(event.type)
+    const isPoll = ({ name }) => name.includes('/events?')
+    const polls = performance.getEntriesByType('resource').filter(isPoll).length
+    return { answer: done.answer.content, types, polls }
+  })()`)
+  expect(seen.answer).toContain('when the pilots meet')
+  expect(seen.types.slice(-2)).toEqual(['response', 'over'])
+  expect(seen.polls).toBe(0)
   expect(errors).toEqual([])
   await context.close()
 })

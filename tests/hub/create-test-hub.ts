@@ -134,6 +134,8 @@ export function createTestHub(settings: Record<string, string> = {}) {
     sessions: seen.sessions,
     privateMemory: seen.privateMemory,
     checkModel: (agent, model) => seen.checkModel(agent, model),
+    readDefinitionFiles: async (name, etag) =>
+      seen.kept.findLast((each) => each.name === name && each.etag === etag)?.files ?? {},
     saveDefinition: async (name, etag, files) => {
       seen.kept.push({ name, etag, files })
       await seen.keepDefinition(name, etag, files)

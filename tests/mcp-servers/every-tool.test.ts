@@ -18,6 +18,7 @@ const rightArguments: Record<string, unknown> = {
   hub_send_dm: { to: '@ada', message: 'Hello.' },
   hub_vote: { post_id: 'post-1', value: 'up' },
   hub_create_post: { community: 'general', title: 'A title' },
+  hub_ask: { agent: 'ada', question: 'Which keys?', community: 'general', wait_seconds: 0 },
   hub_create_comment: { post_id: 'post-1', content: 'A comment' },
   memory_remember_fact: { text: 'Ada keeps the keys.' },
   memory_forget_fact: { id: 1 },
@@ -106,7 +107,8 @@ describe('every registered tool', () => {
       const grant = grantOf({ name, tool })
       const args = rightArguments[name]
       const opened = vi.fn(fakeConnect)
-      const open = setUp({ requested: [grant], allowed: [grant] }, opened)
+      const requested = tool.isForOutside ? null : [grant]
+      const open = setUp({ requested, allowed: [grant] }, opened)
       expect(open.names()).toContain(name)
       const { text, isError } = await open.call(name, args)
       expect(isError, text).toBe(false)
@@ -119,10 +121,14 @@ describe('every registered tool', () => {
         { allowed: [] },
         { denied: [grant] },
         ...(isImplied ? [] : [{ requested: othersThan(grant) }, { allowed: othersThan(grant) }]),
-      ]
+      ].filter((policy) => requested !== null || !('requested' in policy))
       const connect = vi.fn(fakeConnect)
       for (const policy of closed) {
-        const whole = { requested: ['*', grant], allowed: ['*', grant], ...policy }
+        const whole = {
+          requested: requested && ['*', grant],
+          allowed: ['*', grant],
+          ...policy,
+        }
         const { names, call, calls } = setUp(whole, connect)
         // of another grant, some other resource may be within reach of the same tool
         const isNothing = policy.requested?.length === 0 || policy.allowed?.length === 0
@@ -139,7 +145,8 @@ describe('every registered tool', () => {
     'M4: $name stops working between two calls when its grant is revoked',
     async ({ name, tool }) => {
       const grant = grantOf({ name, tool })
-      const lists = { requested: ['*', grant], allowed: ['*', grant] }
+      const requested = tool.isForOutside ? null : ['*', grant]
+      const lists = { requested, allowed: ['*', grant] }
       const connect = vi.fn(fakeConnect)
       const { call, policy, names } = setUp(lists, connect)
       expect((await call(name, rightArguments[name])).isError).toBe(false)
@@ -151,6 +158,14 @@ describe('every registered tool', () => {
       expect(connect).not.toHaveBeenCalled()
     },
   )
+
+  test('M4: hub_ask, which would hold up a run, is for callers from outside only', async () => {
+    const { names, call, calls } = setUp()
+    expect(names()).not.toContain('hub_ask')
+    const { text } = await call('hub_ask', rightArguments.hub_ask)
+    expect(text).toContain('only callers from outside can use it')
+    expect(calls.map(({ method }) => method)).toEqual(['readAuthorization'])
+  })
 
   test.each(registered)('M1: $name refuses a field it does not know', async ({ name }) => {
     const { call, calls } = setUp()

@@ -1,8 +1,19 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { HubClient } from '../../client/index.ts'
 import { type Hub, startHub } from '../../scripts/hub-runtime.mjs'
+import { root } from '../../scripts/local-state.mjs'
 import { runScript } from './run-script'
 
 const folder = mkdtempSync(join(tmpdir(), 'rookery-commands-'))
@@ -127,5 +138,140 @@ describe('npm run agents', () => {
     const unknown = await run('agents.mjs', 'pull')
     expect(unknown.output).toContain('Usage: npm run agents -- push <folder>')
     expect([missing.code, unknown.code]).toEqual([1, 1])
+  })
+})
+
+describe('rookery', () => {
+  const config = join(folder, 'config', 'login.json')
+
+  /** Runs the command as a process without a terminal. */
+  async function rookery(args: string[], { stdin = '', env = {} as Record<string, string> } = {}) {
+    const child = spawn(process.execPath, [join(root, 'client/rookery.mjs'), ...args], {
+      env: { PATH: process.env.PATH, ROOKERY_CONFIG: config, ROOKERY_URL: hub.url, ...env },
+    })
+    let stdout = ''
+    let stderr = ''
+    child.stdout.on('data', (chunk) => {
+      stdout += chunk
+    })
+    child.stderr.on('data', (chunk) => {
+      stderr += chunk
+    })
+    child.stdin.end(stdin)
+    const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
+    const lines = () =>
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+    return { code, stderr, lines, answer: () => lines()[0] }
+  }
+
+  test('H2: login keeps hub and key in a file that only its owner reads, once the hub accepts the key', async () => {
+    const wrong = await rookery(['login'], { stdin: 'rookery_wrong\n' })
+    expect(wrong.code).toBe(4)
+    expect(JSON.parse(wrong.stderr)).toMatchObject({ success: false, code: 'UNAUTHORIZED' })
+    const without = await rookery(['runs'])
+    expect(without.stderr).toContain('Run `rookery login`')
+    expect(without.code).toBe(4)
+    expect(() => statSync(config)).toThrow()
+
+    const admin = new HubClient({ url: hub.url, key: hub.adminKey })
+    const body = { name: 'mira', kind: 'human' as const }
+    const { agent } = await admin.call('POST /agents/register', { body })
+    const { code, answer } = await rookery(['login'], { stdin: `${agent.api_key}\n` })
+    expect(code).toBe(0)
+    expect(answer()).toEqual({ hub: hub.url, account: 'mira', saved: config })
+    expect(statSync(config).mode & 0o777).toBe(0o600)
+    // the key is of this hub: another one does not get it
+    const other = await rookery(['runs'], { env: { ROOKERY_URL: 'http://127.0.0.1:9' } })
+    expect(other.stderr).toContain('There is no key for http://127.0.0.1:9')
+  })
+
+  test('a wrong command line is 2, and no hub is 3', async () => {
+    for (const args of [[], ['dance'], ['post'], ['runs', '--colour'], ['agents', 'lend', 'x']]) {
+      expect((await rookery(args)).code, args.join(' ')).toBe(2)
+    }
+    const env = { ROOKERY_URL: 'http://127.0.0.1:9', ROOKERY_KEY: 'rookery_x' }
+    const { code, stderr } = await rookery(['usage'], { env })
+    expect(JSON.parse(stderr).code).toBe('UNREACHABLE')
+    expect(code).toBe(3)
+  })
+
+  test('D2: agents are pushed, pulled and compared', async () => {
+    const asAdmin = { env: { ROOKERY_KEY: hub.adminKey } }
+    const agent = join(folder, 'finch')
+    const config = 'name: finch\ndescription: Finds things.\nbrain:\n  provider: offline\n'
+    mkdirSync(agent)
+    writeFileSync(join(agent, 'config.yaml'), `${config}capabilities:\n  grants: [hub:read]\n`)
+    writeFileSync(join(agent, 'system-prompt.md'), 'You answer with links.')
+    expect((await rookery(['agents', 'push', agent])).code).toBe(4)
+    expect((await rookery(['agents', 'push', agent], asAdmin)).answer()).toMatchObject({
+      name: 'finch',
+    })
+    expect((await rookery(['agents', 'diff', agent], asAdmin)).code).toBe(0)
+    writeFileSync(join(agent, 'system-prompt.md'), 'You answer in verse.')
+    const differs = await rookery(['agents', 'diff', agent], asAdmin)
+    expect(differs.answer().lines).toEqual([
+      ...['--- system-prompt.md', '@@ line 1 @@'],
+      ...['-You answer with links.', '+You answer in verse.'],
+    ])
+    expect(differs.code).toBe(7)
+    const copy = join(folder, 'copy')
+    expect((await rookery(['agents', 'pull', '@finch', copy], asAdmin)).code).toBe(0)
+    expect(readdirSync(copy).sort()).toEqual(['config.yaml', 'system-prompt.md'])
+    expect(readFileSync(join(copy, 'system-prompt.md'), 'utf8')).toBe('You answer with links.')
+    const names = (await rookery(['agents', 'list']))
+      .answer()
+      .map((each: { name: string }) => each.name)
+    expect(names).toContain('finch')
+    writeFileSync(join(agent, 'config.yaml'), 'name: finch\nbehavior:\n  max_iterations: many\n')
+    const broken = await rookery(['agents', 'push', agent], asAdmin)
+    expect(JSON.parse(broken.stderr).details[0].path).toBe('config.yaml:3:behavior.max_iterations')
+    expect(broken.code).toBe(1)
+  })
+
+  test('H16: a question is answered, its run is followed without a gap, and a link waits on', async () => {
+    const text = 'The spring census counted 412 pelicans.'
+    const { link } = (await rookery(['post', 'm/general', 'Census', '-'], { stdin: text })).answer()
+    expect((await rookery(['reply', link, 'Well', 'counted.'])).answer().comment.content).toBe(
+      'Well counted.',
+    )
+
+    const question = ['@finch', 'How many pelicans did the census count?']
+    const asked = await rookery(['ask', ...question, '--in', 'general', '--wait'])
+    expect(asked.code, asked.stderr).toBe(0)
+    expect(asked.answer()).toMatchObject({ state: 'answered', agent: 'finch' })
+    expect(asked.answer().answer.content).toContain('412 pelicans')
+
+    const run = asked.answer().activation_id
+    const { code, lines } = await rookery(['tail', run])
+    expect(code).toBe(0)
+    const events = lines()
+    const numbers = events.flatMap(({ seq }) => (seq === undefined ? [] : [seq]))
+    expect(numbers).toEqual(numbers.map((_, at) => at + 1))
+    expect(events.at(-2)).toMatchObject({ type: 'response', outcome: 'completed' })
+    expect(events.at(-1)).toMatchObject({ type: 'over' })
+
+    const early = await rookery(['ask', '@admin', 'Are you there?', '-w', '--timeout', '0'])
+    expect(early.answer()).toMatchObject({ state: 'waiting', agent: 'admin' })
+    expect(early.code).toBe(5)
+    const { link: later } = (await rookery(['ask', ...question])).answer()
+    expect((await rookery(['ask', later, '--wait'])).answer().state).toBe('answered')
+
+    const [first] = (await rookery(['runs', '--agent', 'finch'])).answer()
+    expect((await rookery(['runs', first.id])).answer().activation.id).toBe(first.id)
+    expect((await rookery(['usage', '--by', 'model'])).answer().usage[0].calls).toBeGreaterThan(0)
+  })
+
+  test('H19: an export is an archive that the import knows', async () => {
+    const archive = join(folder, 'export.json')
+    const { answer, stderr } = await rookery(['export', archive])
+    expect(answer(), stderr).toMatchObject({ file: archive, posts: expect.any(Number) })
+    const records = JSON.parse(readFileSync(archive, 'utf8'))
+    expect(records[0].comments[0].content).toContain('412 pelicans')
+    const { output } = await run('import.mjs', archive)
+    expect(output).toContain('Imported 0 posts, 0 comments')
+    expect(output).not.toContain('Skipped')
   })
 })

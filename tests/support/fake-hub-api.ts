@@ -126,6 +126,13 @@ export function createFakeHubApi(policy: GrantPolicy) {
       conversationId: 'conversation-1' as ConversationId,
       isRequest: true,
     })),
+    findAnswer: recorded('findAnswer', () => ({
+      name: 'scout',
+      state: 'waiting' as const,
+      activationId: null,
+      answer: null,
+      reason: null,
+    })),
     vote: recorded('vote', () => ({ action: 'upvoted', author: 'ada', score: 4 })),
     createPost: recorded('createPost', () => ({ id: 'post-2' as PostId, notes: [] })),
     createComment: recorded('createComment', () => ({

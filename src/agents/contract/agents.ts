@@ -72,6 +72,8 @@ export interface AgentApi {
   checkModel(agent: { name: string; etag: string }, model: string): Promise<string>
   /** Stores the files in R2 under their etag, where agents read them. */
   saveDefinition(name: string, etag: string, files: DefinitionFiles): Promise<void>
+  /** Reads the files of a version; none when they are gone. */
+  readDefinitionFiles(name: string, etag: string): Promise<DefinitionFiles>
   sessions: SessionApi
   privateMemory: PrivateMemoryApi
 }

@@ -7,6 +7,8 @@ import { readDefinition } from './read-definition'
 export interface DefinitionStore {
   /** Saves the files of a version; idempotent. */
   save(name: string, etag: string, files: DefinitionFiles): Promise<void>
+  /** Reads the files of a version; none when they are gone. */
+  readFiles(name: string, etag: string): Promise<DefinitionFiles>
   /** Reads a version. The error message names the file and, when it is invalid, the field. */
   read(
     name: string,
@@ -24,6 +26,7 @@ export function createDefinitionStore(bucket: R2Bucket): DefinitionStore {
         Object.entries(files).map(([path, text]) => bucket.put(folder + path, text)),
       )
     },
+    readFiles: (name, etag) => readFolder(bucket, folderOf(name, etag)),
     async read(name, etag) {
       const files = await readFolder(bucket, folderOf(name, etag))
       for (const required of [configFile, promptFile]) {

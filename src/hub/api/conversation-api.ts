@@ -13,6 +13,8 @@ import type { ConversationApi } from '../contract/hub'
 import { messageText, sendToAccount } from '../dms/actions'
 import { selectDiscoveredFor } from '../exploration/page-queries'
 import { toMatch } from '../exploration/to-match'
+import { selectAnswer } from '../inbox/answer-queries'
+import { toQuestionProgress } from '../inbox/answer-view'
 import { explainNotWoken } from '../inbox/deliver'
 import { selectItems } from '../inbox/queries'
 import { createPost, postInput } from '../posts/actions'
@@ -95,7 +97,7 @@ const createPostReads = (
 
 const createOwnReads = (
   open: () => ActionContext,
-): Part<'readProfile' | 'readCommunity' | 'readInbox' | 'readBudgets'> => ({
+): Part<'readProfile' | 'readCommunity' | 'readInbox' | 'readBudgets' | 'findAnswer'> => ({
   readProfile: async (_actor, name) => {
     const account = await run(open().db, selectAccountByName(name.replace(/^@/, '')))
     if (!account) throw notFound('account')
@@ -118,6 +120,11 @@ const createOwnReads = (
   readBudgets: async (actor) => {
     const { db, clock } = open()
     return run(db, selectBudgetsInScope(actor.accountId, clock.now()))
+  },
+
+  findAnswer: async (actor, question) => {
+    const row = await run(open().db, selectAnswer(question, actorReader(actor)))
+    return row ? toQuestionProgress(row) : null
   },
 })
 

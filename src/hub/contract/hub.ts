@@ -119,6 +119,32 @@ export interface ConversationApi {
     actor: Actor,
     message: { to: string; message: string },
   ): Promise<{ conversationId: ConversationId; isRequest: boolean }>
+  /** Returns how far the answer to a question of the actor is; null when the actor asked nobody there. */
+  findAnswer(actor: Actor, question: Question): Promise<QuestionProgress | null>
+}
+
+/** Where an account asked another: in a thread, or privately in a conversation. */
+export type Question =
+  | {
+      postId: PostId
+      /** Null when the post itself asks. */
+      commentId: CommentId | null
+      /** Whose answer is wanted; absent: the first of all that were asked. */
+      name?: string
+    }
+  | { conversationId: ConversationId }
+
+export interface QuestionProgress {
+  /** The account that was asked. */
+  name: string
+  /**
+   * `waiting`: nobody has started. `parked`: the run waits for an approval. `ended`: there will be no
+   * answer, for `reason`.
+   */
+  state: 'waiting' | 'running' | 'parked' | 'answered' | 'ended'
+  activationId: ActivationId | null
+  answer: { id: string; content: string } | null
+  reason: string | null
 }
 
 export interface DiscoverQuery {

@@ -22,6 +22,13 @@ const definitionAnswer = z.object({
   warnings: warningsAnswer,
 })
 
+const filesAnswer = definitionAnswer.extend({
+  files: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe('Its files by path, with include_files.'),
+})
+
 const presentDefinition = (row: DefinitionRow): z.input<typeof definitionAnswer> => ({
   definition: {
     agent_id: row.agentId,
@@ -66,11 +73,14 @@ export const definitionRoutes: Route[] = [
     tag,
     access: 'admin',
     rate: 'read',
-    answer: definitionAnswer,
-    handle: async ({ context, param }) => {
+    query: z.object({ include_files: z.stringbool().default(false) }),
+    answer: filesAnswer,
+    handle: async ({ context, param, query }) => {
       const row = await run(context.db, selectDefinition({ name: param('name') }))
       if (!row) throw definitionErrors.notFound()
-      return presentDefinition(row)
+      if (!query.include_files) return presentDefinition(row)
+      const files = await context.agents.readDefinitionFiles(row.name, row.etag)
+      return { ...presentDefinition(row), files }
     },
   }),
 ]

@@ -103,6 +103,23 @@ function describeRoute(route: DescribedRoute, schemas: DescribedApi['schemas']):
   }
 }
 
+/**
+ * Describes the routes for the types of clients: the schemas of query, body and answer of each.
+ *
+ * @public read by scripts/write-client-types.mjs
+ */
+export function describeForClient(routes: DescribedRoute[]) {
+  const schemas: DescribedApi['schemas'] = {}
+  const toOptional = (schema: z.ZodType | undefined) => (schema ? toSchema(schema, schemas) : null)
+  const described = routes.map(({ method, path, summary, query, body, answer }) => ({
+    ...{ method, path, summary },
+    query: toOptional(query),
+    body: toOptional(body),
+    answer: toSchema(answer, schemas),
+  }))
+  return { routes: described, schemas }
+}
+
 /** Describes a body. It is required unless all its fields are optional. */
 const describeBody = (body: z.ZodType, schemas: DescribedApi['schemas']): Json => ({
   required: !body.safeParse({}).success,

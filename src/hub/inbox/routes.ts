@@ -1,12 +1,16 @@
 import * as z from 'zod'
 import type { Statement } from '../../shared/db/statement'
-import type { AccountId } from '../../shared/ids'
+import type { AccountId, CommentId, ConversationId, PostId } from '../../shared/ids'
 import { briefPersonAnswer, kindAnswer } from '../accounts/present'
+import type { Question } from '../contract/hub'
 import { decodeCursor, encodeCursor } from '../cursor'
 import { countAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { runOnce } from '../idempotency/run-once'
 import { inboxItems } from '../schema/inbox'
+import { selectAnswer } from './answer-queries'
+import { toQuestionProgress } from './answer-view'
+import { inboxErrors } from './errors'
 import {
   countOwnUnread,
   type InboxRow,
@@ -121,7 +125,60 @@ async function markRead(
   return presentIdempotent(call, done, (answer) => answer)
 }
 
+const answersQuery = z
+  .object({
+    post_id: z
+      .string()
+      .max(100)
+      .optional()
+      .describe('The post that asks, or that the comment is in.'),
+    comment_id: z.string().max(100).optional().describe('The comment that asks.'),
+    agent: z.string().max(100).optional().describe('Whose answer; the first of all without it.'),
+    conversation_id: z.string().max(100).optional().describe('Your newest message in it asks.'),
+  })
+  .refine((query) => (query.post_id === undefined) !== (query.conversation_id === undefined), {
+    message: 'Must have either post_id or conversation_id',
+  })
+
+const progressAnswer = z.object({
+  agent: z.string().describe('Name of the account that was asked.'),
+  state: z
+    .enum(['waiting', 'running', 'parked', 'answered', 'ended'])
+    .describe('parked: waits for an approval. ended: there will be no answer.'),
+  activation_id: z.string().nullable().describe('The run that answers; null until it starts.'),
+  answer: z.object({ id: z.string(), content: z.string() }).nullable(),
+  reason: z.string().nullable().describe('Why there will be no answer.'),
+})
+
+const toQuestion = (query: z.output<typeof answersQuery>): Question => {
+  const { conversation_id: conversationId, post_id: postId, comment_id: commentId, agent } = query
+  if (conversationId) return { conversationId: conversationId as ConversationId }
+  return {
+    postId: (postId ?? '') as PostId,
+    commentId: (commentId as CommentId | undefined) ?? null,
+    ...(agent && { name: agent }),
+  }
+}
+
+const answersRoute = route({
+  method: 'get',
+  path: '/answers',
+  summary: 'Returns how far the answer to your question is: a post, comment or message of yours',
+  tag,
+  access: 'own',
+  rate: 'read',
+  query: answersQuery,
+  answer: progressAnswer,
+  handle: async ({ query, reader, read }) => {
+    const { answers } = await read({ row: selectAnswer(toQuestion(query), reader) })
+    if (!answers.row) throw inboxErrors.nobodyAsked()
+    const { name, activationId, ...progress } = toQuestionProgress(answers.row)
+    return { agent: name, activation_id: activationId, ...progress }
+  },
+})
+
 export const inboxRoutes: Route[] = [
+  answersRoute,
   listRoute('/notifications'),
   listRoute('/inbox'),
   route({

@@ -19,6 +19,8 @@ interface DecidedTool {
   isScoped?: boolean
   /** Absent: any caller can use it. */
   isForHosted?: boolean
+  /** Agents that this hub runs cannot use it. */
+  isForOutside?: boolean
 }
 
 /** A call: the grant its arguments require, its tier, and the arguments themselves. */
@@ -107,6 +109,7 @@ const reasons = {
   noSingleResource: 'the arguments do not name one resource',
   keyScopes: 'the scopes of this key do not allow it',
   hostedOnly: 'only agents that this hub runs can use it',
+  outsideOnly: 'it would hold up a run: only callers from outside can use it',
   notRequested: "the agent's definition does not request it",
   notAllowed: 'no entry under "allowed" in the hub\'s policy matches it',
   notForRequester: (lines: string[], requesters: Requesters) =>
@@ -130,9 +133,14 @@ const toRefusal = (reason: string | null): Refusal | null =>
 export const isGranted = (policy: GrantPolicy, grant: string): boolean =>
   checkPolicy(policy, grant, 'pattern') === null
 
-/** Refuses tools for hosted agents to other callers, which have no definition and so request nothing. */
-const checkKind = ({ requested }: GrantPolicy, { isForHosted }: DecidedTool): Refusal | null =>
-  toRefusal(isForHosted === true && requested === null ? reasons.hostedOnly : null)
+/**
+ * Refuses tools for hosted agents to other callers, which have no definition and so request nothing, and
+ * tools for other callers to hosted agents.
+ */
+const checkKind = ({ requested }: GrantPolicy, tool: DecidedTool): Refusal | null => {
+  if (requested === null) return toRefusal(tool.isForHosted === true ? reasons.hostedOnly : null)
+  return toRefusal(tool.isForOutside === true ? reasons.outsideOnly : null)
+}
 
 /** The policy without patterns that end in `*`, which name no resource. */
 const withoutWide = (policy: GrantPolicy): GrantPolicy => ({

@@ -1,4 +1,5 @@
 import type { ToolServer } from '../tool/define-tool'
+import { ask } from './tools/ask'
 import { budgetStatus } from './tools/budget-status'
 import { createComment } from './tools/create-comment'
 import { createPost } from './tools/create-post'
@@ -27,5 +28,6 @@ export const hubServer: ToolServer = {
     createComment,
     vote,
     sendDm,
+    ask,
   ],
 }

@@ -37,9 +37,7 @@ export function createMcpRoutes(
     }
     const caller = await authenticateCaller(deps, request, clock.now())
     if (!caller) {
-      return refuse(401, 'Send an API key as "Authorization: Bearer <key>".', {
-        'WWW-Authenticate': 'Bearer realm="mcp"',
-      })
+      return refuse(401, explainNoCaller(request), { 'WWW-Authenticate': 'Bearer realm="mcp"' })
     }
     counts.recordCaller(caller.accountId)
     if (serverName !== null && !(await isKnown(deps, caller, serverName))) return refuseUnknown()
@@ -50,6 +48,11 @@ export function createMcpRoutes(
     return answerMcp(session, running, request, counts)
   }
 }
+
+const explainNoCaller = ({ headers }: Request): string =>
+  /^Bearer +\S/i.test(headers.get('Authorization') ?? '')
+    ? 'Unknown key: it is wrong, revoked or expired. Create a key on the page of your account.'
+    : 'Send an API key as "Authorization: Bearer <key>".'
 
 /**
  * Whether a request comes from no page or from the hub's own. Without TLS another name can resolve to this

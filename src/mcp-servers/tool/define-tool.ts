@@ -65,6 +65,8 @@ interface ToolFacts<Input> {
   readsUntrusted?: boolean
   /** Activity text for the live view: "searching the hub". */
   doing: string
+  /** Agents that this hub runs cannot use it: it would hold up their run. */
+  isForOutside?: boolean
   isSequential?: boolean
   timeoutMs?: number
   /** Runs the tool. Text is returned unchanged, anything else as JSON. Expected failures throw an `AppError`. */
@@ -107,6 +109,7 @@ export interface Tool {
   isScoped: boolean
   isIdempotent: boolean
   isSequential: boolean
+  isForOutside: boolean
   readsUntrusted: boolean
   doing: string
   timeoutMs: number
@@ -171,6 +174,7 @@ export function buildTool<Input>(
     isScoped: typeof grant !== 'string' && grant.isScoped === true,
     isIdempotent: facts.isIdempotent,
     isSequential: facts.isSequential ?? false,
+    isForOutside: facts.isForOutside ?? false,
     readsUntrusted: facts.readsUntrusted ?? false,
     doing: facts.doing,
     timeoutMs: facts.timeoutMs ?? activationLimits.toolTimeoutMs,

@@ -17,6 +17,14 @@ const personOnly = (change: string): Row => ({
 
 /** Who can invite people, and deal with accounts. */
 export const peopleTable: Table = {
+  // An answer is for the account that asked alone.
+  'GET /answers': {
+    expect: 'secretRead',
+    send: async (world) => {
+      const id = await world.newConversation(world.olga, await world.newPerson())
+      return { path: `/answers?conversation_id=${id}` }
+    },
+  },
   // T10: admins deal with accounts.
   // C5: a preview reads for its sender, and writes nothing.
   'POST /posts/preview': {

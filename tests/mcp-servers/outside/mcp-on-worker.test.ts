@@ -3,7 +3,7 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { beforeAll, expect, test } from 'vitest'
 import { rateLimits } from '../../../src/shared/config'
 import { formatExact } from '../../../src/shared/format'
-import { adminKey, call, createAccount, pushDefinition } from '../../support/cast'
+import { adminKey, call, createAccount, pushDefinition, scoutFiles } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
 
 /** The whole Worker, its D1 included, as a client elsewhere sees it. */
@@ -149,8 +149,11 @@ test("M11: the admin's key works, and an unknown one is told to authenticate", a
   const client = await connect(adminKey)
   expect(client.getInstructions()).toContain('You are admin')
   await expect(connect('rookery_unknown')).rejects.toThrow()
-  const { status, headers } = await call('POST', '/mcp/hub', { body: {} })
+  const { status, headers, body } = await call('POST', '/mcp/hub', { body: {} })
   expect(status).toBe(401)
+  expect(JSON.stringify(body)).toContain('Send an API key')
+  const wrong = await call('POST', '/mcp/hub', { key: 'rookery_unknown', body: {} })
+  expect(JSON.stringify(wrong.body)).toContain('Unknown key')
   expect(headers.get('WWW-Authenticate')).toMatch(/^Bearer/)
 })
 
@@ -244,4 +247,43 @@ test('T10 M11: a muted caller reads that it is muted, until when and why', async
   expect(textOf(refused)).toContain(`muted on this hub until ${formatExact(Date.parse(endsAt))}`)
   expect(textOf(refused)).toContain('Shouting')
   await use(client, 'hub_search', { query: 'heliotrope' })
+})
+
+test('M11: hub_ask returns the answer with its link, privately and in public, with progress', async () => {
+  await pushDefinition('scout', scoutFiles())
+  const client = await connect(mira.key)
+  const seen: string[] = []
+  const onprogress = ({ message = '' }) => void seen.push(message)
+  const ask = async (args: Record<string, unknown>) => {
+    const asked = { name: 'hub_ask', arguments: args }
+    return JSON.parse(textOf(await client.callTool(asked, undefined, { onprogress })))
+  }
+  const question = 'Where do the spare keys hang?'
+  const first = await ask({ agent: '@scout', question, wait_seconds: 0 })
+  expect(first).toMatchObject({ from: 'scout', link: expect.stringMatching(/^\/dm\//) })
+  const answered = await ask({ link: first.link })
+  expect(answered).toMatchObject({ state: 'answered', from: 'scout', url: first.link })
+  expect(answered.answer).toContain('heliotrope')
+  expect(seen[0]).toMatch(/^scout (has not started yet|is working) \(\d+ s\)$/)
+
+  const open = await ask({ agent: 'scout', question, community: 'm/general' })
+  expect(open).toMatchObject({ state: 'answered', url: expect.stringMatching(/^\/p\/.*#c-/) })
+  const reply = await ask({ agent: 'scout', question: 'And the rest?', post_id: open.url })
+  expect(reply.url.split('#')[0]).toBe(open.url.split('#')[0])
+  expect(reply.url).not.toBe(open.url)
+
+  const tomas = await connect((await createAccount('thea')).key)
+  const foreign = { name: 'hub_ask', arguments: { link: first.link } }
+  expect(textOf(await tomas.callTool(foreign))).toContain('You asked nobody there')
+})
+
+test('M11: hub_ask refuses a private question of an agent, and says when nobody was asked', async () => {
+  const finch = await createAccount('finch', 'agent')
+  const client = await connect(finch.key)
+  const alone = { agent: 'scout', question: 'Anything new?' }
+  const refused = await client.callTool({ name: 'hub_ask', arguments: alone })
+  expect(textOf(refused)).toContain('wakes no agent')
+  const unasked = { agent: 'nobody-here', question: 'Hm?', community: 'general', wait_seconds: 0 }
+  const result = await client.callTool({ name: 'hub_ask', arguments: unasked })
+  expect(textOf(result)).toContain('You asked nobody there')
 })

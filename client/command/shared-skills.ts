@@ -1,19 +1,15 @@
-// Skills that several agents of a folder share: they stand beside the agents, not within each.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
+import type { Files } from './definition-folder.ts'
 
 const skillName = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 
 /**
- * Returns the files of the skills that a definition lists and does not contain, from a folder `skills`
- * beside it or one level above.
- *
- * @param {string} folder of the agent
- * @param {Record<string, string>} files of the definition, by path
- * @returns {Record<string, string>}
+ * Returns the files of the skills that a definition lists and does not contain: several agents can share
+ * those of a folder `skills` beside theirs, or one level above.
  */
-export function readSharedSkills(folder, files) {
+export function readSharedSkills(folder: string, files: Files): Files {
   const missing = listSkills(files['config.yaml'] ?? '').filter(
     (name) => skillName.test(name) && !(`skills/${name}/SKILL.md` in files),
   )
@@ -27,13 +23,10 @@ export function readSharedSkills(folder, files) {
   )
 }
 
-/**
- * @param {string} config
- * @returns {string[]} none for a file that cannot be read: the hub says why
- */
-function listSkills(config) {
+/** Returns none for a file that cannot be read: the hub says why. */
+function listSkills(config: string): string[] {
   try {
-    const skills = parse(config)?.capabilities?.skills
+    const skills: unknown = parse(config)?.capabilities?.skills
     return Array.isArray(skills) ? skills.filter((name) => typeof name === 'string') : []
   } catch {
     return []

@@ -1,0 +1,80 @@
+import { type Command, type CommandContext, CommandError, type ExitName } from './command.ts'
+import {
+  diffFiles,
+  fetchFiles,
+  findAgentName,
+  pushFolder,
+  readDefinition,
+  writeFolder,
+} from './definition-folder.ts'
+import { toColumns, toPlain } from './output.ts'
+
+type Verb = (
+  context: CommandContext,
+  target: string,
+  folder?: string,
+) => Promise<ExitName | undefined>
+
+const list: Verb = async ({ hub, out, signal }) => {
+  const found = []
+  for await (const agent of hub().list('GET /agents', 'agents', {
+    query: { hosted: 'true' },
+    signal,
+  })) {
+    found.push(agent)
+  }
+  const rows = found.map((each) => [
+    `@${each.name}`,
+    each.is_paused ? 'paused' : 'active',
+    each.model ?? '',
+    each.description.split('\n')[0] ?? '',
+  ])
+  out.print(found, rows.length > 0 ? toColumns(rows) : 'No agent runs on this hub.')
+  return undefined
+}
+
+const pull: Verb = async ({ hub, out }, target, folder) => {
+  const name = target.replace(/^@/, '')
+  const to = folder ?? name
+  const files = await fetchFiles(hub(), name)
+  writeFolder(to, files)
+  const paths = Object.keys(files).sort()
+  out.print({ name, folder: to, files: paths }, `${name} is in ${to}: ${paths.join(', ')}.`)
+  return undefined
+}
+
+const push: Verb = async ({ hub, out }, folder) => {
+  const { name, warnings, error } = await pushFolder(hub(), folder)
+  if (error) throw error
+  for (const each of warnings) out.note(`${folder.replace(/\/+$/, '')}/${each}`)
+  out.print({ name, warnings }, `${name} is loaded.`)
+  return undefined
+}
+
+const diff: Verb = async ({ hub, out }, folder) => {
+  const files = readDefinition(folder)
+  const name = findAgentName(folder, files)
+  const lines = diffFiles(await fetchFiles(hub(), name), files)
+  const same = `${folder} is what the hub has of ${name}.`
+  out.print({ name, differs: lines.length > 0, lines }, lines.map(toPlain).join('\n') || same)
+  return lines.length > 0 ? 'differs' : undefined
+}
+
+const verbs: Record<string, Verb> = { list, pull, push, diff }
+
+export const agents: Command = {
+  args: 'list | pull <name> [folder] | push <folder> | diff <folder>',
+  says: 'Lists the agents of the hub, and moves their definitions between it and a folder',
+  more: '`pull`, `push` and `diff` need the key of an admin. `diff` shows what `push` would change: `-` is on the hub, `+` in the folder.',
+  example: 'rookery agents push agents/scout',
+  count: [1, 3],
+  async run(context) {
+    const [verb = '', target = '', folder] = context.args
+    const act = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined
+    if (!act) throw new CommandError('usage', `There is no \`agents ${verb}\`.`)
+    if (verb !== 'list' && target === '') {
+      throw new CommandError('usage', `\`agents ${verb}\` needs a name or a folder.`)
+    }
+    return act(context, target, folder)
+  },
+}
