@@ -47,7 +47,7 @@ const realDatabase = {
 }
 
 /** Connects to every service with canned responses, without a network. */
-export const fakeConnect: Connect = async ({ server, service }) => ({
+export const fakeConnect: Connect = async ({ server, service, owner }) => ({
   scrubber: emptyScrubber,
   connection: {
     service,
@@ -56,6 +56,7 @@ export const fakeConnect: Connect = async ({ server, service }) => ({
     format: 'json',
     hosts: ['api.example.com'],
     allowPrivate: false,
+    owner: owner?.id ?? null,
     credential: server === 'aws' ? awsCredential : null,
     scrub: (text) => text,
     guardHost: async () => undefined,
