@@ -1,4 +1,5 @@
 import type { Connect } from '../../src/mcp-servers/credentials/connection'
+import type { OwnAccounts } from '../../src/mcp-servers/credentials/own-accounts'
 import { emptyScrubber } from '../../src/mcp-servers/credentials/scrub'
 import type { ServiceRequest, ServiceResponse } from '../../src/mcp-servers/fetch/guarded-fetch'
 import { awsCredential } from './aws-key'
@@ -64,3 +65,10 @@ export const fakeConnect: Connect = async ({ server, service, owner }) => ({
     ...(server === 'postgres' && realDatabase),
   },
 })
+
+/** Nobody has connected an account. */
+export const noOwnAccounts: OwnAccounts = {
+  open: async ({ name }) => {
+    throw new Error(`No account of ${name} is to be opened.`)
+  },
+}

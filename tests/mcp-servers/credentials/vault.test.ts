@@ -12,6 +12,7 @@ import { createDb } from '../../../src/shared/db/db'
 import type { AccountId, PostId } from '../../../src/shared/ids'
 import { adminKey, call, createAccount } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
+import { noOwnAccounts } from '../../support/fake-connect'
 import { aThread, createFakeClock, createFakeHubApi, scoutAtWork } from '../../support/fake-hub-api'
 import { allow, asAdmin, declare, declareWithKey } from '../../support/services'
 
@@ -274,9 +275,13 @@ describe('a service that is opened for one call', () => {
     hubApi.readThread = async () => ({ ...aThread, post: { ...aThread.post, community: 'attic' } })
     const actor = { ...scoutAtWork, postId, idempotencyKey: null }
     const known = createRecentSecrets()
-    const connect = createConnect({ db, vault, known, kinds, isPrivateAllowed })
+    const connect = createConnect({
+      ...{ db, vault, known, kinds, isPrivateAllowed },
+      ownAccounts: noOwnAccounts,
+    })
     const { signal } = new AbortController()
-    return connect({ server: 'http', service: 'places', actor, hub: hubApi, signal })
+    const target = { server: 'http', service: 'places', actor, hub: hubApi, signal }
+    return connect({ ...target, owner: null })
   }
   const places = { credential: 'places-key', headers: { 'X-Key': 'k={credential}' } }
 
