@@ -58,18 +58,23 @@ const json = (response: ServerResponse, value: unknown, status = 200, headers = 
     .writeHead(status, { 'content-type': 'application/json', ...headers })
     .end(JSON.stringify(value))
 
-const metadataOf = (origin: string, name: string, { told }: Server) => ({
-  issuer: `${origin}/as/${name}`,
-  authorization_endpoint: `${origin}/as/${name}/authorize`,
-  token_endpoint: `${origin}/as/${name}/token`,
-  registration_endpoint: `${origin}/as/${name}/register`,
-  revocation_endpoint: `${origin}/as/${name}/revoke`,
-  response_types_supported: ['code'],
-  code_challenge_methods_supported: ['S256'],
-  token_endpoint_auth_methods_supported: ['none'],
-  authorization_response_iss_parameter_supported: true,
-  ...told.metadata,
-})
+const metadataOf = (origin: string, name: string, { told }: Server) =>
+  withoutNulls({
+    issuer: `${origin}/as/${name}`,
+    authorization_endpoint: `${origin}/as/${name}/authorize`,
+    token_endpoint: `${origin}/as/${name}/token`,
+    registration_endpoint: `${origin}/as/${name}/register`,
+    revocation_endpoint: `${origin}/as/${name}/revoke`,
+    response_types_supported: ['code'],
+    code_challenge_methods_supported: ['S256'],
+    token_endpoint_auth_methods_supported: ['none'],
+    authorization_response_iss_parameter_supported: true,
+    ...told.metadata,
+  })
+
+/** Leaves out what a test took away. */
+const withoutNulls = (value: object) =>
+  Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null))
 
 /** The page where a person allows the access: `login` of the query is who they are; none: they refuse. */
 function authorize(

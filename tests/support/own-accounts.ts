@@ -38,12 +38,12 @@ export interface Visitor {
   send(path: string, fields: Record<string, string>): Promise<Response>
 }
 
+/** Sends a request without a session, and follows no redirect. */
+export const visit = (path: string, headers: Record<string, string>, init: RequestInit = {}) =>
+  exports.default.fetch(new URL(path, origin).href, { ...init, headers, redirect: 'manual' })
+
 const ask = (path: string, cookie: string, init: RequestInit = {}) =>
-  exports.default.fetch(new URL(path, origin).href, {
-    ...init,
-    headers: { ...(init.headers as Record<string, string>), cookie },
-    redirect: 'manual',
-  })
+  visit(path, { ...(init.headers as Record<string, string>), cookie }, init)
 const toForm = (fields: Record<string, string>): RequestInit => ({
   method: 'POST',
   headers: {
