@@ -176,7 +176,7 @@ describe('an account of one requester', () => {
     const done = await nell.send('/settings/connections/disconnect', { service: 'moved' })
     expect(done.headers.get('location')).toContain('done=ENDED')
     await connectAccount(nell, 'desk')
-    const gone = await admin.send('/admin/people/nell/delete', { words: 'keep', name: 'nell' })
+    const gone = await admin.send('/admin/people/nell/delete', { words: 'keep', confirm: 'nell' })
     expect(gone.status).toBeLessThan(400)
     for (const table of ['connected_accounts', 'connect_attempts']) {
       const { results } = await env.DB.prepare(`SELECT 1 FROM ${table} WHERE account_id = ?`)
