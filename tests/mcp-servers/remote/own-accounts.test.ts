@@ -30,7 +30,7 @@ beforeAll(async () => {
   mira = await createVisitor('mira', lines)
   tomas = await createVisitor('tomas', lines)
   const { before, after } = await addOauthServer(admin, 'desk')
-  expect(before).toContain('answered 401')
+  expect(before).toContain('requires an account')
   expect(after.failure).toBeNull()
   expect(after.tools.map(({ tool }) => tool).toSorted()).toEqual([
     ...['desk_leak', 'desk_secret', 'desk_whoami'],
