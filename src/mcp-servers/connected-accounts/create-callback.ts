@@ -2,6 +2,7 @@ import type { Person } from '../../hub/contract/hub'
 import { AppError } from '../../shared/errors'
 import type { ConnectCallbackPath, ConnectErrorCode } from '../contract/connected-accounts'
 import type { AccountsDeps } from './accounts-deps'
+import { connectErrors } from './errors'
 import { finishConnection } from './finish'
 
 export const connectCallbackPath: ConnectCallbackPath = '/connect-callback'
@@ -27,7 +28,9 @@ export function createConnectCallback(
 ): (request: Request, authenticate: () => Promise<ReturningPerson>) => Promise<Response> {
   return async (request, authenticate) => {
     try {
-      const { person, sessionHash } = await authenticate()
+      const { person, sessionHash } = await authenticate().catch((error: unknown) => {
+        throw error instanceof AppError ? connectErrors.expired() : error
+      })
       const params = new URL(request.url).searchParams
       return redirect(await finishConnection(deps, { accountId: person.id, sessionHash, params }))
     } catch (error) {
@@ -46,6 +49,6 @@ const redirect = (location: string): Response =>
 
 function toCode(error: unknown): ConnectErrorCode {
   const code = error instanceof AppError ? error.code : 'INTERNAL'
-  if (code === 'CONFLICT' || code === 'UNAUTHORIZED') return 'EXPIRED'
+  if (code === 'CONFLICT') return 'EXPIRED'
   return code === 'FORBIDDEN' ? 'DENIED' : 'FAILED'
 }
