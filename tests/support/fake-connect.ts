@@ -1,5 +1,6 @@
 import type { Connect } from '../../src/mcp-servers/credentials/connection'
 import type { OwnAccounts } from '../../src/mcp-servers/credentials/own-accounts'
+import { createRecentSecrets } from '../../src/mcp-servers/credentials/recent-secrets'
 import { emptyScrubber } from '../../src/mcp-servers/credentials/scrub'
 import type { ServiceRequest, ServiceResponse } from '../../src/mcp-servers/fetch/guarded-fetch'
 import { awsCredential } from './aws-key'
@@ -72,3 +73,6 @@ export const noOwnAccounts: OwnAccounts = {
     throw new Error(`No account of ${name} is to be opened.`)
   },
 }
+
+/** What a connection needs where nobody has connected an account. */
+export const createOwnless = () => ({ known: createRecentSecrets(), ownAccounts: noOwnAccounts })

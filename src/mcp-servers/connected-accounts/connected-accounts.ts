@@ -1,10 +1,8 @@
-import type { SQL } from 'drizzle-orm'
 import { connectedAccounts as limits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
-import type { Statement } from '../../shared/db/statement'
 import { notFound } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
-import type { ConnectedAccount, ConnectedAccountsApi } from '../contract/connected-accounts'
+import type { ConnectedAccountsApi } from '../contract/connected-accounts'
 import type { OwnAccounts } from '../credentials/own-accounts'
 import type { ConnectedAccountsOfServers } from '../remote/remotes'
 import { toDestination } from '../services/destination'
@@ -20,7 +18,7 @@ import { revokeGrant } from './revoke'
 export const createConnectedAccounts = (
   deps: AccountsDeps,
 ): ConnectedAccountsApi & OwnAccounts & ConnectedAccountsOfServers => ({
-  select: (accountId: SQL): Statement<ConnectedAccount[]> => selectConnectedBy(accountId),
+  select: selectConnectedBy,
   begin: (start) => beginConnection(deps, start),
   disconnect: (accountId, service) => disconnect(deps, accountId, service),
   open: (owner, service, link) => openAccount(deps, owner, service, link),

@@ -3,8 +3,7 @@
  * takes or returns a token or a code: the authorization server's answer goes to a route of this module.
  * Types only.
  */
-import type { SQL } from 'drizzle-orm'
-import type { Statement } from '../../shared/db/statement'
+import type { Expression, Statement } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
 
 /** An account at a remote server, as the account that connected it sees it. */
@@ -37,7 +36,7 @@ export type ConnectCallbackPath = '/connect-callback'
 
 export interface ConnectedAccountsApi {
   /** @param accountId an SQL expression, so that a page reads its viewer in the same round trip */
-  select(accountId: SQL): Statement<ConnectedAccount[]>
+  select(accountId: Expression): Statement<ConnectedAccount[]>
   /**
    * Starts to connect an account.
    *
