@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import type { ModuleRoute, Person, RequestCounts } from '../contract/hub'
 import { requireAdminSender, requireSession } from './authenticate'
-import { declareEntry, toEntryRule, unknownPathRule } from './entry-rule'
+import { declareEntry, type EntryRule, toEntryRule, unknownPathRule } from './entry-rule'
 import type { HubDeps, HubEnv } from './hub-env'
 import { apiBase } from './mount-routes'
 
@@ -24,6 +24,12 @@ export interface ModuleHandlers {
 }
 
 type Answer = (c: Context<HubEnv>) => Promise<Response>
+
+/** A visit without an answer does nothing. */
+const callbackRule: EntryRule = {
+  rate: ({ req }) => (req.query('code') || req.query('error') ? 'write' : 'read'),
+  body: 'none',
+}
 
 const toCounts = (c: Context<HubEnv>): RequestCounts => ({
   recordCaller: (accountId) => c.set('accountId', accountId),
@@ -56,7 +62,7 @@ export const mountModules =
       handlers.forms(c.req.raw, () => requireAdminSender(c)),
     )
     for (const path of handlers.formPaths) root.post(path, sendForm)
-    const comeBack = declareEntry<Answer>({ rate: 'write', body: 'none' }, (c) =>
+    const comeBack = declareEntry<Answer>(callbackRule, (c) =>
       handlers.callback(c.req.raw, () => findReturning(c)),
     )
     root.get(handlers.callbackPath, comeBack)
