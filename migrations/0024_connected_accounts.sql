@@ -1,6 +1,6 @@
 -- The accounts that people have connected at remote MCP servers. The tokens are encrypted like credentials.
 CREATE TABLE connected_accounts (
-  account_id TEXT NOT NULL REFERENCES accounts (id),
+  account_id TEXT NOT NULL,
   service TEXT NOT NULL,
   id TEXT NOT NULL UNIQUE,
   destination TEXT NOT NULL,
@@ -21,7 +21,7 @@ CREATE INDEX connected_accounts_by_service ON connected_accounts (service);
 
 -- Visits to an authorization server that have not come back yet. An account has one for each service. The first answer deletes it.
 CREATE TABLE connect_attempts (
-  account_id TEXT NOT NULL REFERENCES accounts (id),
+  account_id TEXT NOT NULL,
   service TEXT NOT NULL,
   state_hash TEXT NOT NULL UNIQUE,
   session_hash TEXT NOT NULL,

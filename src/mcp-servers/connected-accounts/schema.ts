@@ -1,4 +1,4 @@
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { AccountId } from '../../shared/ids'
 
 /** Encrypted with the vault's key: base64 and the id of the key. */
@@ -16,7 +16,7 @@ export const connectedAccounts = sqliteTable(
     /** Name of the remote server. */
     service: text('service').notNull(),
     /** Of this connection; connecting again makes another one. */
-    id: text('id').notNull(),
+    id: text('id').notNull().unique(),
     /** The origin that its tokens may be sent to. */
     destination: text('destination').notNull(),
     /** The authorization server. */
@@ -35,7 +35,10 @@ export const connectedAccounts = sqliteTable(
     connectedAt: integer('connected_at').notNull(),
     lastUsedAt: integer('last_used_at'),
   },
-  (table) => [primaryKey({ columns: [table.accountId, table.service] })],
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.service] }),
+    index('connected_accounts_by_service').on(table.service),
+  ],
 )
 
 /** Visits to an authorization server that have not come back yet. */
@@ -45,7 +48,7 @@ export const connectAttempts = sqliteTable(
     accountId: text('account_id').$type<AccountId>().notNull(),
     service: text('service').notNull(),
     /** SHA-256 of the state. */
-    stateHash: text('state_hash').notNull(),
+    stateHash: text('state_hash').notNull().unique(),
     /** SHA-256 of the browser session that started. */
     sessionHash: text('session_hash').notNull(),
     ...sealed,
