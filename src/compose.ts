@@ -23,6 +23,11 @@ import { adminRoutes } from './mcp-servers/admin/admin-routes'
 import { createAdminRoutes } from './mcp-servers/admin/create-admin-routes'
 import { createToolAdmin } from './mcp-servers/admin/create-tool-admin'
 import { createCredentialForms, credentialFormPaths } from './mcp-servers/admin/credential-forms'
+import { createConnectedAccounts } from './mcp-servers/connected-accounts/connected-accounts'
+import {
+  connectCallbackPath,
+  createConnectCallback,
+} from './mcp-servers/connected-accounts/create-callback'
 import type { ToolRestrictions } from './mcp-servers/contract/tools'
 import { createCipher } from './mcp-servers/credentials/cipher'
 import { createConnect } from './mcp-servers/credentials/connect'
@@ -93,7 +98,7 @@ export function composeApp(env: Env) {
     binding: env.DB,
     ...createEntry(env),
     moduleRoutes: adminRoutes,
-    pages: (root, routes) => registerPages(root, routes, { toolAdmin }),
+    pages: (root, routes) => registerPages(root, routes, { toolAdmin, accounts: outside.accounts }),
     mounts: createMounts({
       ...outside,
       gateway,
@@ -159,13 +164,18 @@ function createReliableWaker(env: Env, scheduler: SchedulerApi): AgentDeps['wake
 /** Returns the routes of other modules on the hub's origin: MCP, and the admin API and forms of tools. */
 function createMounts(
   deps: Omit<Parameters<typeof createMcpRoutes>[0], 'defer'> &
-    Omit<Parameters<typeof createAdminRoutes>[0], 'reportFailure'> & { log: Log },
+    Omit<Parameters<typeof createAdminRoutes>[0], 'reportFailure'> &
+    Omit<Parameters<typeof createConnectCallback>[0], 'reportFailure'> & { log: Log },
 ): NonNullable<HubDeps['mounts']> {
   const mcp = createMcpRoutes({ ...deps, defer: waitUntil })
   const reportFailure = (error: unknown) => deps.log.error('request failed', { error })
   const admin = createAdminRoutes({ ...deps, reportFailure })
   const forms = createCredentialForms({ ...deps, reportFailure })
-  return mountModules({ mcp, admin, adminRoutes, forms, formPaths: credentialFormPaths })
+  const callback = createConnectCallback({ ...deps, reportFailure })
+  return mountModules({
+    ...{ mcp, admin, adminRoutes, forms, formPaths: credentialFormPaths },
+    ...{ callback, callbackPath: connectCallbackPath },
+  })
 }
 
 const createRestrictionsReader =
@@ -192,10 +202,14 @@ function createOutside(env: Env, settings: Settings) {
   const vault = createVault({ ...base, cipher, readVariable: readSecret })
   const dns = settings.ROOKERY_DNS_OVER_HTTPS
   const resolve = dns === 'off' ? undefined : createResolver(dns)
+  const linkage = { cipher, resolve, hubName: settings.ROOKERY_NAME }
+  const accounts = createConnectedAccounts({ ...base, ...linkage })
   return {
     db: base.db,
+    ...{ isPrivateAllowed: base.isPrivateAllowed, ...linkage },
     vault,
     known,
+    accounts,
     tokens: createActivationTokens(keys),
     catalogue,
     registry: createToolRegistry(servers, catalogue),
@@ -205,7 +219,7 @@ function createOutside(env: Env, settings: Settings) {
       origins: settings.ROOKERY_ORIGIN ?? [],
       resolve,
     }),
-    connect: createConnect({ ...base, vault, known, resolve }),
+    connect: createConnect({ ...base, vault, known, resolve, ownAccounts: accounts }),
   }
 }
 

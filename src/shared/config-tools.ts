@@ -183,9 +183,28 @@ export const remoteServers = {
   schemaDepthMax: 32,
   /** A tool list older than this is refreshed with the next call. */
   checkEveryMs: 60_000,
+  /** Tool lists that an isolate remembers, by server and by the requester whose account is used. */
+  listsKeptMax: 500,
   /** Bytes of one response, which is read into memory. */
   answerBytesMax: 1024 * 1024,
   timeoutMs: 60_000,
   /** Time for `tools/list`, when an admin adds or refreshes a server. */
   refreshMs: 20_000,
+} as const
+
+/** Accounts that people connect at remote MCP servers. */
+export const connectedAccounts = {
+  /** Time of one request to an authorization server, and of all requests of a step. */
+  timeoutMs: 10_000,
+  stepMs: 30_000,
+  answerBytesMax: 256 * 1024,
+  /** A visit to an authorization server comes back within this time. */
+  attemptMs: 600_000,
+  /** The hub registers itself anew after this time: a server may forget its clients. */
+  clientReuseMs: 86_400_000,
+  /** An access token is renewed this long before it expires. */
+  renewBeforeMs: 30_000,
+  /** One call renews the tokens within this time; other calls look this often whether it has. */
+  renewalMs: 15_000,
+  lookEveryMs: 250,
 } as const

@@ -23,3 +23,5 @@ export const contentFormPath = (
 /** Path of what moderators did in a community. */
 export const moderationLogPath = (community: string): string =>
   `/moderation/log/${encodeURIComponent(community)}`
+/** The page where an account connects its account at a remote MCP server. */
+export const connectPath = (service: string): string => `/connect/${encodeURIComponent(service)}`

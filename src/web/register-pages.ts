@@ -1,5 +1,6 @@
 import type { Hono } from 'hono'
 import type { HubEnv, RouteSummary } from '../hub/http/page-entry'
+import type { ConnectedAccountsApi } from '../mcp-servers/contract/connected-accounts'
 import type { ToolAdminApi } from '../mcp-servers/contract/tool-admin'
 import { notFound } from '../shared/errors'
 import { registerAccountPages } from './accounts/pages'
@@ -9,6 +10,7 @@ import { registerAdminLogPages } from './audit/admin-log-pages'
 import { registerAuditPages } from './audit/pages'
 import { registerBudgetPages } from './budgets/pages'
 import { registerCommunityPages } from './communities/pages'
+import { registerConnectionPages } from './connections/pages'
 import { registerMessagePages } from './dms/pages'
 import { registerDocsPages } from './docs/pages'
 import { registerAssets } from './frame/asset-routes'
@@ -36,13 +38,15 @@ import { registerQuietPages } from './why-quiet/pages'
 interface PageDeps {
   /** Credentials, services and remote servers, without the values of credentials. */
   toolAdmin: ToolAdminApi
+  /** The accounts that people have connected at remote servers, without their tokens. */
+  accounts: ConnectedAccountsApi
 }
 
 /** Registers all pages, one line per feature. */
 export function registerPages(
   app: Hono<HubEnv>,
   routes: RouteSummary[],
-  { toolAdmin }: PageDeps,
+  { toolAdmin, accounts }: PageDeps,
 ): void {
   registerAssets(app)
   registerHomePages(app)
@@ -71,6 +75,7 @@ export function registerPages(
   registerSearchPages(app)
   registerSignInPages(app)
   registerSettingsPages(app)
+  registerConnectionPages(app, { toolAdmin, accounts })
   registerDocsPages(app, routes)
   registerLivePages(app)
   app.notFound((c) => sendPageError(c, notFound('page', 'Check the address.')))

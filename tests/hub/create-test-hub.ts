@@ -12,6 +12,7 @@ import { createContext } from '../../src/hub/action-context'
 import { createHub } from '../../src/hub/app'
 import type { HubDeps } from '../../src/hub/http/hub-env'
 import { createRateLimiter } from '../../src/hub/rate-limits/rate-limiter'
+import type { ConnectedAccountsApi } from '../../src/mcp-servers/contract/connected-accounts'
 import type { ToolAdminApi } from '../../src/mcp-servers/contract/tool-admin'
 import { listKnownTools } from '../../src/mcp-servers/gateway/list-known-tools'
 import { createPushSender } from '../../src/mcp-servers/push/create-push-sender'
@@ -63,6 +64,7 @@ function toInit({ key, body, method, headers = {} }: CallOptions): RequestInit {
 
 /** The pages of credentials and remote servers are tested on the whole Worker. */
 const noToolAdmin = {} as ToolAdminApi
+const noAccounts = {} as ConnectedAccountsApi
 
 /** Creates a hub on the test's D1 database, with a manual clock and fakes that record calls in `seen`. */
 export function createTestHub(settings: Record<string, string> = {}) {
@@ -142,7 +144,8 @@ export function createTestHub(settings: Record<string, string> = {}) {
     },
   }
   const deps: HubDeps = {
-    pages: (app, routes) => registerPages(app, routes, { toolAdmin: noToolAdmin }),
+    pages: (app, routes) =>
+      registerPages(app, routes, { toolAdmin: noToolAdmin, accounts: noAccounts }),
     binding: onlyReadable(env.DB),
     renderErrorPage: sendRefusalPage,
     rateLimiter: createRateLimiter(env.RATE_COUNTERS),

@@ -7,12 +7,13 @@ import { servers } from '../../src/mcp-servers/servers'
 import { toServiceKinds } from '../../src/mcp-servers/services/service-kind'
 import { createServices, serviceInput } from '../../src/mcp-servers/services/services'
 import { createDb } from '../../src/shared/db/db'
+import { noOwnAccounts } from './fake-connect'
 import { createFakeClock } from './fake-hub-api'
 
 /** URLs of the servers of `start-outside.ts`. */
 export const externalUrls = JSON.parse(
   (env as unknown as { OUTSIDE_URLS: string }).OUTSIDE_URLS,
-) as Record<'github' | 'brave' | 'aws' | 's3' | 'mcp', string>
+) as Record<'github' | 'brave' | 'aws' | 's3' | 'mcp' | 'oauth', string>
 
 const kinds = toServiceKinds(servers)
 const base = { db: createDb(env.DB), clock: createFakeClock(), kinds, isPrivateAllowed: true }
@@ -42,5 +43,5 @@ export async function connectService({ server, service = server, baseUrl, creden
     const bound = { name: `${server}-key`, server, service, community: null, agent: null }
     await vault.put({ ...bound, value: credential, by: 'ada' })
   }
-  return createConnect({ ...base, vault, known: createRecentSecrets() })
+  return createConnect({ ...base, vault, known: createRecentSecrets(), ownAccounts: noOwnAccounts })
 }

@@ -1,4 +1,6 @@
 import type { Connect } from '../../src/mcp-servers/credentials/connection'
+import type { OwnAccounts } from '../../src/mcp-servers/credentials/own-accounts'
+import { createRecentSecrets } from '../../src/mcp-servers/credentials/recent-secrets'
 import { emptyScrubber } from '../../src/mcp-servers/credentials/scrub'
 import type { ServiceRequest, ServiceResponse } from '../../src/mcp-servers/fetch/guarded-fetch'
 import { awsCredential } from './aws-key'
@@ -47,7 +49,7 @@ const realDatabase = {
 }
 
 /** Connects to every service with canned responses, without a network. */
-export const fakeConnect: Connect = async ({ server, service }) => ({
+export const fakeConnect: Connect = async ({ server, service, owner }) => ({
   scrubber: emptyScrubber,
   connection: {
     service,
@@ -56,6 +58,7 @@ export const fakeConnect: Connect = async ({ server, service }) => ({
     format: 'json',
     hosts: ['api.example.com'],
     allowPrivate: false,
+    owner: owner?.id ?? null,
     credential: server === 'aws' ? awsCredential : null,
     scrub: (text) => text,
     guardHost: async () => undefined,
@@ -63,3 +66,13 @@ export const fakeConnect: Connect = async ({ server, service }) => ({
     ...(server === 'postgres' && realDatabase),
   },
 })
+
+/** Nobody has connected an account. */
+export const noOwnAccounts: OwnAccounts = {
+  open: async ({ name }) => {
+    throw new Error(`No account of ${name} is to be opened.`)
+  },
+}
+
+/** What a connection needs where nobody has connected an account. */
+export const createOwnless = () => ({ known: createRecentSecrets(), ownAccounts: noOwnAccounts })

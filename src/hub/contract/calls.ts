@@ -26,7 +26,9 @@ export interface GrantPolicy {
   allowed: string[]
   denied: string[]
   /** For whom the lists hold; empty: the hub itself, in an exploration. */
-  requesters?: Pick<Requester, 'name' | 'role' | 'moderates'>[]
+  requesters?: (Pick<Requester, 'name' | 'role' | 'moderates'> & Partial<Pick<Requester, 'id'>>)[]
+  /** Patterns of the allowed lines whose calls use the account that the only requester has connected. */
+  asRequester?: string[]
   /** Lines that do not hold for every requester. */
   withheld?: string[]
   /** Patterns of the allowed lines whose calls a run may make after it has read untrusted text. */

@@ -1,8 +1,9 @@
 import type { Requester, Role } from './calls'
 
 /**
- * A line of a policy's allowed grants: a grant pattern, for whose requests it holds, and whether runs that
- * have read untrusted text may use it: `github:read for guests, @mira` or `http:weather:* trusted`.
+ * A line of a policy's allowed grants: a grant pattern, for whose requests it holds, whose credential its
+ * calls use, and whether runs that have read untrusted text may use it: `github:read for guests, @mira`,
+ * `acme:* as requester` or `http:weather:* trusted`.
  */
 export interface PolicyLine {
   pattern: string
@@ -11,6 +12,11 @@ export interface PolicyLine {
    * `moderators of m/name` are those who may moderate there, with admins and moderators of the hub.
    */
   holdsFor: string[]
+  /**
+   * Whose credential a call uses: that of the service, a community or the agent, or the account that the
+   * requester has connected.
+   */
+  credential: 'agent' | 'requester'
   isTrusted: boolean
 }
 
@@ -19,13 +25,30 @@ const audience =
 
 /** Text of a line. Segments of the pattern are separated by colons; `*` matches a segment or the rest. */
 export const policyLinePattern = new RegExp(
-  `^([^\\s:]+(?::[^\\s:]+)*)(?: for (${audience}(?:, ?${audience})*))?( trusted)?$`,
+  `^([^\\s:]+(?::[^\\s:]+)*)(?: for (${audience}(?:, ?${audience})*))?(?: as (agent|requester))?( trusted)?$`,
 )
 
 /** Parses a line; text that is no line is a pattern that holds for members. */
 export function parsePolicyLine(text: string): PolicyLine {
-  const [, pattern = text, names = 'members', trusted] = policyLinePattern.exec(text) ?? []
-  return { pattern, holdsFor: names.split(/, ?/), isTrusted: trusted !== undefined }
+  const [, pattern = text, names = 'members', credential, trusted] =
+    policyLinePattern.exec(text) ?? []
+  return {
+    pattern,
+    holdsFor: names.split(/, ?/),
+    credential: credential === 'requester' ? 'requester' : 'agent',
+    isTrusted: trusted !== undefined,
+  }
+}
+
+/** Formats a line that names for whom it holds. */
+export const formatPolicyLine = ({
+  pattern,
+  holdsFor,
+  credential,
+  isTrusted,
+}: PolicyLine): string => {
+  const as = credential === 'requester' ? ' as requester' : ''
+  return `${pattern} for ${holdsFor.join(', ')}${as}${isTrusted ? ' trusted' : ''}`
 }
 
 /** Returns the accounts that a line names, in lower case and without `@`. */
@@ -45,11 +68,11 @@ export const listModerated = (text: string): string[] =>
 /** Returns a line with other names for the accounts that it names. */
 export function renameInLine(text: string, rename: (name: string) => string): string {
   if (listNamed(text).length === 0) return text
-  const { pattern, holdsFor, isTrusted } = parsePolicyLine(text)
-  const groups = holdsFor.map((each) =>
+  const line = parsePolicyLine(text)
+  const holdsFor = line.holdsFor.map((each) =>
     each.startsWith('@') ? `@${rename(each.slice(1).toLowerCase())}` : each,
   )
-  return `${pattern} for ${groups.join(', ')}${isTrusted ? ' trusted' : ''}`
+  return formatPolicyLine({ ...line, holdsFor })
 }
 
 const ranks: Record<Role, number> = { guest: 0, member: 1, admin: 2 }
@@ -59,7 +82,7 @@ const ranksOfGroups: Record<string, number> = { guests: 0, members: 1, admins: 2
 const ownServers = ['hub', 'memory', 'skills', 'workspace']
 
 /** What of a requester decides which lines hold. */
-export type HeldBy = Pick<Requester, 'name' | 'role' | 'moderates'>
+export type HeldBy = Pick<Requester, 'name' | 'role' | 'moderates'> & Partial<Pick<Requester, 'id'>>
 
 function isInGroup(group: string, { name, role, moderates = [] }: HeldBy): boolean {
   if (group.startsWith('@')) return group.slice(1).toLowerCase() === name.toLowerCase()
@@ -79,7 +102,8 @@ function findHeld(
 }
 
 /** The patterns of a line that hold for the hub itself: a line for members only without credentials. */
-function findHeldForHub({ pattern, holdsFor }: PolicyLine): string[] {
+function findHeldForHub({ pattern, holdsFor, credential }: PolicyLine): string[] {
+  if (credential === 'requester') return []
   if (holdsFor.includes('exploration')) return [pattern]
   const isGeneral = holdsFor.includes('members') || holdsFor.includes('guests')
   return isGeneral ? restrictTo(ownServers, pattern) : []
@@ -94,6 +118,8 @@ function restrictTo(servers: string[], pattern: string): string[] {
 export interface HeldLines {
   /** Patterns that hold for every requester. */
   allowed: string[]
+  /** Those of them whose calls use the account that the only requester has connected. */
+  asRequester: string[]
   /** Those of them whose line says `trusted`. */
   trusted: string[]
   /** Lines that do not hold for every requester. */
@@ -101,7 +127,8 @@ export interface HeldLines {
 }
 
 /**
- * Returns what of a policy's allowed lines holds for every requester.
+ * Returns what of a policy's allowed lines holds for every requester. A line `as requester` holds for one
+ * requester alone: with several, one would use the account of another.
  *
  * @param requesters empty: the hub itself
  * @param isOwnCall the requester calls a tool itself: its role limits what it makes others do, so lines
@@ -118,12 +145,17 @@ export function selectHeldLines(
       requesters.length === 0
         ? [findHeldForHub(line)]
         : requesters.map((each) => findHeld(line, each, isOwnCall))
-    const held = (first ?? []).filter((each) => others.every((other) => other.includes(each)))
-    return { text, held, isTrusted: line.isTrusted }
+    const isForOne = line.credential === 'requester'
+    const held =
+      isForOne && others.length > 0
+        ? []
+        : (first ?? []).filter((each) => others.every((other) => other.includes(each)))
+    return { text, held, isForOne, isTrusted: line.isTrusted }
   })
   const listHeld = (some: typeof parsed) => [...new Set(some.flatMap(({ held }) => held))]
   return {
     allowed: listHeld(parsed),
+    asRequester: listHeld(parsed.filter(({ isForOne }) => isForOne)),
     trusted: listHeld(parsed.filter(({ isTrusted }) => isTrusted)),
     withheld: parsed.filter(({ held }) => held.length === 0).map(({ text }) => text),
   }

@@ -19,6 +19,7 @@ export const findInvalidEntries = (
     .flatMap((pattern, index) =>
       toDetails(`body.allowed.${index}`, known.isTooWide(pattern) ? formatTooWide(pattern) : null),
     ),
+  ...allowed.flatMap((line, index) => toDetails(`body.allowed.${index}`, findNoRequester(line))),
   ...requireApproval.flatMap((entry, index) =>
     toDetails(`body.require_approval.${index}`, findUnknownName(entry, known)),
   ),
@@ -26,6 +27,14 @@ export const findInvalidEntries = (
     toDetails(`body.rate_limits.${index}.tool`, tool ? findUnknownTool(tool, known) : null),
   ),
 ]
+
+/** An exploration has no requester whose account it could use. */
+function findNoRequester(line: string): string | null {
+  const { holdsFor, credential } = parsePolicyLine(line)
+  return credential === 'requester' && holdsFor.includes('exploration')
+    ? 'An exploration has no requester: write it as a line of its own, without "as requester"'
+    : null
+}
 
 const formatTooWide = (pattern: string): string =>
   `${pattern} grants nothing: grants of ${pattern.split(':')[0]} must name a resource, e.g. aws:s3:read:my-bucket`

@@ -16,13 +16,13 @@ const grant = z
   )
 const grants = z.array(grant).max(200)
 
-/** A line of the allowed grants: a pattern, for whose requests it holds, and whether it is trusted. */
+/** A line of the allowed grants: a pattern, for whose requests it holds, whose credential is used, and whether it is trusted. */
 const allowedLine = z
   .string()
   .max(400)
   .regex(
     policyLinePattern,
-    'Must be a grant, optionally "for" guests, members, admins, exploration, moderators of m/name or @name, and "trusted", e.g. github:read for guests, @mira',
+    'Must be a grant, optionally "for" guests, members, admins, exploration, moderators of m/name or @name, "as" agent or requester, and "trusted", e.g. github:read for guests, @mira',
   )
 const allowedLines = z.array(allowedLine).max(200)
 

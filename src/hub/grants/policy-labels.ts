@@ -9,7 +9,7 @@ export const policyLabels = {
 /** Notes below the policy fields of the form. */
 export const policyNotes: typeof policyLabels = {
   allowed:
-    'Grants, one per line: hub:read for guests, github:*, http:weather:read for @mira, github:write for moderators of m/garden. A line applies to members unless it names others; a * at the end matches the rest.',
+    'Grants, one per line: hub:read for guests, github:*, http:weather:read for @mira, github:write for moderators of m/garden. A line applies to members unless it names others; a * at the end matches the rest. With "as requester", as in acme:* as requester, calls use the account that the requester has connected; those of other lines use the credential of the service, the community or the agent.',
   denied: 'Grants, one per line. A denied grant stays denied, whatever else is allowed.',
   require_approval: 'Grants, tier:write or tool:hub_create_post, one per line.',
   rate_limits:

@@ -119,6 +119,27 @@ export async function requireViewer(
   return viewer
 }
 
+/** The account of a browser session, and the SHA-256 of the session's token. */
+export interface SessionViewer {
+  viewer: Viewer
+  sessionHash: string
+}
+
+/**
+ * Returns the account of the request's browser session.
+ *
+ * @throws UNAUTHORIZED for a key or without a session; see `requireViewer`
+ */
+export async function requireSession(
+  c: Context<HubEnv>,
+  scope: 'read' | 'write',
+): Promise<SessionViewer> {
+  const viewer = await requireViewer(c, scope)
+  const credential = await readCredential(c)
+  if (!credential?.isSession) throw unauthorized(c, 'This request requires a browser session.')
+  return { viewer, sessionHash: credential.hash }
+}
+
 function requireUnblocked(viewer: Viewer, options: BlockOptions): void {
   const block = findBlock(viewer, options)
   if (block) throw block

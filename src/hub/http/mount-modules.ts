@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import type { ModuleRoute, Person, RequestCounts } from '../contract/hub'
-import { requireAdminSender } from './authenticate'
-import { declareEntry, toEntryRule, unknownPathRule } from './entry-rule'
+import { requireAdminSender, requireSession } from './authenticate'
+import { declareEntry, type EntryRule, toEntryRule, unknownPathRule } from './entry-rule'
 import type { HubDeps, HubEnv } from './hub-env'
 import { apiBase } from './mount-routes'
 
@@ -15,14 +15,33 @@ export interface ModuleHandlers {
   /** Answers forms of admins. */
   forms(request: Request, authenticate: () => Promise<Person>): Promise<Response>
   formPaths: readonly string[]
+  /** Answers the visits that another site sends back, for the account of a browser session. */
+  callback(
+    request: Request,
+    authenticate: () => Promise<{ person: Person; sessionHash: string }>,
+  ): Promise<Response>
+  callbackPath: string
 }
 
 type Answer = (c: Context<HubEnv>) => Promise<Response>
+
+/** A visit without an answer does nothing. */
+const callbackRule: EntryRule = {
+  rate: ({ req }) => (req.query('code') || req.query('error') ? 'write' : 'read'),
+  body: 'none',
+}
 
 const toCounts = (c: Context<HubEnv>): RequestCounts => ({
   recordCaller: (accountId) => c.set('accountId', accountId),
   countWrite: () => c.var.countAs('write'),
 })
+
+/** Returns who comes back from another site: the state of the visit proves that it was started here. */
+async function findReturning(c: Context<HubEnv>): Promise<{ person: Person; sessionHash: string }> {
+  const { viewer, sessionHash } = await requireSession(c, 'read')
+  const { id, name, kind } = viewer
+  return { person: { id, name, kind }, sessionHash }
+}
 
 /** Mounts the handlers of another module, and records which keys they accept. */
 export const mountModules =
@@ -43,4 +62,8 @@ export const mountModules =
       handlers.forms(c.req.raw, () => requireAdminSender(c)),
     )
     for (const path of handlers.formPaths) root.post(path, sendForm)
+    const comeBack = declareEntry<Answer>(callbackRule, (c) =>
+      handlers.callback(c.req.raw, () => findReturning(c)),
+    )
+    root.get(handlers.callbackPath, comeBack)
   }

@@ -9,6 +9,7 @@ export {
   requireAdminSender,
   requireAdminViewer,
   requireSameOrigin,
+  requireSession,
   requireViewer,
   sessionCookie,
   toActor,

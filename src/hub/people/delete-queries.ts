@@ -107,6 +107,9 @@ export const deleteProfile = (id: AccountId, now: number) => ({
   ),
   passkeys: write(orm.delete(passkeys).where(eq(passkeys.accountId, id))),
   pushSettings: write(orm.delete(pushSettings).where(eq(pushSettings.accountId, id))),
+  // Tables of another part of the deployment: its accounts at other services.
+  connected: write(sql`DELETE FROM connected_accounts WHERE account_id = ${id}`),
+  attempts: write(sql`DELETE FROM connect_attempts WHERE account_id = ${id}`),
   identities: write(orm.delete(identities).where(eq(identities.accountId, id))),
   account: write(updateSet(accounts, tombstone(now), sql`WHERE ${accounts.id} = ${id}`)),
   // The log keeps its id. It lets go of names only for an account that is deleted.

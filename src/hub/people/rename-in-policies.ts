@@ -1,5 +1,5 @@
 import type { Statement } from '../../shared/db/statement'
-import { parsePolicyLine } from '../contract/policy-line'
+import { formatPolicyLine, parsePolicyLine } from '../contract/policy-line'
 import { updatePolicyLines } from './queries'
 
 /**
@@ -22,12 +22,11 @@ export function renameInPolicies(
 }
 
 function renameInLine(text: string, from: string, to: string | null): string[] {
-  const { pattern, holdsFor, isTrusted } = parsePolicyLine(text)
+  const line = parsePolicyLine(text)
   const isNamed = (group: string) => group.toLowerCase() === `@${from.toLowerCase()}`
-  if (!holdsFor.some(isNamed)) return [text]
-  const groups = holdsFor.flatMap((group) =>
+  if (!line.holdsFor.some(isNamed)) return [text]
+  const holdsFor = line.holdsFor.flatMap((group) =>
     isNamed(group) ? (to === null ? [] : [`@${to}`]) : [group],
   )
-  if (groups.length === 0) return []
-  return [`${pattern} for ${groups.join(', ')}${isTrusted ? ' trusted' : ''}`]
+  return holdsFor.length === 0 ? [] : [formatPolicyLine({ ...line, holdsFor })]
 }

@@ -64,6 +64,7 @@ export const isOfflineModel = (model: string): boolean => model.startsWith('offl
 
 const unmetLabels: Record<UnmetReason, string> = {
   not_granted: 'not granted',
+  no_account: 'no connected account',
   denied: 'denied',
   expired: 'approval expired',
   needs_approval: 'not approved',
@@ -71,6 +72,15 @@ const unmetLabels: Record<UnmetReason, string> = {
   timed_out: 'timed out',
   failed: 'failed',
 }
+
+/** Returns the remote servers where the requester had connected no account. */
+export const listAccountsMissing = (calls: UnmetCall[]): string[] => [
+  ...new Set(
+    calls.flatMap(({ tool, reason }) =>
+      reason === 'no_account' ? [tool.slice(0, tool.indexOf('_'))] : [],
+    ),
+  ),
+]
 
 /** Grants that one line names; the others are counted. */
 const grantsShown = 3

@@ -5,6 +5,7 @@ import { auditLog } from '../schema/audit'
 /** Why a tool that a run called gave it nothing. */
 export type UnmetReason =
   | 'not_granted'
+  | 'no_account'
   | 'denied'
   | 'expired'
   | 'needs_approval'
@@ -26,6 +27,7 @@ const toolsMax = sql.raw('5')
 
 /** By the newest call; the texts of refusals are those of the gateway. */
 const reasonSql = sql`CASE
+  WHEN ${u.decision} = 'allowed' AND ${u.reason} LIKE 'No connected account %' THEN 'no_account'
   WHEN ${u.decision} = 'allowed' THEN iif(${u.outcome} = 'timeout', 'timed_out', 'failed')
   WHEN ${u.decision} <> 'denied' THEN ${u.decision}
   WHEN ${u.reason} LIKE 'Denied by %' THEN 'denied'

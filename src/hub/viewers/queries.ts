@@ -121,6 +121,16 @@ export const bannedViewerCte = (v: BoundValues): SQL =>
 export const unclaimedViewerCte = (v: BoundValues): SQL =>
   accountCte(v, sql`NOT ${isAccountShutOutSql(a, v.now)}`)
 
+/** The id of a request's account, as a subquery for statements of other modules. */
+export const viewerIdSql = (credential: Credential | null, now: number): SQL => {
+  const values = Object.entries(viewerValues(credential, now)).map(([name, value]) => [
+    name,
+    sql`${typeof value === 'boolean' ? Number(value) : value}`,
+  ])
+  const bound: BoundValues = Object.fromEntries(values)
+  return sql`(${viewerCte(bound)} SELECT ${viewer.id} FROM ${viewer})`
+}
+
 const selectViewerByValues = prepare((v: Params<ViewerValues>) =>
   oneSql(viewerFields, sql`FROM ${viewer}`, accountCte(v, sql`1`)),
 )

@@ -10,6 +10,11 @@ const name = z
 
 const remoteInput = serviceInput.extend({
   description: z.string().min(1).max(500).describe('for clients that choose among servers'),
+  oauth_client_id: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,500}$/, 'Must be at most 500 characters of ASCII without spaces')
+    .nullish()
+    .describe('of this hub, where the authorization server does not register clients by itself'),
 })
 export const newRemoteInput = remoteInput.extend({ name })
 
@@ -36,8 +41,13 @@ const toolName = z
   .regex(/^[a-z0-9_]{1,64}$/, 'Must be lower case letters, digits and underscores')
 const common = { access: 'admin', status: 200, tag: 'remote servers' } as const
 
-export const toInput = ({ description, ...service }: z.output<typeof remoteInput>) => ({
+export const toInput = ({
   description,
+  oauth_client_id: oauthClientId = null,
+  ...service
+}: z.output<typeof remoteInput>) => ({
+  description,
+  oauthClientId,
   service: {
     ...service,
     // The default of most servers, for a credential without a header.
@@ -73,6 +83,7 @@ const remoteAnswer = z
     description: z.string(),
     read_at: z.iso.datetime().nullable(),
     failure: z.string().nullable().describe('why its tools could not be read'),
+    oauth_client_id: z.string().nullable(),
     updated_at: z.iso.datetime().nullable(),
     updated_by: z.string(),
     tools: z.array(toolAnswer),

@@ -64,6 +64,8 @@ export interface RemoteServerSummary {
   read_at: string | null
   /** Why the last refresh failed; null: it succeeded. */
   failure: string | null
+  /** How this hub is registered for people who connect their accounts; null: it registers itself. */
+  oauth_client_id: string | null
   updated_at: string | null
   updated_by: string
 }
@@ -91,6 +93,7 @@ export interface RemoteToolSummary {
 export interface RemoteServerInput extends ServiceInput {
   name: string
   description: string
+  oauth_client_id: string | null
 }
 
 export interface RemoteToolMapping {

@@ -1,18 +1,21 @@
-import { batch } from '../../shared/db/batch'
+import { batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import {
   createGuardedFetch,
   type GuardedFetch,
   guardHost,
   type Resolve,
+  type ServiceRequest,
 } from '../fetch/guarded-fetch'
 import { credentialMark } from '../services/check-service'
 import { toDestination } from '../services/destination'
 import { type ServiceRow, selectService } from '../services/queries'
 import type { ServiceKind, ServiceKinds } from '../services/service-kind'
 import { toRow } from '../services/to-row'
-import type { Connect } from './connection'
+import type { AccountOwner, Connect, Connection, ConnectionRequest } from './connection'
 import { credentialErrors } from './errors'
+import { createGrowingScrubber } from './growing-scrubber'
+import type { OwnAccounts } from './own-accounts'
 import { type CredentialRow, selectCandidates } from './queries'
 import type { RecentSecrets } from './recent-secrets'
 import { emptyScrubber, type Scrubber } from './scrub'
@@ -22,51 +25,108 @@ interface ConnectDeps {
   db: Db
   vault: Vault
   known: RecentSecrets
+  ownAccounts: OwnAccounts
   kinds: ServiceKinds
   isPrivateAllowed: boolean
   resolve?: Resolve | undefined
 }
 
-/** Creates `Connect`. It reads declaration and credentials in one round trip. */
+/** Creates `Connect`: with the account of a requester, or with a credential of the hub. */
 export const createConnect =
-  ({ db, vault, known, kinds, isPrivateAllowed, resolve }: ConnectDeps): Connect =>
-  async (ask) => {
-    const { server, service, actor, signal } = ask
-    const { declared, candidates } = await batch(db, {
-      declared: selectService(server, service),
-      candidates: selectCandidates({ server, service, agentId: actor.accountId }),
-    })
-    const kind = kinds.get(server)
-    const row = declared ?? findBuiltIn(server, service, kind)
-    const picked = await pick(ask, row, kind, candidates)
-    const value = picked && (await vault.open(picked, toDestination(row.baseUrl)))
-    const scrubber =
-      value === null
-        ? emptyScrubber
-        : known.scrubberFor([value, ...(kind?.secretParts?.(value) ?? [])])
-    const more = declared || value === null ? [] : (kind?.hostsOf?.(value) ?? [])
-    const reach = {
-      hosts: [...row.hosts, ...more],
-      allowHttp: row.allowHttp,
-      allowPrivate: row.allowPrivate && isPrivateAllowed,
-    }
-    const hasCredential = value !== null
-    const fetch = createGuardedFetch({ service, reach, hasCredential, signal, resolve })
-    const guard = (hostname: string) => guardHost({ service, reach, resolve }, hostname, signal)
-    const connection = {
-      service,
-      baseUrl: new URL(row.baseUrl),
-      format: row.format,
-      credential: value,
-      hosts: reach.hosts,
-      allowPrivate: reach.allowPrivate,
-      headers: fillIn(row.headers, value),
-      guardHost: guard,
-      scrub: scrubber.text,
-      fetch: scrubAnswers(fetch, scrubber),
-    }
-    return { connection, scrubber }
+  (deps: ConnectDeps): Connect =>
+  (ask) =>
+    ask.owner === null ? connectAsAgent(deps, ask) : connectAsRequester(deps, ask, ask.owner)
+
+/** Connects with the account that a requester has connected, and with no other credential. */
+async function connectAsRequester(
+  deps: ConnectDeps,
+  { server, service, signal }: ConnectionRequest,
+  owner: AccountOwner,
+): ReturnType<Connect> {
+  const { db, known, ownAccounts, isPrivateAllowed, resolve } = deps
+  const row = await run(db, selectService(server, service))
+  if (!row || server !== 'remote') throw credentialErrors.noOwnAccounts(service)
+  const scrubber = createGrowingScrubber()
+  const access = await ownAccounts.open(owner, row, {
+    signal,
+    onSecrets: (secrets) => scrubber.add(known.scrubberFor(secrets)),
+  })
+  const reach = toReach(row, isPrivateAllowed)
+  const fetch = createGuardedFetch({ service, reach, hasCredential: true, signal, resolve })
+  const authorize = (request: ServiceRequest): ServiceRequest => ({
+    ...request,
+    headers: { ...request.headers, authorization: `Bearer ${access.token()}` },
+  })
+  const send: GuardedFetch = async (request) => {
+    const answer = await fetch(authorize(request))
+    if (answer.status !== 401) return answer
+    await access.renew()
+    return fetch(authorize(request))
   }
+  const connection: Connection = {
+    ...{ service, baseUrl: new URL(row.baseUrl), format: row.format, credential: null },
+    ...{ hosts: reach.hosts, allowPrivate: reach.allowPrivate, owner: owner.id },
+    headers: withoutCredential(row.headers),
+    guardHost: (hostname) => guardHost({ service, reach, resolve }, hostname, signal),
+    scrub: scrubber.text,
+    fetch: scrubAnswers(send, scrubber),
+  }
+  return { connection, scrubber }
+}
+
+const toReach = ({ hosts, allowHttp, allowPrivate }: ServiceRow, isPrivateAllowed: boolean) => ({
+  hosts,
+  allowHttp,
+  allowPrivate: allowPrivate && isPrivateAllowed,
+})
+
+/** Returns the headers that hold no credential of the hub. */
+const withoutCredential = (headers: Record<string, string>): Record<string, string> =>
+  fillIn(
+    Object.fromEntries(
+      Object.entries(headers).filter(([, text]) => !text.includes(credentialMark)),
+    ),
+    null,
+  )
+
+/** Connects with a credential of the hub, if any. Reads declaration and credentials in one round trip. */
+async function connectAsAgent(
+  { db, vault, known, kinds, isPrivateAllowed, resolve }: ConnectDeps,
+  ask: ConnectionRequest,
+): ReturnType<Connect> {
+  const { server, service, actor, signal } = ask
+  const { declared, candidates } = await batch(db, {
+    declared: selectService(server, service),
+    candidates: selectCandidates({ server, service, agentId: actor.accountId }),
+  })
+  const kind = kinds.get(server)
+  const row = declared ?? findBuiltIn(server, service, kind)
+  const picked = await pick(ask, row, kind, candidates)
+  const value = picked && (await vault.open(picked, toDestination(row.baseUrl)))
+  const scrubber =
+    value === null
+      ? emptyScrubber
+      : known.scrubberFor([value, ...(kind?.secretParts?.(value) ?? [])])
+  const more = declared || value === null ? [] : (kind?.hostsOf?.(value) ?? [])
+  const reach = toReach({ ...row, hosts: [...row.hosts, ...more] }, isPrivateAllowed)
+  const hasCredential = value !== null
+  const fetch = createGuardedFetch({ service, reach, hasCredential, signal, resolve })
+  const guard = (hostname: string) => guardHost({ service, reach, resolve }, hostname, signal)
+  const connection = {
+    service,
+    baseUrl: new URL(row.baseUrl),
+    format: row.format,
+    credential: value,
+    hosts: reach.hosts,
+    allowPrivate: reach.allowPrivate,
+    headers: fillIn(row.headers, value),
+    guardHost: guard,
+    scrub: scrubber.text,
+    fetch: scrubAnswers(fetch, scrubber),
+    owner: null,
+  }
+  return { connection, scrubber }
+}
 
 function findBuiltIn(server: string, service: string, kind: ServiceKind | undefined): ServiceRow {
   const known = kind?.builtIn(service)

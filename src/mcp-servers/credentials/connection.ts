@@ -1,4 +1,5 @@
 import type { Actor, ConversationApi } from '../../hub/contract/hub'
+import type { AccountId } from '../../shared/ids'
 import type { GuardedFetch } from '../fetch/guarded-fetch'
 import type { Scrubber } from './scrub'
 
@@ -24,12 +25,22 @@ export interface Connection {
   scrub(text: string): string
   /** Sends requests. The credential is redacted from responses. */
   fetch: GuardedFetch
+  /** The requester as whom requests are sent; null: a credential of the hub is used. */
+  owner: AccountId | null
 }
 
-interface ConnectionRequest {
+/** The requester whose connected account a call uses. */
+export interface AccountOwner {
+  id: AccountId
+  name: string
+}
+
+export interface ConnectionRequest {
   server: string
   service: string
   actor: Actor
+  /** Null: the credential of the service, a community or the agent is used. */
+  owner: AccountOwner | null
   hub: ConversationApi
   signal: AbortSignal
 }

@@ -50,6 +50,11 @@ export const credentialErrors = {
         ],
       },
     ),
+  /** The policy asks for a requester's account, which only remote MCP servers have. */
+  noOwnAccounts: (service: string) =>
+    new AppError('UNAVAILABLE', `Nobody can connect an account at ${service}.`, {
+      hint: 'Accounts of requesters are for remote MCP servers. An admin can change the line of the policy that says "as requester".',
+    }),
   undeclaredService: () => notFound('service', 'An admin can add the service at /credentials.'),
   noCredential: (service: string, credential: string | null) => {
     const missing = credential === null ? '' : ` ${credential}`

@@ -3,7 +3,7 @@ import { audit } from '../../shared/config'
 import type { ToolCaller, ToolResult } from '../contract/tools'
 import { checkCall, type Refusal, requireApproval, toApprovalRequest } from './check-call'
 import { isExternalCaller } from './is-external-caller'
-import type { PendingCall } from './pending-call'
+import { isPrivateResult, type PendingCall } from './pending-call'
 import { recordIntent, recordOutcome, toResult } from './pipeline'
 import { runTool, type ToolRun } from './run-tool'
 import { runWithService } from './run-with-service'
@@ -76,7 +76,7 @@ async function finish(asked: PendingCall, ran: ToolRun): Promise<ToolResult> {
     ...result,
     // An error can quote what a service answered.
     ...(isUntrusted && { isUntrusted: true }),
-    ...(asked.reads.hasPrivate() && { isPrivate: true }),
+    ...(isPrivateResult(asked) && { isPrivate: true }),
   }
 }
 

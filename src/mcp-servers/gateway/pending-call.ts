@@ -24,6 +24,12 @@ export interface PendingCall {
   policy?: GrantPolicy
   /** Why it requires approval; absent: it does not, or that is not decided yet. */
   reasons?: ApprovalReason[]
+  /** It used the account of the requester, so that its result is private. */
+  usesOwnAccount?: boolean
   /** The approval that the call consumes when it runs. */
   approvalId?: string
 }
+
+/** Whether the result of a call is for the requester alone. */
+export const isPrivateResult = ({ reads, usesOwnAccount }: PendingCall): boolean =>
+  reads.hasPrivate() || usesOwnAccount === true

@@ -1,6 +1,8 @@
 import type { Actor, ConversationApi } from '../../hub/contract/hub'
+import { AccountMissingError } from '../credentials/own-accounts'
 import { emptyScrubber, type Scrubber } from '../credentials/scrub'
 import { gatewayErrors } from './errors'
+import { findAccountOwner } from './find-account-owner'
 import type { PendingCall } from './pending-call'
 import { runTool, type ToolRun } from './run-tool'
 import { selectOwn } from './select-own'
@@ -22,7 +24,9 @@ export async function runWithService(asked: PendingCall, target: ServiceTarget):
   let scrubber = emptyScrubber
   const ran = await runTool(tool.name, tool.timeoutMs, signal, async (stop) => {
     if (!pipeline.connect) throw gatewayErrors.noConnections()
-    const opened = await pipeline.connect({ ...target, signal: stop })
+    const owner = findAccountOwner(asked.policy, prepared.grant)
+    asked.usesOwnAccount = owner !== null
+    const opened = await pipeline.connect({ ...target, owner, signal: stop })
     scrubber = opened.scrubber
     const own = selectOwn(asked)
     const clean = scrubber.parts()
@@ -32,6 +36,8 @@ export async function runWithService(asked: PendingCall, target: ServiceTarget):
     return scrubber.value(await prepared.run(context))
   })
   const { cause } = ran
+  // The thread offers the requester to connect the account.
+  if (cause instanceof AccountMissingError) asked.entry.reason = cause.message
   return {
     outcome: ran.outcome,
     text: scrubber.text(ran.text),

@@ -1,7 +1,7 @@
 import { noPrivacy } from '../../hub/contract/privacy'
 import { resultsReadName } from '../results/tools/read'
 import { decide } from './decide'
-import type { PendingCall } from './pending-call'
+import { isPrivateResult, type PendingCall } from './pending-call'
 import { isTooLong } from './truncate-text'
 
 /**
@@ -11,13 +11,13 @@ import { isTooLong } from './truncate-text'
  * @returns the handle; null when the result is not stored
  */
 export async function storeResult(asked: PendingCall, text: string): Promise<string | null> {
-  const { pipeline, caller, tool, policy, reads } = asked
+  const { pipeline, caller, tool, policy } = asked
   if (!isTooLong(text, pipeline.resultBytesMax)) return null
   const reader = pipeline.tools.getOwn(resultsReadName)
   if (!policy || !reader || !decide(policy, caller, reader).isAllowed) return null
   try {
     const { reader, privateTo } = caller.privacy ?? noPrivacy
-    const owner = reads.hasPrivate() ? reader : privateTo
+    const owner = isPrivateResult(asked) ? reader : privateTo
     return await pipeline.results.keep(caller.accountId, text, owner)
   } catch (cause) {
     pipeline.reportFailure?.(tool.name, cause)

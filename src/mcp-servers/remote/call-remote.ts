@@ -5,6 +5,7 @@ import {
   ListToolsResultSchema,
 } from '@modelcontextprotocol/sdk/types.js'
 import { remoteServers } from '../../shared/config'
+import type { AccountId } from '../../shared/ids'
 import type { ToolContext } from '../tool/define-tool'
 import { remoteErrors } from './errors'
 import { withClient } from './open-client'
@@ -15,9 +16,13 @@ export interface RemoteCall {
   server: string
   tool: string
   pinnedHash: string
-  /** Whether the server's list must be read before the call: the last read is old or had another version. */
-  isDue(): boolean
-  note(tools: OfferedTool[]): Promise<void>
+  /**
+   * Whether the server's list must be read before the call: the last read is old or had another version.
+   *
+   * @param owner the requester as whom the call is sent: a server can show each account another list
+   */
+  isDue(owner: AccountId | null): boolean
+  note(tools: OfferedTool[], owner: AccountId | null): Promise<void>
 }
 
 /**
@@ -30,9 +35,9 @@ export async function callRemote(
 ): Promise<string> {
   if (!outside) throw new Error('The gateway opens the service first.')
   return withClient({ connection: outside, progress }, async (client) => {
-    if (isDue()) {
+    if (isDue(outside.owner)) {
       const tools = await listRemoteTools(client)
-      await note(tools)
+      await note(tools, outside.owner)
       const now = tools.find(({ name }) => name === tool)
       if (!now || (await hashOffer(now)) !== pinnedHash)
         throw remoteErrors.toolChanged(server, tool)

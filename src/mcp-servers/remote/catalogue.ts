@@ -1,7 +1,7 @@
 import { remoteServers } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
-import type { Clock } from '../../shared/ids'
+import type { AccountId, Clock } from '../../shared/ids'
 import type { RemoteCatalogue } from '../gateway/tool-registry'
 import type { ToolServer } from '../tool/define-tool'
 import { hashOffer, type OfferedTool } from './pin'
@@ -29,17 +29,25 @@ export interface Catalogue extends RemoteCatalogue {
 export function createCatalogue({ db, clock }: { db: Db; clock: Clock }): Catalogue {
   let held = 0
   let known: ToolServer[] = []
-  /** By server: when its list was read, and the hashes of its tools. */
+  /** By server and requester: when a list was read, and the hashes of its tools. */
   const noted = new Map<string, { at: number; hashes: Set<string> }>()
+  const keep = async (key: string, tools: OfferedTool[]) => {
+    noted.delete(key)
+    noted.set(key, { at: clock.now(), hashes: new Set(await Promise.all(tools.map(hashOffer))) })
+    const [oldest] = noted.keys()
+    if (noted.size > remoteServers.listsKeptMax && oldest !== undefined) noted.delete(oldest)
+  }
 
   const listing = {
-    isDue(server: string, pinnedHash: string) {
-      const last = noted.get(server)
+    isDue(server: string, pinnedHash: string, owner: AccountId | null) {
+      const last = noted.get(toKey(server, owner))
       if (!last || last.at + remoteServers.checkEveryMs <= clock.now()) return true
       // The pinned version can be newer than the list, or the list newer than this call's tools.
       return !last.hashes.has(pinnedHash)
     },
-    note: (server: string, tools: OfferedTool[]) => catalogue.note(server, tools),
+    // What one account is shown decides about its own calls, and hides no tool from others.
+    note: (server: string, tools: OfferedTool[], owner: AccountId | null) =>
+      owner === null ? catalogue.note(server, tools) : keep(toKey(server, owner), tools),
   }
   /** Loads the tools. Requests do not share a load, since cancelling one would stop it for all. */
   const load = async () => {
@@ -69,7 +77,7 @@ export function createCatalogue({ db, clock }: { db: Db; clock: Clock }): Catalo
       const now = clock.now()
       const rows = await run(db, selectTools(server))
       const writes = await reconcile(server, rows, tools, now)
-      noted.set(server, { at: now, hashes: new Set(await Promise.all(tools.map(hashOffer))) })
+      await keep(toKey(server, null), tools)
       if (writes.length === 0) return
       await batch(db, {
         writes,
@@ -80,3 +88,5 @@ export function createCatalogue({ db, clock }: { db: Db; clock: Clock }): Catalo
   }
   return catalogue
 }
+
+const toKey = (server: string, owner: AccountId | null): string => `${server} ${owner ?? ''}`

@@ -1,5 +1,6 @@
 import { remoteServers } from '../../shared/config'
 import { AppError } from '../../shared/errors'
+import { connectPath } from '../../shared/paths'
 
 const invalid = (field: string, message: string): AppError =>
   new AppError('VALIDATION', 'The remote server is not valid.', {
@@ -19,6 +20,11 @@ export const remoteErrors = {
   responseTooLarge: (server: string) =>
     new AppError('TOO_LARGE', `The response of the server ${server} is too large.`, {
       hint: `The limit is ${remoteServers.answerBytesMax / 1024 / 1024} MiB. Request less at a time.`,
+    }),
+  /** The server refuses requests, and none was sent with a credential. */
+  accountRequired: (server: string) =>
+    new AppError('UNAVAILABLE', `The server ${server} requires an account.`, {
+      hint: `An admin connects their own account at ${connectPath(server)} and refreshes the server, or sets a credential. Calls of agents use the account of the requester where the policy says "as requester".`,
     }),
   timedOut: (server: string) => new AppError('UNAVAILABLE', `The server ${server} timed out.`),
   refused: (server: string, code: number, message: string) =>

@@ -71,7 +71,7 @@ function createFetch(link: ClientLink, sent: Promise<unknown>[]) {
     sent.push(sending)
     const answer = await sending
     if (method === 'DELETE') return new Response(null, { status: 200 })
-    return toResponse(link.connection.service, answer)
+    return toResponse(link.connection, answer)
   }
 }
 
@@ -99,7 +99,10 @@ function send(
   })
 }
 
-function toResponse(service: string, answer: ServiceResponse): Response {
+function toResponse({ service, credential, owner }: Connection, answer: ServiceResponse): Response {
+  if (answer.status === 401 && credential === null && owner === null) {
+    throw remoteErrors.accountRequired(service)
+  }
   if (answer.status >= 400) throw toResponseError(service, answer)
   if (answer.isTruncated) throw remoteErrors.responseTooLarge(service)
   checkJson(service, answer)

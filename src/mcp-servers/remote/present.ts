@@ -50,6 +50,7 @@ export const summarizeServer = (row: RemoteServerRow): RemoteServerSummary => ({
   description: row.description,
   read_at: toTime(row.readAt),
   failure: row.failure,
+  oauth_client_id: row.oauthClientId,
   updated_at: toTime(row.updatedAt),
   updated_by: row.updatedBy,
 })

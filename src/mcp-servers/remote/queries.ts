@@ -44,11 +44,12 @@ export const selectUsableTools = (): Statement<RemoteToolRow[]> =>
 export const upsertServer = (server: {
   name: string
   description: string
+  oauthClientId: string | null
   by: string
   now: number
 }): Statement<void> => {
-  const { name, description, by, now } = server
-  const set = { description, updatedAt: now, updatedBy: by }
+  const { name, description, oauthClientId, by, now } = server
+  const set = { description, oauthClientId, updatedAt: now, updatedBy: by }
   return write(
     orm
       .insert(remoteServers)

@@ -37,6 +37,7 @@ interface Admin {
 
 export interface RemoteInput {
   description: string
+  oauthClientId: string | null
   service: z.output<typeof serviceInput>
 }
 
@@ -47,6 +48,15 @@ interface RemotesDeps {
   services: Services
   connect: Connect
   catalogue: Catalogue
+  accounts: ConnectedAccountsOfServers
+}
+
+/** The accounts that people have connected, as the store of remote servers uses them. */
+export interface ConnectedAccountsOfServers {
+  /** Whether an account has a usable connection to a server. */
+  has(accountId: AccountId, server: string): Promise<boolean>
+  /** Returns the writes that delete what all accounts have connected to a server. */
+  deleteAt(server: string): Record<'connected' | 'attempts' | 'clients', Statement<void>>
 }
 
 export type Remotes = ReturnType<typeof createRemotes>
@@ -63,9 +73,9 @@ export function createRemotes(deps: RemotesDeps) {
     async put(name: string, input: RemoteInput, admin: Admin) {
       await checkName(deps, name)
       await services.put('remote', name, input.service, admin.name)
-      const { description } = input
+      const { description, oauthClientId } = input
       await batch(db, {
-        server: upsertServer({ name, description, ...by(admin) }),
+        server: upsertServer({ name, description, oauthClientId, ...by(admin) }),
         version: countToolsChange(),
       })
       return remotes.refresh(name, admin)
@@ -73,6 +83,7 @@ export function createRemotes(deps: RemotesDeps) {
 
     async remove(name: string): Promise<void> {
       const { isDeleted } = await batch(db, {
+        ...deps.accounts.deleteAt(name),
         tools: deleteTools(name),
         isDeleted: deleteServer(name),
         version: countToolsChange(),
@@ -181,7 +192,7 @@ function checkGrant(
   }
 }
 
-/** Reads the tools of a server. @returns why that failed; null: it succeeded */
+/** Reads the tools of a server, with the admin's own account if there is one. @returns why that failed; null: it succeeded */
 async function read(deps: RemotesDeps, name: string, admin: Admin): Promise<string | null> {
   const actor: Actor = {
     accountId: admin.id,
@@ -192,9 +203,10 @@ async function read(deps: RemotesDeps, name: string, admin: Admin): Promise<stri
     idempotencyKey: null,
   }
   const signal = AbortSignal.timeout(remoteServers.refreshMs)
-  const request = { server: 'remote', service: name, actor, hub: deps.hub, signal }
+  const target = { server: 'remote', service: name, actor, hub: deps.hub, signal }
   try {
-    const { connection } = await deps.connect(request)
+    const hasOwn = await deps.accounts.has(admin.id, name)
+    const { connection } = await deps.connect({ ...target, owner: hasOwn ? admin : null })
     const tools = await withClient({ connection }, listRemoteTools)
     await deps.catalogue.note(name, tools)
     return null

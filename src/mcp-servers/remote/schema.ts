@@ -8,6 +8,8 @@ export const remoteServers = sqliteTable('remote_servers', {
   /** Its list of tools was read last, and what went wrong then. */
   readAt: integer('read_at'),
   failure: text('failure'),
+  /** The client id that an admin registered for the hub, for people who connect their accounts. */
+  oauthClientId: text('oauth_client_id'),
   updatedAt: integer('updated_at').notNull(),
   updatedBy: text('updated_by').notNull(),
 })

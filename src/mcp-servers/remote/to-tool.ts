@@ -1,4 +1,5 @@
 import { remoteServers } from '../../shared/config'
+import type { AccountId } from '../../shared/ids'
 import { buildTool, type Tool } from '../tool/define-tool'
 import { callRemote } from './call-remote'
 import { createArgumentCheck } from './check-arguments'
@@ -8,8 +9,8 @@ import type { RemoteToolRow } from './queries'
 
 /** When a server's list was last read, and how to store a new one. */
 interface Listing {
-  isDue(server: string, pinnedHash: string): boolean
-  note(server: string, tools: OfferedTool[]): Promise<void>
+  isDue(server: string, pinnedHash: string, owner: AccountId | null): boolean
+  note(server: string, tools: OfferedTool[], owner: AccountId | null): Promise<void>
 }
 
 /** Converts a remote tool to one of the gateway; none when it is not mapped or its arguments are unreadable. */
@@ -24,8 +25,8 @@ export function toTool(row: RemoteToolRow, listing: Listing): Tool[] {
     server,
     tool: name,
     pinnedHash,
-    isDue: () => listing.isDue(server, pinnedHash),
-    note: (tools: OfferedTool[]) => listing.note(server, tools),
+    isDue: (owner: AccountId | null) => listing.isDue(server, pinnedHash, owner),
+    note: (tools: OfferedTool[], owner: AccountId | null) => listing.note(server, tools, owner),
   }
   const isRead = tier === 'read'
   const facts = {

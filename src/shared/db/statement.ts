@@ -20,6 +20,9 @@ export interface CompiledSql {
   params: unknown[]
 }
 
+/** An SQL expression that one module passes to a statement of another. */
+export type Expression = SQL
+
 /** A statement that has not run, and how its answer becomes a value. `batch` and `run` send it. */
 export interface Statement<Result> {
   compile(): CompiledSql

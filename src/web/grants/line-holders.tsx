@@ -24,16 +24,22 @@ export function listHolders(
 ): LineHolders[] {
   return lines.map((line) => ({
     line,
-    holders: parsePolicyLine(line)
-      .holdsFor.map((group) => {
-        const [community] = listModerated(`x for ${group}`)
-        return community === undefined
-          ? (groupLabels[group] ?? group)
-          : `moderators of m/${community}: ${formatNames(community, moderators)}`
-      })
-      .join('; '),
+    holders: [
+      parsePolicyLine(line).credential === 'requester' ? 'with their own connected accounts: ' : '',
+      formatHolders(line, moderators),
+    ].join(''),
   }))
 }
+
+const formatHolders = (line: string, moderators: readonly ModeratorOfRow[]): string =>
+  parsePolicyLine(line)
+    .holdsFor.map((group) => {
+      const [community] = listModerated(`x for ${group}`)
+      return community === undefined
+        ? (groupLabels[group] ?? group)
+        : `moderators of m/${community}: ${formatNames(community, moderators)}`
+    })
+    .join('; ')
 
 function formatNames(community: string, moderators: readonly ModeratorOfRow[]): string {
   const names = moderators

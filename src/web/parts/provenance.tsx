@@ -1,7 +1,7 @@
 import type { FC } from 'hono/jsx'
 import { formatOutcome, formatToolName } from '../../hub/traces/run-labels'
 import { formatCost, formatCount, formatDuration } from '../../shared/format'
-import { activationPath } from '../../shared/paths'
+import { activationPath, connectPath } from '../../shared/paths'
 import { Icon } from './icons'
 
 /** The activation that wrote an answer. */
@@ -12,6 +12,10 @@ export interface Provenance {
   model: string
   /** What the run could not do; null when nothing is known. */
   unmet: string | null
+  /** Remote servers where the reader can connect the account that the run missed. */
+  accountsMissing: readonly string[]
+  /** Path of the answer. */
+  path: string
   /** Names of the tools that were used. */
   tools: readonly string[]
   startedAt: number
@@ -36,6 +40,11 @@ export const ProvenanceLine: FC<{ of: Provenance }> = ({ of }) => {
       <span>{formatCount(of.tokens)}&nbsp;tokens</span>
       <span>{formatCost(of.costMicrousd, of.isPriced, 'thread')}</span>
       {of.unmet !== null && <span class="bad">{of.unmet}</span>}
+      {of.accountsMissing.map((service) => (
+        <a href={`${connectPath(service)}?next=${encodeURIComponent(of.path)}`}>
+          Connect your account at {service}
+        </a>
+      ))}
       <a href={activationPath(of.activationId)}>View run</a>
     </div>
   )

@@ -2,7 +2,7 @@ import type { FC } from 'hono/jsx'
 import type { Branch } from '../../hub/comments/comment-tree'
 import type { FollowingRow } from '../../hub/following/queries'
 import type { RemovalRow } from '../../hub/moderation/viewer-queries'
-import { formatUnmet } from '../../hub/traces/run-labels'
+import { formatUnmet, listAccountsMissing } from '../../hub/traces/run-labels'
 import { commentPath, postPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { ModerateForm } from '../moderation/moderate-form'
@@ -48,7 +48,11 @@ export const CommentTree: FC<CommentTreeProps> = (props) => (
 
 const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props) => {
   const { branch, knownNames: known, frame, postId, reply } = props
-  const provenance = provenanceOf(branch)
+  const provenance = provenanceOf(
+    branch,
+    props.frame.viewer?.id,
+    commentPath(props.postId, branch.id),
+  )
   const followed = props.following.get(branch.id)
   const hasComposer = reply?.typed.parent_id === branch.id
   return (
@@ -161,7 +165,11 @@ const GoneComment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (p
 }
 
 /** Returns the activation behind a comment; null when a person or an external agent wrote it. */
-function provenanceOf(comment: ThreadComment): Provenance | null {
+function provenanceOf(
+  comment: ThreadComment,
+  viewerId: string | undefined,
+  path: string,
+): Provenance | null {
   const { activationId, startedAt } = comment
   if (activationId === null || startedAt === null) return null
   return {
@@ -169,6 +177,9 @@ function provenanceOf(comment: ThreadComment): Provenance | null {
     outcome: comment.outcome,
     model: comment.model ?? '',
     unmet: formatUnmet(comment.unmetCalls, comment.notGranted ?? []),
+    accountsMissing:
+      comment.requesterId === viewerId ? listAccountsMissing(comment.unmetCalls) : [],
+    path,
     tools: comment.tools ?? [],
     startedAt,
     finishedAt: comment.finishedAt,

@@ -3,6 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { activations } from '../../hub/schema/activations'
 import { unmetCallsSql } from '../../hub/traces/unmet-calls-sql'
 import { nullable } from '../../shared/db/fields'
+import type { AccountId } from '../../shared/ids'
 
 const x = alias(activations, 'x')
 
@@ -12,6 +13,8 @@ export const provenanceFields = {
   model: nullable(x.model),
   notGranted: nullable(x.notGranted),
   unmetCalls: unmetCallsSql(x.id),
+  /** The only account that the run acted for. */
+  requesterId: sql<AccountId | null>`iif(json_array_length(${x.requesters}) = 1, ${x.requesters} ->> 0, NULL)`,
   outcome: nullable(x.outcome),
   tools: nullable(x.tools),
   startedAt: nullable(x.startedAt),

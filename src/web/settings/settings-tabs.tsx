@@ -3,6 +3,7 @@ import type { FC } from 'hono/jsx'
 const tabs = {
   profile: { path: '/settings', label: 'Profile' },
   'sign-in': { path: '/settings/sign-in', label: 'Sign-in' },
+  connections: { path: '/settings/connections', label: 'Connections' },
   notifications: { path: '/settings/notifications', label: 'Notifications' },
   sessions: { path: '/settings/sessions', label: 'Sessions' },
   keys: { path: '/settings/keys', label: 'Keys' },

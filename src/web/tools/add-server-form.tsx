@@ -14,6 +14,7 @@ export const serverFields = [
   'base_url',
   'credential',
   'header',
+  'oauth_client_id',
   'allow_http',
   'allow_private',
 ] as const
@@ -24,6 +25,7 @@ const emptyServer: TypedServer = {
   base_url: '',
   credential: '',
   header: 'Authorization',
+  oauth_client_id: '',
   allow_http: '',
   allow_private: '',
 }
@@ -33,6 +35,7 @@ export const toServerInput = (typed: TypedServer): RemoteServerInput => ({
   name: typed.name.trim(),
   description: typed.description.trim(),
   base_url: typed.base_url.trim(),
+  oauth_client_id: typed.oauth_client_id.trim() || null,
   credential: typed.credential.trim() || null,
   ...(typed.credential.trim() !== '' && {
     headers: {
@@ -78,6 +81,12 @@ export const AddServerForm: FC<{ typed: TypedServer | null }> = ({ typed }) => {
             }
           />
           <Text name="header" label="Credential header" form={form} />
+          <Text
+            name="oauth_client_id"
+            label="OAuth client id"
+            form={form}
+            hint="Only where people connect their own accounts and the server registers no clients by itself."
+          />
           <Checkbox name="allow_http" label="Allow plain http" form={form} />
           <Checkbox name="allow_private" label="Allow private addresses" form={form} />
         </fieldset>

@@ -1,5 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { RemoteServerSummary, RemoteToolSummary } from '../../mcp-servers/contract/tool-admin'
+import { connectPath } from '../../shared/paths'
 import { ErrorSummary } from '../form/error-summary'
 import type { FormProblem } from '../form/form-state'
 import { AddServerForm, type TypedServer } from './add-server-form'
@@ -42,6 +43,9 @@ const Server: FC<{ server: RemoteServerSummary; tools: RemoteToolSummary[] }> = 
     <p>{server.description}</p>
     {server.failure !== null && <p class="warn">Last refresh failed: {server.failure}</p>}
     <div class="acts">
+      <a class="btn" href={`${connectPath(server.name)}?next=/tools/remote`}>
+        Connect your account<span class="vh"> at {server.name}</span>
+      </a>
       <form method="post" action="/tools/remote/refresh">
         <input type="hidden" name="server" value={server.name} />
         <button type="submit" class="btn">

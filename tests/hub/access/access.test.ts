@@ -67,6 +67,8 @@ function readStatus({ status, headers }: Response): number {
   if (/^\/login\b/.test(location)) return errorCodes.UNAUTHORIZED.status
   const code = new URL(location, 'http://hub.test').searchParams.get('error')
   if (code === null) return status
+  // The answer to a visit that was started elsewhere.
+  if (code === 'EXPIRED') return errorCodes.UNAUTHORIZED.status
   return code in errorCodes ? errorCodes[code as ErrorCode].status : 400
 }
 
@@ -87,9 +89,11 @@ const sendModule = (isPublic: boolean) => async (row: Row, column: Column, reque
   const headers = world.requesters.toHeaders(column, row.owner ?? 'olga')
   return world.fetchModule(identify(request, headers), isPublic)
 }
-/** Pages of credentials and remote servers need the whole Worker. */
+/** Pages of credentials, remote servers and connected accounts need the whole Worker. */
 const isOfModules = (request: Request) =>
-  /^\/(credentials|tools\/remote)\b/.test(new URL(request.url).pathname)
+  /^\/(credentials|tools\/remote|connect|settings\/connections)\b/.test(
+    new URL(request.url).pathname,
+  )
 const sendPage = (isPublic: boolean) => async (row: Row, column: Column, request: Request) => {
   const { owner = 'olga', endsSession } = row
   const headers = await world.requesters.toBrowserHeaders(column, owner, endsSession)

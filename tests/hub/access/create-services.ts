@@ -28,6 +28,8 @@ export async function createServices(callModule: CallModule) {
     ...{ base_url: `${externalUrls.mcp}/everything`, description: 'The reference server.' },
     ...{ allow_http: true, allow_private: true },
   }
+  const signIn = { name: 'signin', base_url: `${externalUrls.oauth}/mcp/signin` }
+  await callModule('POST', '/remote-servers', { ...remote, ...signIn })
   const refreshServer = async (server: string): Promise<RemoteTool | undefined> => {
     const answer: { remote_server: { tools: RemoteTool[] } } = await callModule(
       'POST',

@@ -75,6 +75,16 @@ export function createWaysToSignIn(hub: TestHub, person: Member) {
         account.id,
       )
     },
+    /** Returns the service of an account that is connected, whose tokens nobody can decrypt. */
+    newConnectedAccount: async (account: Member): Promise<string> => {
+      await insert(
+        `INSERT OR REPLACE INTO connected_accounts (account_id, service, id, destination, issuer, scopes,
+         ciphertext, iv, key_id, version, connected_at)
+         VALUES (?2, 'signin', ?1, 'https://desk.example', 'https://desk.example', '', '', '', '', 0, 0)`,
+        account.id,
+      )
+      return 'signin'
+    },
     newBrowserSession: (account: Member): Promise<string> =>
       insert(
         `INSERT INTO api_keys (id, account_id, hash, kind, created_at, expires_at)

@@ -68,6 +68,23 @@ export const signInTable: Table = {
     send: async (world) =>
       form('/settings/sign-in/identities/delete', { id: await world.newIdentity(world.olga) }),
   },
+  'GET /settings/connections': { expect: 'own' },
+  'POST /settings/connections/disconnect': {
+    expect: 'secretWrite',
+    send: async (world) =>
+      form('/settings/connections/disconnect', {
+        service: await world.newConnectedAccount(world.olga),
+      }),
+  },
+  'GET /connect/:service': { expect: 'own', send: () => ({ path: '/connect/signin' }) },
+  'POST /connect/:service': {
+    expect: 'write',
+    send: () => form('/connect/signin', { next: '/' }),
+  },
+  'GET /connect-callback': {
+    expect: 'attempt',
+    send: () => ({ path: '/connect-callback?code=x&state=x' }),
+  },
   'GET /settings/notifications': { expect: 'own' },
   'POST /settings/notifications': {
     expect: 'write',

@@ -4,6 +4,7 @@ import {
   listModerated,
   parsePolicyLine,
   policyLinePattern,
+  renameInLine,
   selectHeldLines,
 } from '../../../src/hub/contract/policy-line'
 
@@ -23,7 +24,7 @@ describe('T1: a line of a policy', () => {
     ['x:y for @mira, admins', { pattern: 'x:y', holdsFor: ['@mira', 'admins'], isTrusted: false }],
     ['x:y for exploration trusted', { pattern: 'x:y', holdsFor: ['exploration'], isTrusted: true }],
     ['x:y trusted', { pattern: 'x:y', holdsFor: ['members'], isTrusted: true }],
-  ])('%s', (text, line) => expect(parsePolicyLine(text)).toEqual(line))
+  ])('%s', (text, line) => expect(parsePolicyLine(text)).toEqual({ credential: 'agent', ...line }))
 
   test('holds for members unless it says for whom, and for guests when it names them', () => {
     const lines = ['a:read for guests', 'b:read', 'c:read for admins', 'd:read for @mira']
@@ -36,7 +37,7 @@ describe('T1: a line of a policy', () => {
     const lines = ['a:read for moderators of m/garden, @mira', 'b:read for moderators of m/pond']
     const gardener = { ...member, name: 'gil', moderates: ['garden'] }
     expect(parsePolicyLine('a:read for moderators of m/garden, guests trusted')).toEqual({
-      ...{ pattern: 'a:read', isTrusted: true },
+      ...{ pattern: 'a:read', credential: 'agent', isTrusted: true },
       holdsFor: ['moderators of m/garden', 'guests'],
     })
     expect(listModerated(lines[0] ?? '')).toEqual(['garden'])
@@ -56,6 +57,7 @@ describe('T1: a line of a policy', () => {
     const lines = ['a:read for guests', 'b:read', 'd:read for @mira']
     expect(selectHeldLines(lines, [member, admin])).toEqual({
       allowed: ['a:read', 'b:read'],
+      asRequester: [],
       trusted: [],
       withheld: ['d:read for @mira'],
     })
@@ -70,6 +72,30 @@ describe('T1: a line of a policy', () => {
     expect(held(['hub:write for admins'])).toEqual([])
   })
 
+  test('C6: says whose credential is used; as requester it holds for one requester alone', () => {
+    const lines = ['a:read for members as requester trusted', 'b:* as agent']
+    expect(lines.every((line) => policyLinePattern.test(line))).toBe(true)
+    expect(policyLinePattern.test('a:read trusted as requester')).toBe(false)
+    expect(policyLinePattern.test('a:read as @ada')).toBe(false)
+    expect(lines.map((line) => parsePolicyLine(line).credential)).toEqual(['requester', 'agent'])
+    expect(selectHeldLines(lines, [member])).toMatchObject({
+      ...{ allowed: ['a:read', 'b:*'], asRequester: ['a:read'], trusted: ['a:read'] },
+    })
+    for (const several of [[], [member, admin], [member, member, guest]]) {
+      const { allowed, asRequester, trusted } = selectHeldLines(lines, several)
+      expect([allowed.includes('a:read'), asRequester, trusted]).toEqual([false, [], []])
+    }
+    expect(selectHeldLines(['* for exploration as requester'], []).allowed).toEqual([])
+  })
+
+  test('C6: keeps whose credential is used when an account that it names is renamed', () => {
+    const rename = () => 'mia'
+    expect(renameInLine('a:* for @mira as requester trusted', rename)).toBe(
+      'a:* for @mia as requester trusted',
+    )
+    expect(renameInLine('a:* for @mira as agent', rename)).toBe('a:* for @mia')
+  })
+
   test('an account may use the hub itself, whatever its role', () => {
     const lines = ['hub:write', '*', 'github:read']
     expect(selectHeldLines(lines, [guest], true).allowed).toEqual(['hub:write', 'hub:*'])
@@ -81,7 +107,7 @@ describe('T1: a line of a policy', () => {
       .tuple(
         fc.constantFrom('hub:read', '*', 'github:write', 'http:weather:*'),
         fc.subarray(['guests', 'members', 'admins', 'exploration', '@mira', '@ada']),
-        fc.constantFrom('', ' trusted'),
+        fc.constantFrom('', ' trusted', ' as requester', ' as requester trusted', ' as agent'),
       )
       .map(
         ([pattern, who, end]) =>
@@ -101,6 +127,7 @@ describe('T1: a line of a policy', () => {
           expect(alone.trusted).toEqual(expect.arrayContaining(together.trusted))
         }
         for (const each of together.trusted) expect(together.allowed).toContain(each)
+        if (people.length > 1) expect(together.asRequester).toEqual([])
       }),
     )
   })

@@ -80,3 +80,12 @@ test('M3: allowed grants of aws must name a resource; denied ones need not', asy
   const fine = { allowed: ['*', 'aws:s3:read:artifacts'], denied: ['aws:s3:write:*'] }
   expect((await put(fine)).status).toBe(200)
 })
+
+test('C6: a line as requester cannot be for explorations, which have none', async () => {
+  const policy = { allowed: ['hub:read for exploration', 'hub:write for exploration as requester'] }
+  const { status, body } = await put(policy)
+  expect(status).toBe(400)
+  expect(body.details).toEqual([
+    { path: 'body.allowed.1', message: expect.stringContaining('exploration') },
+  ])
+})

@@ -74,6 +74,7 @@ describe('the table of routes', () => {
     ['POST', '/login/github', 'signIn', 'form'],
     ['GET', '/login/oidc/callback', 'read', 'none'],
     ['POST', '/settings/sign-in/oidc', 'signIn', 'form'],
+    ['GET', '/connect-callback', 'read', 'none'],
     ['POST', '/settings/keys', 'write', 'form'],
     ['POST', '/api/v1/agents/register', 'register', 'json'],
     ['POST', '/api/v1/import', 'upload', 'upload'],
@@ -96,6 +97,8 @@ describe('the table of routes', () => {
     for (const query of [{ code: 'x' }, { error: 'x' }]) {
       const rule = matchEntryRule(app, 'GET', '/login/github/callback')
       expect(rateOf(rule, 'GET', query)).toBe('signIn')
+      const connecting = matchEntryRule(app, 'GET', '/connect-callback')
+      expect(rateOf(connecting, 'GET', query)).toBe('write')
     }
   })
 })

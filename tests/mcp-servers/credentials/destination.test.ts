@@ -8,6 +8,7 @@ import { servers } from '../../../src/mcp-servers/servers'
 import { toServiceKinds } from '../../../src/mcp-servers/services/service-kind'
 import { createServices, serviceInput } from '../../../src/mcp-servers/services/services'
 import { createDb } from '../../../src/shared/db/db'
+import { noOwnAccounts } from '../../support/fake-connect'
 import { createFakeClock, createFakeHubApi, scoutAtWork } from '../../support/fake-hub-api'
 import { asAdmin } from '../../support/services'
 
@@ -21,7 +22,12 @@ const vault = createVault({
   readVariable: () => 'secret of the worker',
 })
 const services = createServices({ ...base, bindCredentials: vault.bind })
-const connect = createConnect({ ...base, vault, known: createRecentSecrets() })
+const connect = createConnect({
+  ...base,
+  vault,
+  known: createRecentSecrets(),
+  ownAccounts: noOwnAccounts,
+})
 const { hubApi } = createFakeHubApi({ requested: null, allowed: [], denied: [] })
 
 const value = 'a-value-of-mine'
@@ -44,6 +50,7 @@ const declare = (baseUrl: string, more: object = {}, place: Place = ['http', 'we
 const use = async (server = 'http', service = 'weather') => {
   const { connection } = await connect({
     ...{ server, service, hub: hubApi, signal: new AbortController().signal },
+    owner: null,
     actor: { ...scoutAtWork, postId: null, idempotencyKey: null },
   })
   return [connection.baseUrl.origin, connection.credential]

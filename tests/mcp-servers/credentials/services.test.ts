@@ -10,6 +10,7 @@ import { createServices, serviceInput } from '../../../src/mcp-servers/services/
 import { toRow } from '../../../src/mcp-servers/services/to-row'
 import { run } from '../../../src/shared/db/batch'
 import { createDb } from '../../../src/shared/db/db'
+import { noOwnAccounts } from '../../support/fake-connect'
 import { createFakeClock, createFakeHubApi, scoutAtWork } from '../../support/fake-hub-api'
 import { asAdmin } from '../../support/services'
 
@@ -58,11 +59,15 @@ const put = (server: string, name: string, value: string, more: object = {}) =>
   })
 
 const known = createRecentSecrets()
-const connect = createConnect({ db, vault, known, kinds, isPrivateAllowed: false })
+const connect = createConnect({
+  ...{ db, vault, known, kinds, isPrivateAllowed: false },
+  ownAccounts: noOwnAccounts,
+})
 const { hubApi } = createFakeHubApi({ requested: null, allowed: [], denied: [] })
 const open = (server: string, service = server) =>
   connect({
     ...{ server, service, hub: hubApi, signal: new AbortController().signal },
+    owner: null,
     actor: { ...scoutAtWork, postId: null, idempotencyKey: null },
   })
 

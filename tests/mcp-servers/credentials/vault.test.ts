@@ -3,7 +3,6 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { createCipher } from '../../../src/mcp-servers/credentials/cipher'
 import { createConnect } from '../../../src/mcp-servers/credentials/connect'
 import type { CredentialRow } from '../../../src/mcp-servers/credentials/queries'
-import { createRecentSecrets } from '../../../src/mcp-servers/credentials/recent-secrets'
 import { createVault } from '../../../src/mcp-servers/credentials/vault'
 import { servers } from '../../../src/mcp-servers/servers'
 import { toServiceKinds } from '../../../src/mcp-servers/services/service-kind'
@@ -12,6 +11,7 @@ import { createDb } from '../../../src/shared/db/db'
 import type { AccountId, PostId } from '../../../src/shared/ids'
 import { adminKey, call, createAccount } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
+import { createOwnless } from '../../support/fake-connect'
 import { aThread, createFakeClock, createFakeHubApi, scoutAtWork } from '../../support/fake-hub-api'
 import { allow, asAdmin, declare, declareWithKey } from '../../support/services'
 
@@ -273,10 +273,9 @@ describe('a service that is opened for one call', () => {
     const { hubApi } = createFakeHubApi({ requested: null, allowed: [], denied: [] })
     hubApi.readThread = async () => ({ ...aThread, post: { ...aThread.post, community: 'attic' } })
     const actor = { ...scoutAtWork, postId, idempotencyKey: null }
-    const known = createRecentSecrets()
-    const connect = createConnect({ db, vault, known, kinds, isPrivateAllowed })
-    const { signal } = new AbortController()
-    return connect({ server: 'http', service: 'places', actor, hub: hubApi, signal })
+    const connect = createConnect({ db, vault, kinds, isPrivateAllowed, ...createOwnless() })
+    const place = { server: 'http', service: 'places', owner: null }
+    return connect({ ...place, actor, hub: hubApi, signal: new AbortController().signal })
   }
   const places = { credential: 'places-key', headers: { 'X-Key': 'k={credential}' } }
 

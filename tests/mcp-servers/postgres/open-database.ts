@@ -36,6 +36,7 @@ export function openDatabase(place: Place = {}) {
       scrubber,
       connection: {
         service,
+        owner: null,
         baseUrl: new URL(place.base ?? testDatabase.baseUrl),
         headers: {},
         format: 'json',

@@ -78,7 +78,15 @@ const rowWith = (inputSchema: object): RemoteToolRow => ({
 })
 const present = (row: RemoteToolRow) =>
   presentServer(
-    { name: 'acme', description: '', readAt: 0, failure: null, updatedAt: 0, updatedBy: '' },
+    {
+      name: 'acme',
+      description: '',
+      readAt: 0,
+      failure: null,
+      oauthClientId: null,
+      updatedAt: 0,
+      updatedBy: '',
+    },
     [row],
   ).tools[0]
 const listing = { isDue: () => false, note: async () => undefined }

@@ -1,0 +1,101 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import * as z from 'zod'
+import type { GrantPolicy } from '../../../src/hub/contract/hub'
+import { selectHeldLines } from '../../../src/hub/contract/policy-line'
+import type { AccountOwner, Connect } from '../../../src/mcp-servers/credentials/connection'
+import { AccountMissingError } from '../../../src/mcp-servers/credentials/own-accounts'
+import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
+import { defineTool } from '../../../src/mcp-servers/tool/define-tool'
+import type { AccountId } from '../../../src/shared/ids'
+import { fakeConnect } from '../../support/fake-connect'
+import { createFakeClock, createFakeHubApi, scoutAtWork } from '../../support/fake-hub-api'
+import { fakeMemory } from '../../support/fake-memory'
+import { testFileStores } from '../../support/file-stores'
+
+const look = defineTool({
+  ...{ name: 'look', description: 'Looks.', tier: 'read', isIdempotent: true, doing: 'looking' },
+  input: z.strictObject({}),
+  grant: 'desk:read',
+  service: () => 'desk',
+  run: async () => 'seen',
+})
+const desk = {
+  name: 'desk',
+  description: 'A desk.',
+  services: { server: 'remote' } as never,
+  tools: [look],
+}
+const people = ['mira', 'tomas', 'ada'].map((name) => ({
+  ...{ id: `account-${name}` as AccountId, name },
+  role: name === 'ada' ? ('admin' as const) : ('member' as const),
+}))
+
+/** Calls the tool under a policy. Returns its result, and whose account each connection used. */
+async function callUnder(policy: Partial<GrantPolicy>, fails = false) {
+  const owners: (AccountOwner | null)[] = []
+  const connect: Connect = async (request) => {
+    owners.push(request.owner)
+    if (fails && request.owner) throw new AccountMissingError(request.owner, 'desk')
+    return fakeConnect(request)
+  }
+  const whole = { requested: ['*'], allowed: [], denied: [], ...policy }
+  const gateway = createGateway({
+    ...{ ...testFileStores, hub: createFakeHubApi(whole).hubApi, memory: fakeMemory, connect },
+    ...{ clock: createFakeClock(), servers: [desk] },
+  })
+  const call = { callId: 'call-1', tool: 'desk_look', arguments: '{}' }
+  const result = await gateway.call(scoutAtWork, call, new AbortController().signal)
+  return { result, owners }
+}
+
+test('C6: a call uses the account of the only requester, or none, whatever the policy says', async () => {
+  const line = fc
+    .tuple(
+      fc.constantFrom('desk:read', 'desk:*', '*', 'desk:write'),
+      fc.subarray(['guests', 'members', 'admins', 'exploration', '@mira']),
+      fc.constantFrom('', ' as requester', ' as agent', ' as requester trusted'),
+    )
+    .map(([pattern, who, as]) => `${pattern}${who.length ? ` for ${who.join(', ')}` : ''}${as}`)
+  await fc.assert(
+    fc.asyncProperty(fc.array(line), fc.subarray(people), async (lines, requesters) => {
+      const held = selectHeldLines(lines, requesters)
+      const { result, owners } = await callUnder({ ...held, requesters })
+      const isOwn = held.asRequester.some((pattern) => !pattern.endsWith('write'))
+      expect(owners.length).toBe(result.isError ? 0 : 1)
+      for (const owner of owners) {
+        expect(owner?.id).toBe(isOwn ? requesters[0]?.id : undefined)
+        if (owner) expect(requesters).toHaveLength(1)
+      }
+    }),
+    { numRuns: 150 },
+  )
+})
+
+test('C6: a call as requester never falls back to a credential of the hub', async () => {
+  for (const requesters of [[], people, [{ name: 'mira', role: 'member' as const }]]) {
+    const { owners, result } = await callUnder({
+      ...{ allowed: ['desk:*'], asRequester: ['desk:*'], requesters },
+    })
+    expect(owners).toEqual([])
+    expect(result.text).toContain('there is not exactly one')
+  }
+  const [mira] = people
+  const missed = await callUnder(
+    { allowed: ['desk:*'], asRequester: ['desk:*'], requesters: mira ? [mira] : [] },
+    true,
+  )
+  expect(missed.owners.map((owner) => owner?.name)).toEqual(['mira'])
+  expect(missed.result).toMatchObject({
+    isError: true,
+    audit: { decision: 'allowed', outcome: 'error', reason: expect.stringContaining('desk') },
+  })
+})
+
+test('C6: what an account of a requester returns is private to the run', async () => {
+  const [mira] = people
+  const requesters = mira ? [mira] : []
+  const own = await callUnder({ allowed: ['desk:*'], asRequester: ['desk:*'], requesters })
+  expect(own.result).toMatchObject({ isPrivate: true, isUntrusted: true })
+  expect((await callUnder({ allowed: ['desk:*'], requesters })).result.isPrivate).toBeUndefined()
+})
