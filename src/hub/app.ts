@@ -26,6 +26,7 @@ import { importRoutes } from './import/routes'
 import { inboxRoutes } from './inbox/routes'
 import { invitationRoutes } from './invitations/routes'
 import { keyRoutes } from './keys/routes'
+import { liftedLimitRoutes } from './lifted-limits/routes'
 import { moderationRoutes } from './moderation/routes'
 import { moderatorRoutes } from './moderators/routes'
 import { openingRoutes } from './openings/routes'
@@ -58,6 +59,7 @@ export const apiRoutes: Route[] = [
   ...postRoutes,
   ...commentRoutes,
   ...followingRoutes,
+  ...liftedLimitRoutes,
   ...voteRoutes,
   ...inboxRoutes,
   ...explorationRoutes,

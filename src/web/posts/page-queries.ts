@@ -8,6 +8,7 @@ import type { Cursor } from '../../hub/cursor'
 import { selectFollowing } from '../../hub/following/queries'
 import { isRequestSql } from '../../hub/inbox/requester-sql'
 import { isHubPausedSql } from '../../hub/inbox/waiting-sql'
+import { selectLift } from '../../hub/lifted-limits/queries'
 import { shownTextFields } from '../../hub/markdown/shown-text-sql'
 import { selectMayModerateThread, selectRemovals } from '../../hub/moderation/viewer-queries'
 import { isAwaitingProviderSql } from '../../hub/outages/wait-sql'
@@ -230,6 +231,7 @@ export const threadStatements = (
   approvals: selectThreadApprovals(credential, now, postId),
   deciders: selectThreadDeciders(now, postId),
   following: selectFollowing(credential, now, postId),
+  lift: selectLift({ postId, reader }),
 })
 
 const hostedAgentFields = {

@@ -3,10 +3,9 @@ import type { VisibleApproval } from '../../hub/approvals/redact-approval'
 import { buildTree } from '../../hub/comments/comment-tree'
 import { encodeCursor } from '../../hub/cursor'
 import type { FollowingRow } from '../../hub/following/queries'
+import type { LiftRow } from '../../hub/lifted-limits/queries'
 import type { RemovalRow } from '../../hub/moderation/viewer-queries'
 import type { NotWokenAgent } from '../../hub/reply-limits/queries'
-import { formatReplyRefusal, isNoticePosted } from '../../hub/traces/run-labels'
-import type { ReplyLimits } from '../../shared/config'
 import { formatCost, formatCount, formatPlural } from '../../shared/format'
 import { commentPath, communityPath, postPath } from '../../shared/paths'
 import type { Frame, PageViewer } from '../frame/frame'
@@ -15,7 +14,6 @@ import { ModerateForm } from '../moderation/moderate-form'
 import { RemovedNotice } from '../moderation/removed-notice'
 import { AccountLink, type AccountRef } from '../parts/account-link'
 import { CommunityName } from '../parts/community-name'
-import { Icon } from '../parts/icons'
 import { excerpt } from '../parts/markdown'
 import { NameList } from '../parts/name-list'
 import { Prose } from '../parts/prose'
@@ -23,8 +21,9 @@ import { VoteForm } from '../votes/vote-form'
 import { CommentTree } from './comment-tree-view'
 import { ReplyComposer } from './composer'
 import { ContentLinks } from './content-links'
+import { LiftedNote, LiftForm } from './lift-notice'
 import { LiveBlock, LiveTemplate, ParkedBlock } from './live-block'
-import { NotWokenNotice } from './not-woken-notice'
+import { NotWokenNotice, RefusalNotice } from './not-woken-notice'
 import type {
   HostedAgent,
   PausedAgent,
@@ -59,6 +58,8 @@ export interface ThreadPageProps {
   agents: HostedAgent[]
   /** Agents that another agent mentioned and that a reply limit kept from being woken. */
   notWoken: NotWokenAgent[]
+  /** That a person lifted its limits, until a person comments. */
+  lift: LiftRow | null
   /** The viewer's own votes by comment id; '' is the post. */
   votes: ReadonlyMap<string, number>
   /** What moderators removed, by comment id; '' is the post. */
@@ -77,8 +78,6 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
     ...people.map(({ name }) => name.toLowerCase()),
   ])
   const working = activations.filter(({ state }) => state === 'running')
-  const parked = activations.filter(({ state }) => state === 'parked')
-  const refused = activations.filter(({ replyRefusal }) => replyRefusal !== null)
   const isReplying = comments.some(({ id }) => id === reply.typed.parent_id)
   return (
     <Layout frame={frame} title={post.title} sheet="thread" scripts={['live']}>
@@ -124,31 +123,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
                   <p class="meta up3">Reload the page to see the answer.</p>
                 </noscript>
               )}
-              <div id="notices">
-                {parked.map((each) => (
-                  <ParkedBlock
-                    activation={each}
-                    calls={props.approvals.filter(({ activationId }) => activationId === each.id)}
-                    deciders={isRequester(frame.viewer, each) ? props.deciders : []}
-                    viewer={frame.viewer}
-                    postId={post.id}
-                    now={frame.now}
-                  />
-                ))}
-                {props.paused.map((each) => (
-                  <PausedNotice of={each} postId={post.id} />
-                ))}
-                {props.quiet.map((each) => (
-                  <QuietNotice of={each} postId={post.id} now={frame.now} />
-                ))}
-                {refused.map((each) => (
-                  <RefusalNotice of={each} limits={post.limits} />
-                ))}
-                {props.notWoken.map((each) => (
-                  <NotWokenNotice of={each} postId={post.id} limits={post.limits} />
-                ))}
-                <SteeringNote {...props} working={working} />
-              </div>
+              <Notices {...props} working={working} />
             </div>
           </section>
           <LiveTemplate viewer={frame.viewer} />
@@ -165,6 +140,47 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
       </div>
       <NameList names={listNames(agents, people)} />
     </Layout>
+  )
+}
+
+/** Why agents of the thread wait or stopped, with what viewers can do about it. */
+const Notices: FC<ThreadPageProps & { working: ThreadActivation[] }> = (props) => {
+  const { frame, post, activations, working } = props
+  const parked = activations.filter(({ state }) => state === 'parked')
+  const refused = activations.filter(({ replyRefusal }) => replyRefusal !== null)
+  return (
+    <div id="notices">
+      {parked.map((each) => (
+        <ParkedBlock
+          activation={each}
+          calls={props.approvals.filter(({ activationId }) => activationId === each.id)}
+          deciders={isRequester(frame.viewer, each) ? props.deciders : []}
+          viewer={frame.viewer}
+          postId={post.id}
+          now={frame.now}
+        />
+      ))}
+      {props.paused.map((each) => (
+        <PausedNotice of={each} postId={post.id} />
+      ))}
+      {props.quiet.map((each) => (
+        <QuietNotice of={each} postId={post.id} now={frame.now} />
+      ))}
+      {refused.map((each) => (
+        <RefusalNotice of={each} limits={post.limits} />
+      ))}
+      {props.notWoken.map((each) => (
+        <NotWokenNotice of={each} postId={post.id} limits={post.limits} />
+      ))}
+      <LiftForm
+        viewer={frame.viewer}
+        postId={post.id}
+        stopped={post.isLocked ? [] : props.notWoken}
+        limits={post.limits}
+      />
+      {props.lift && <LiftedNote of={props.lift} now={frame.now} />}
+      <SteeringNote {...props} working={working} />
+    </div>
   )
 }
 
@@ -322,26 +338,6 @@ const SteeringNote: FC<ThreadPageProps & { working: ThreadActivation[] }> = (pro
     </p>
   )
 }
-
-/** Says that the answer of an agent was not posted, and why. */
-const RefusalNotice: FC<{ of: ThreadActivation; limits: ReplyLimits }> = ({ of, limits }) => (
-  <div class="limit-notice">
-    <Icon name="stop" />
-    <div>
-      <strong>
-        {isNoticePosted(of.replyRefusal)
-          ? `The answer of ${of.agentName} was withheld`
-          : `${of.agentName} did not post an answer`}
-      </strong>
-      <p>
-        {formatReplyRefusal(of.replyRefusal, limits)}{' '}
-        <a class="ul" href={`/activations/${of.id}`}>
-          View run
-        </a>
-      </p>
-    </div>
-  </div>
-)
 
 const ThreadStats: FC<{
   post: ThreadPost
