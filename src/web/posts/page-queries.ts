@@ -1,5 +1,6 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { resumeStatements } from '../../hub/activations/resume-queries'
 import { selectThreadDeciders } from '../../hub/approvals/decider-queries'
 import { selectThreadApprovals } from '../../hub/approvals/queries'
 import { commentFields } from '../../hub/comments/queries'
@@ -232,6 +233,7 @@ export const threadStatements = (
   deciders: selectThreadDeciders(now, postId),
   following: selectFollowing(credential, now, postId),
   lift: selectLift({ postId, reader }),
+  ...resumeStatements(credential, now, postId),
 })
 
 const hostedAgentFields = {

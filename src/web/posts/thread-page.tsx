@@ -8,6 +8,7 @@ import type { RemovalRow } from '../../hub/moderation/viewer-queries'
 import type { NotWokenAgent } from '../../hub/reply-limits/queries'
 import { formatCost, formatCount, formatPlural } from '../../shared/format'
 import { commentPath, communityPath, postPath } from '../../shared/paths'
+import type { ResumePromise } from '../approvals/resume-line'
 import type { Frame, PageViewer } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { ModerateForm } from '../moderation/moderate-form'
@@ -49,6 +50,8 @@ export interface ThreadPageProps {
   approvals: VisibleApproval[]
   /** Names of those who can decide them. */
   deciders: string[]
+  /** What resuming each run would cost, by its id. */
+  promises: ReadonlyMap<string, ResumePromise>
   /** Names of accounts that the thread mentions. */
   mentioned: string[]
   /** Paused agents with an open task in this thread. */
@@ -155,6 +158,7 @@ const Notices: FC<ThreadPageProps & { working: ThreadActivation[] }> = (props) =
           activation={each}
           calls={props.approvals.filter(({ activationId }) => activationId === each.id)}
           deciders={isRequester(frame.viewer, each) ? props.deciders : []}
+          promises={props.promises}
           viewer={frame.viewer}
           postId={post.id}
           now={frame.now}

@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import { scopeLabels } from '../../hub/budgets/budget-labels'
+import { formatPayers } from '../../hub/budgets/budget-labels'
 import type { AgentPromise, Preview } from '../../hub/previews/preview-view'
 import { formatToolName } from '../../hub/traces/run-labels'
 import { formatCount, formatMoney } from '../../shared/format'
@@ -58,15 +58,15 @@ function formatCost(promise: AgentPromise): string {
   const { reservedMicrousd, mostMicrousd, tokensMax, paidBy, consequence } = promise
   if (consequence === 'refuses') return 'No model is called.'
   const tokens = tokensMax === null ? null : `${formatCount(tokensMax)} tokens`
-  const payers = paidBy.map(({ scope, name }) => `${scopeLabels[scope]}${name ? ` ${name}` : ''}`)
+  const payers = formatPayers(paidBy)
   if (mostMicrousd > 0) {
     const most = [formatMoney(mostMicrousd, 'thread'), ...(tokens === null ? [] : [tokens])]
     const first =
       reservedMicrousd > 0 ? `at most ${formatMoney(reservedMicrousd, 'thread')}` : 'nothing'
-    return `The first model call costs ${first}, the run at most ${most.join(' or ')}: what its budgets leave (${payers.join(', ')}).`
+    return `The first model call costs ${first}, the run at most ${most.join(' or ')}: what its budgets leave (${payers}).`
   }
   // Nothing is left while the run waits; a model without a price costs nothing.
-  if (consequence === 'waits') return `Budgets that pay: ${payers.join(', ')}.`
+  if (consequence === 'waits') return `Budgets that pay: ${payers}.`
   return tokens === null
     ? 'The run costs nothing.'
     : `The run costs nothing, and uses at most ${tokens}.`
