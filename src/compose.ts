@@ -30,7 +30,7 @@ import { createRecentSecrets } from './mcp-servers/credentials/recent-secrets'
 import { createVault } from './mcp-servers/credentials/vault'
 import { createResolver } from './mcp-servers/fetch/resolve-over-https'
 import { createGateway } from './mcp-servers/gateway/create-gateway'
-import { isGranted } from './mcp-servers/gateway/decide'
+import { isGranted, isToolExcluded } from './mcp-servers/gateway/decide'
 import { listKnownTools } from './mcp-servers/gateway/list-known-tools'
 import { createToolRegistry } from './mcp-servers/gateway/tool-registry'
 import { createActivationTokens } from './mcp-servers/outside/activation-token'
@@ -142,6 +142,7 @@ const createAgents = (
     hookNames: hooks.map(({ name }) => name),
     isGranted,
     isTooWide: deps.tools.isTooWide,
+    isToolExcluded,
     files: createPrivateFiles(env.FILES),
     clock: systemClock,
     otlp: toOtlpOptions(settings),

@@ -75,6 +75,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     kept: [] as { name: string; etag: string; files: DefinitionFiles }[],
     keepDefinition: (async () => {}) as AgentApi['saveDefinition'],
     checkModel: (async (_agent, model) => model) as AgentApi['checkModel'],
+    listUsableTools: (async (_agent, tools) => tools) as AgentApi['listUsableTools'],
     check: (() => ({ ok: false, problems: [] })) as (
       files: DefinitionFiles,
     ) => DefinitionCheck | Promise<DefinitionCheck>,
@@ -134,6 +135,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     sessions: seen.sessions,
     privateMemory: seen.privateMemory,
     checkModel: (agent, model) => seen.checkModel(agent, model),
+    listUsableTools: (agent, tools) => seen.listUsableTools(agent, tools),
     saveDefinition: async (name, etag, files) => {
       seen.kept.push({ name, etag, files })
       await seen.keepDefinition(name, etag, files)

@@ -9,7 +9,7 @@ import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
 import { mentions } from '../schema/mentions'
 import { posts } from '../schema/posts'
-import { formatLimit, limitMark, limitMessages } from './explain-reply-limit'
+import { formatLimit, limitMark, limitMessages, singulars } from './explain-reply-limit'
 import { liftedAtSql } from './lift-sql'
 import { limitsSql, threadLimitFields } from './limits-sql'
 
@@ -278,7 +278,11 @@ export function explainReplyLimitSql(
   const cases = Object.entries(limitMessages).map(([each, message]) => {
     const text = sql`${formatLimit(message, limitMark)}`
     const value = message.limit === null ? '' : threadLimitFields(post, sql`true`)[message.limit]
-    return sql`WHEN ${each} THEN replace(${text}, ${limitMark}, ${value})`.inlineParams()
+    const filled = singulars.reduce(
+      (of, [plural, singular]) => sql`replace(${of}, ${plural}, ${singular})`,
+      sql`replace(${text}, ${limitMark}, ${value})`,
+    )
+    return sql`WHEN ${each} THEN ${filled}`.inlineParams()
   })
   return sql`CASE ${name} ${sql.join(cases, sql` `)} ELSE ${fallback} END`
 }
