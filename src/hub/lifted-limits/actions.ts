@@ -7,7 +7,7 @@ import { armSweep, wakeAgents } from '../inbox/deliver'
 import { publishChange } from '../moderation/moderate-content'
 import { actorReader } from '../viewers/reader'
 import { writeGuarded } from '../writing-guard/explain-ban'
-import { countContinued } from './count-continued'
+import { countContinued } from './lift-view'
 import { liftStatements, selectLimitedThread, selectStopped } from './queries'
 
 const notPerson = () =>

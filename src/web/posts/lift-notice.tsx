@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import { countContinued } from '../../hub/lifted-limits/count-continued'
+import { countContinued } from '../../hub/lifted-limits/lift-view'
 import type { LiftRow } from '../../hub/lifted-limits/queries'
 import type { NotWokenAgent } from '../../hub/reply-limits/queries'
 import type { ReplyLimits } from '../../shared/config'
