@@ -132,6 +132,7 @@ test('C1 C2 C3 C5: a person asks, follows up, steers, approves on a phone, makes
   await answer(page, 'The second count is posted.')
   expect(await findLayoutProblems(page, (name) => takePicture(page, `thread-${name}`))).toEqual([])
 
+  expect(await page.getByText('could not:').count()).toBe(0)
   await reply(page, 'Tell me the whole story.')
   await page.locator('[data-activation] [data-words]', { hasText: 'A long story' }).waitFor()
   await reply(page, 'stop')
