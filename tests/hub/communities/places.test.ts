@@ -127,7 +127,7 @@ test('T21: a mention notifies those who read; the author learns which agent does
   const page = await (
     await hub.fetch(`/p/${postId}`, { headers: { authorization: `Bearer ${of(olga).key}` } })
   ).text()
-  expect(page).toContain('wren does not read this community.')
+  expect(page).toContain('It does not read this community.')
 })
 
 test('T21: a run reads what its agent, its requesters and its thread may, and its data stays there', async () => {
