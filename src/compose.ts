@@ -3,14 +3,13 @@ import { createAgentApi, createMemoryApi, createWaker } from './agents/agent-api
 import type { AgentDeps } from './agents/agent-deps'
 import type { SchedulerApi } from './agents/contract/agents'
 import { createDefinitionStore, type DefinitionStore } from './agents/definitions/definition-store'
-import type { HookTiming } from './agents/hooks/hook'
 import { createHookRunner } from './agents/hooks/hook-runner'
 import { hooks } from './agents/hooks/hooks'
 import { createModelRegistry } from './agents/models/registry'
-import { createOtlpExporter } from './agents/run/otlp-exporter'
 import { createSchedulerApi } from './agents/scheduler/scheduler-api'
 import type { SchedulerDeps } from './agents/scheduler/scheduler-shell'
 import { explorationFloor } from './agents/scheduler/shares'
+import { createExporter, createOperatorLog, reportHook, toOtlpOptions } from './compose-log'
 import { createHubApi } from './hub/api/hub-api'
 import { createHub } from './hub/app'
 import type { SweepApi } from './hub/contract/hub'
@@ -35,7 +34,7 @@ import { createRecentSecrets } from './mcp-servers/credentials/recent-secrets'
 import { createVault } from './mcp-servers/credentials/vault'
 import { createResolver } from './mcp-servers/fetch/resolve-over-https'
 import { createGateway } from './mcp-servers/gateway/create-gateway'
-import { isGranted } from './mcp-servers/gateway/decide'
+import { isGranted, isToolExcluded } from './mcp-servers/gateway/decide'
 import { listKnownTools } from './mcp-servers/gateway/list-known-tools'
 import { createToolRegistry } from './mcp-servers/gateway/tool-registry'
 import { createActivationTokens } from './mcp-servers/outside/activation-token'
@@ -53,7 +52,7 @@ import { createWorkspaces } from './mcp-servers/storage/workspace'
 import { scheduling } from './shared/config'
 import { createDb } from './shared/db/db'
 import { systemClock } from './shared/ids'
-import { createLog, createRedactor, findSecrets, type Log } from './shared/log'
+import type { Log } from './shared/log'
 import { readSettings, type Settings } from './shared/settings'
 import { sendRefusalPage } from './web/frame/send-page'
 import { registerPages } from './web/register-pages'
@@ -148,6 +147,7 @@ const createAgents = (
     isGranted,
     isTooWide: deps.tools.isTooWide,
     hasTool: deps.tools.hasToolForPattern,
+    isToolExcluded,
     files: createPrivateFiles(env.FILES),
     clock: systemClock,
     otlp: toOtlpOptions(settings),
@@ -254,51 +254,3 @@ function readVariable(env: Env, name: string): string | undefined {
   const value: unknown = Reflect.get(env, name)
   return typeof value === 'string' ? value : undefined
 }
-
-/** Creates the operator's log, and the redactor that removes secrets from its lines. */
-function createOperatorLog(
-  env: Env,
-  settings: Settings,
-  maskOpenedSecrets: (text: string) => string,
-) {
-  const redact = createRedactor(findSecrets({ ...env }), (text) =>
-    maskCredentials(maskOpenedSecrets(text), settings.ROOKERY_KEY_PREFIX),
-  )
-  return {
-    redact,
-    log: createLog({ level: settings.ROOKERY_LOG_LEVEL, redact, now: systemClock.now }),
-  }
-}
-
-const toOtlpOptions = (settings: Settings) => ({
-  hub: settings.ROOKERY_NAME,
-  hasContent: settings.ROOKERY_OTLP_CONTENT,
-})
-
-/** Creates the exporter of finished activations; an empty object when no collector is configured. */
-function createExporter(
-  settings: Settings,
-  log: Log,
-  redact: (text: string) => string,
-): Pick<AgentDeps, 'exporter'> {
-  const endpoint = settings.OTEL_EXPORTER_OTLP_ENDPOINT
-  if (!endpoint) return {}
-  const headers = settings.OTEL_EXPORTER_OTLP_HEADERS
-  const exporter = createOtlpExporter({
-    ...toOtlpOptions(settings),
-    endpoint,
-    headers,
-    redact,
-    log,
-  })
-  return { exporter }
-}
-
-const reportHook =
-  (log: Log) =>
-  ({ hook, point, outcome }: HookTiming, error: unknown): void =>
-    log.warn(outcome === 'timed_out' ? 'hook timed out' : 'hook failed', {
-      hook,
-      point,
-      error,
-    })

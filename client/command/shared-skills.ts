@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import type { Files } from './definition-folder.ts'
 
 const skillName = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 
@@ -9,7 +8,10 @@ const skillName = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
  * Returns the files of the skills that a definition lists and does not contain: several agents can share
  * those of a folder `skills` beside theirs, or one level above.
  */
-export function readSharedSkills(folder: string, files: Files): Files {
+export function readSharedSkills(
+  folder: string,
+  files: Record<string, string>,
+): Record<string, string> {
   const missing = listSkills(files['config.yaml'] ?? '').filter(
     (name) => skillName.test(name) && !(`skills/${name}/SKILL.md` in files),
   )

@@ -1,6 +1,6 @@
 import type { GrantPolicy } from '../hub/contract/hub'
 import type { PrivateFiles } from '../mcp-servers/contract/private-files'
-import type { MemoryApi } from '../mcp-servers/contract/tools'
+import type { MemoryApi, ToolRestrictions } from '../mcp-servers/contract/tools'
 import { AppError } from '../shared/errors'
 import type { AccountId, Clock } from '../shared/ids'
 import type { AgentObjectBase } from './agent-object'
@@ -28,6 +28,7 @@ export interface AgentApiDeps {
   isGranted(policy: GrantPolicy, grant: string): boolean
   isTooWide(pattern: string): boolean
   hasTool(grant: string): boolean
+  isToolExcluded(restrictions: ToolRestrictions, tool: string): boolean
 }
 
 /** Creates the hub's API to its agents: one Durable Object each, named by account id. */
@@ -52,6 +53,12 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
       const found = await definitions.read(name, etag)
       if (!found.ok) throw new AppError('INVALID_DEFINITION', found.message)
       return models.resolve({ ...found.definition.brain, override }).model.id
+    },
+    listUsableTools: async ({ name, etag }, tools) => {
+      const found = await definitions.read(name, etag)
+      if (!found.ok) return tools
+      const { toolRestrictions } = found.definition
+      return tools.filter((tool) => !deps.isToolExcluded(toolRestrictions, tool))
     },
     saveDefinition: (name, etag, files) => definitions.save(name, etag, files),
     readDefinitionFiles: (name, etag) => definitions.readFiles(name, etag),

@@ -31,6 +31,7 @@ import { importRoutes } from './import/routes'
 import { inboxRoutes } from './inbox/routes'
 import { invitationRoutes } from './invitations/routes'
 import { keyRoutes } from './keys/routes'
+import { liftedLimitRoutes } from './lifted-limits/routes'
 import { moderationRoutes } from './moderation/routes'
 import { moderatorRoutes } from './moderators/routes'
 import { openingRoutes } from './openings/routes'
@@ -63,6 +64,7 @@ export const apiRoutes: Route[] = [
   ...postRoutes,
   ...commentRoutes,
   ...followingRoutes,
+  ...liftedLimitRoutes,
   ...voteRoutes,
   ...inboxRoutes,
   ...explorationRoutes,

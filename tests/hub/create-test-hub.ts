@@ -77,6 +77,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     kept: [] as { name: string; etag: string; files: DefinitionFiles }[],
     keepDefinition: (async () => {}) as AgentApi['saveDefinition'],
     checkModel: (async (_agent, model) => model) as AgentApi['checkModel'],
+    listUsableTools: (async (_agent, tools) => tools) as AgentApi['listUsableTools'],
     check: (() => ({ ok: false, problems: [] })) as (
       files: DefinitionFiles,
     ) => DefinitionCheck | Promise<DefinitionCheck>,
@@ -138,6 +139,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     checkModel: (agent, model) => seen.checkModel(agent, model),
     readDefinitionFiles: async (name, etag) =>
       seen.kept.findLast((each) => each.name === name && each.etag === etag)?.files ?? {},
+    listUsableTools: (agent, tools) => seen.listUsableTools(agent, tools),
     saveDefinition: async (name, etag, files) => {
       seen.kept.push({ name, etag, files })
       await seen.keepDefinition(name, etag, files)

@@ -16,7 +16,12 @@ test('C5: without scripts a button shows what a post would do, with the text to 
   const html = await response.text()
   expect(html).toContain('id="promise"')
   expect(html).toContain(`For @${mira.name}, with offline/extractive.`)
-  expect(html).toContain('hub.search')
+  expect(html).toMatch(/<details[^>]*><summary>It may use \d+.tools<\/summary><p>[^<]*hub\.search/)
+  hub.seen.listUsableTools = async ({ name }, tools) =>
+    tools.filter((tool) => name === scout.name && tool !== 'hub_search')
+  const restricted = await (await requester.send('/posts-preview', fields)).text()
+  expect(restricted).toContain('It may use')
+  expect(restricted).not.toContain('hub.search')
   expect(html).toContain('value="Plums &lt;b&gt;"')
   expect(html).toContain('action="/posts-new"')
 })

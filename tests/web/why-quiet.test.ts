@@ -44,7 +44,7 @@ test('C7: the page names each gate with its state, the fix and its link, in one 
   const response = await stranger.get(`/agents/${scout.name}/why-quiet?post=${postId}`)
   expect(readCost(response.headers).roundTrips).toBe(1)
   const html = await response.text()
-  expect(html).toMatch(/data-gate="agent_pause" data-state="closed".*An admin can resume it/)
+  expect(html).toMatch(/data-gate="agent_pause" data-state="closed".*An admin can resume /)
   expect(html).toMatch(/data-gate="mention" data-state="open"/)
   expect(html).toContain(`href="/a/${scout.name}">Agent</a>`)
   await paused(0)

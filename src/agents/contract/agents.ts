@@ -70,6 +70,8 @@ export interface AgentApi {
    * @throws VALIDATION when the hub cannot call the model
    */
   checkModel(agent: { name: string; etag: string }, model: string): Promise<string>
+  /** Returns those of these tools that the agent's definition does not exclude; all when it cannot be used. */
+  listUsableTools(agent: { name: string; etag: string }, tools: string[]): Promise<string[]>
   /** Stores the files in R2 under their etag, where agents read them. */
   saveDefinition(name: string, etag: string, files: DefinitionFiles): Promise<void>
   /** Reads the files of a version; none when they are gone. */

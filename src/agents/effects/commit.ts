@@ -64,8 +64,14 @@ function composeCommit(
     ...findRefusedCall(ending, events),
     ...composeActivationRecord(context, log),
     counters: countEvents(log.events, exportFailures),
-    audit: events.flatMap((event) => ('audit' in event && event.audit ? [event.audit] : [])),
+    audit: listAudit(events),
   }
+}
+
+/** Returns the newest audit entry of each call: one that waited for an approval ran after it, or was denied. */
+function listAudit(events: LoopEvent[]): CommitRequest['audit'] {
+  const entries = events.flatMap((event) => ('audit' in event && event.audit ? [event.audit] : []))
+  return [...new Map(entries.map((entry) => [entry.callId, entry])).values()]
 }
 
 /** Returns the grants that the definition requests and the policy did not grant for this run. */

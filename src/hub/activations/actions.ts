@@ -2,9 +2,9 @@ import { batch, run } from '../../shared/db/batch'
 import type { ActivationId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import { recordAdminAction } from '../admin-log/compose-entry'
-import { cancellationStatements } from '../approvals/write-queries'
 import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runActionOnce } from '../idempotency/run-once'
+import { cancellationStatements, dropJoinedItems } from '../inbox/cancellation-queries'
 import { armSweep, wakeAgents } from '../inbox/deliver'
 import { activationRequestErrors } from './errors'
 import { type CancellableActivation, markCancelRequested, selectCancellable } from './list-queries'
@@ -90,6 +90,7 @@ async function markCancelled(
           targetId: id,
         }),
     cancellation: cancellationStatements(id, now),
+    joined: dropJoinedItems({ activationId: id, by: accountId, now }),
   })
   if (marked?.state !== 'parked') return false
   context.defer(wakeAgents(context, [{ accountId: agentId }], token))

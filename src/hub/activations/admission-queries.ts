@@ -2,7 +2,7 @@ import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
 import { manySql, type Statement } from '../../shared/db/statement'
-import type { AccountId } from '../../shared/ids'
+import type { AccountId, ActivationId } from '../../shared/ids'
 import { headroomOf, selectBudgetRoomSql } from '../budgets/scope-sql'
 import { accounts } from '../schema/accounts'
 import { budgets, budgetWindows } from '../schema/budgets'
@@ -47,11 +47,10 @@ const withAsk = (asked: AskedTask): SQL =>
   sql`${asked.before ? sql`${asked.before},` : sql`WITH`} ask AS MATERIALIZED (
     ${newAskSql(toAsking(asked), asked.task, asked.place)})`
 
-const admissionFields = (asked: AskedTask) => {
-  const { reservedMicrousd, reservedTokens } = admit(toAsking(asked))
+/** What decides about the money of a row of `askWithRoomSql`. */
+export const admissionFields = (asking: Asking) => {
+  const { reservedMicrousd, reservedTokens } = admit(asking)
   return {
-    agentId: sql<AccountId>`a.agent_id`,
-    model: sql<string>`a.model`,
     /** A budget is used up: the run is admitted to say so, and calls no model. */
     isExhausted: flag(sql`a.is_exhausted`),
     /** The first model call can be paid now; otherwise other runs have reserved the money. */
@@ -64,12 +63,18 @@ const admissionFields = (asked: AskedTask) => {
   }
 }
 
+const taskFields = (asked: AskedTask) => ({
+  agentId: sql<AccountId>`a.agent_id`,
+  model: sql<string>`a.model`,
+  ...admissionFields(toAsking(asked)),
+})
+
 /** What a claim for a task would be admitted with. */
-export type Admission = RowOf<ReturnType<typeof admissionFields>>
+export type Admission = RowOf<ReturnType<typeof taskFields>>
 
 /** Selects what a claim for a task would be admitted with, by model; of an agent the one it would take is first. */
 export const selectAdmissionsOf = (asked: AskedTask): Statement<Admission[]> =>
-  manySql(admissionFields(asked), sql`FROM ${askWithRoomSql} ${bestModelSql}`, withAsk(asked))
+  manySql(taskFields(asked), sql`FROM ${askWithRoomSql} ${bestModelSql}`, withAsk(asked))
 
 const b = alias(budgets, 'b')
 const w = alias(budgetWindows, 'w')
@@ -78,6 +83,8 @@ const m = alias(communities, 'm')
 const room = headroomOf('room')
 
 const payingFields = {
+  /** The run that resumes; empty for a new one. */
+  activationId: sql<ActivationId | ''>`ask.id`,
   agentId: sql<AccountId>`ask.agent_id`,
   id: b.id,
   scope: b.scope,
@@ -107,6 +114,10 @@ export type PayingBudget = RowOf<typeof payingFields>
 
 /** Selects the budgets that would pay for a task, those of requesters first. */
 export const selectPayingBudgetsOf = (asked: AskedTask): Statement<PayingBudget[]> =>
+  selectPayingFrom(withAsk(asked))
+
+/** Selects the same for the rows of `ask`, which `before` contains. */
+export const selectPayingFrom = (before: SQL): Statement<PayingBudget[]> =>
   manySql(
     payingFields,
     sql`FROM (${selectBudgetRoomSql(askSpender)}) room JOIN ask ON ask.candidate = ${room.candidate}
@@ -114,7 +125,7 @@ export const selectPayingBudgetsOf = (asked: AskedTask): Statement<PayingBudget[
       LEFT JOIN ${budgetWindows} ${w} ON ${w.budgetId} = ${b.id} AND ${w.startsAt} <= ask.at AND ${w.endsAt} > ask.at
       LEFT JOIN ${accounts} ${u} ON ${b.scope} IN ('agent', 'requester') AND ${u.id} = ${b.scopeId}
       LEFT JOIN ${communities} ${m} ON ${b.scope} = 'community' AND ${m.id} = ${b.scopeId}
-      GROUP BY ask.agent_id, ${b.id}
+      GROUP BY ask.id, ask.agent_id, ${b.id}
       ORDER BY ${b.scope} NOT IN ('requester', 'role:member', 'role:guest', 'guests'), ${b.scope} = 'hub', ${b.scope}, ${b.id}`,
-    withAsk(asked),
+    before,
   )

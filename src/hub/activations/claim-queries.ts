@@ -218,6 +218,17 @@ const endingSql = (agent: SQLWrapper): SQL => sql`
   ORDER BY ${i.createdAt}, ${i.id} LIMIT 1`
 
 /**
+ * Selects parked activations to resume, with the money that they need.
+ *
+ * @param isMeant condition on the activation `x`
+ */
+export const resumeAskSql = (v: Asking, isMeant: SQL): SQL => sql`
+  SELECT ${x.id}, ${v.now} AS at, ${x}.rowid AS candidate, ${x.models}, ${x.agentId}, ${x.communityId},
+    ${x.priority}, ${x.requesters}, ${x.payers}, ${x.cancelRequestedAt}, ${agentColumns(v)}
+  FROM ${activations} ${x} JOIN ${agents} ${g} ON ${g.accountId} = ${x.agentId}
+  WHERE ${isMeant}`
+
+/**
  * Resumes a parked activation when the next task is an approval decision. A cancelled one is resumed
  * first, and also while the agent or the hub is paused.
  */
@@ -230,12 +241,12 @@ export const resumeParked = prepare((v: Params<Claim>) =>
       WHERE ${activations.id} = a.id AND ${activations.state} = 'parked'
         AND (a.cancel_requested_at IS NOT NULL OR ${isNotPausedSql}) AND ${canRunSql(v)}`,
       sql`WITH ask AS MATERIALIZED (
-        SELECT ${x.id}, ${v.now} AS at, 0 AS candidate, ${x.models}, ${x.agentId}, ${x.communityId},
-          ${x.priority}, ${x.requesters}, ${x.payers}, ${x.cancelRequestedAt}, ${agentColumns(v)}
-        FROM ${activations} ${x} JOIN ${agents} ${g} ON ${g.accountId} = ${x.agentId}
-        WHERE ${x.id} = coalesce((${endingSql(v.agentId)}),
+        ${resumeAskSql(
+          v,
+          sql`${x.id} = coalesce((${endingSql(v.agentId)}),
             (SELECT activation_id FROM (${firstTaskSql(v.agentId)}) WHERE type = 'approval_decision'))
-          AND ${x.state} = 'parked' AND ${x.agentId} = ${v.agentId})`,
+          AND ${x.state} = 'parked' AND ${x.agentId} = ${v.agentId}`,
+        )})`,
     ),
   ),
 )

@@ -125,10 +125,9 @@ const recordResult = prepare((v: Params<Result>) =>
 
 type Ended = Params<{ activationId: ActivationId; agentId: AccountId; now: number }>
 
-/** Whether the run answers an item that joined it: its model has read it, or a person stopped the run. */
-const isAnsweredSql = (v: Params<{ activationId: ActivationId; joined: string }>): SQL => sql`
-  (EXISTS (SELECT 1 FROM json_each(${v.joined}) n WHERE n.value = ${inboxItems.id})
-    OR EXISTS (SELECT 1 FROM ${activations} ${x} WHERE ${x.id} = ${v.activationId} AND ${x.cancelRequestedAt} IS NOT NULL))`
+/** Whether the model of the run has read an item that joined it. */
+const isAnsweredSql = (v: Params<{ activationId: ActivationId; joined: string }>): SQL =>
+  sql`EXISTS (SELECT 1 FROM json_each(${v.joined}) n WHERE n.value = ${inboxItems.id})`
 
 /** Releases what joined the run and was not read, to be delivered again. */
 const releaseItems = prepare((v: Params<{ activationId: ActivationId; joined: string }>) =>

@@ -1,4 +1,4 @@
-import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { idAt, newIdSql } from '../../shared/db/new-id'
 import {
@@ -9,8 +9,7 @@ import {
   writeChanges,
 } from '../../shared/db/statement'
 import { bare, insertSelect, updateSet } from '../../shared/db/write-sql'
-import type { AccountId, ActivationId } from '../../shared/ids'
-import { cancelledWaitStatements } from '../outages/queries'
+import type { AccountId } from '../../shared/ids'
 import { activations } from '../schema/activations'
 import { approvals } from '../schema/approvals'
 import { inboxItems } from '../schema/inbox'
@@ -161,46 +160,6 @@ const clearDecided = prepare((v: Decided) => clearRequests(v, isJustDecided(v)))
 export function decisionStatements(ids: string[], now: number): Statement<void>[] {
   const values = { ids: JSON.stringify(ids), now, timeId: idAt(now) }
   return [resumeDecided(values), notifyDecided(values), clearDecided(values)]
-}
-
-type Cancelled = Params<Times & { activationId: ActivationId }>
-
-/** Cancels the pending approvals of a cancelled activation. */
-const cancelApprovals = prepare((v: Cancelled) =>
-  write(
-    updateSet(
-      approvals,
-      { status: 'cancelled', decidedAt: v.now, ...keepMasked },
-      sql`WHERE ${approvals.activationId} = ${v.activationId} AND ${approvals.status} = 'pending'
-        AND EXISTS (SELECT 1 FROM ${activations}
-          WHERE ${activations.id} = ${v.activationId} AND ${activations.cancelRequestedAt} IS NOT NULL)`,
-    ),
-  ),
-)
-
-const isOfActivation = (activationId: SQLWrapper): SQL =>
-  sql`${p.activationId} = ${activationId} AND ${p.status} <> 'pending'`
-
-const resumeCancelled = prepare((v: Cancelled) =>
-  insertResumeItems(
-    v,
-    sql`${isOfActivation(v.activationId)} AND ${x.cancelRequestedAt} IS NOT NULL`,
-  ),
-)
-const clearCancelled = prepare((v: Cancelled) => clearRequests(v, isOfActivation(v.activationId)))
-
-/**
- * Returns the statements that follow the cancellation of an activation, before or after it parked: its
- * approvals are cancelled, and it resumes to end.
- */
-export function cancellationStatements(activationId: ActivationId, now: number): Statement<void>[] {
-  const values = { activationId, now, timeId: idAt(now) }
-  return [
-    cancelApprovals(values),
-    resumeCancelled(values),
-    clearCancelled(values),
-    ...cancelledWaitStatements(values),
-  ]
 }
 
 const isJustExpired = (v: Params<Times>): SQL =>

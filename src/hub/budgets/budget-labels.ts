@@ -17,6 +17,10 @@ export const scopeLabels = {
   'role:guest': 'Each guest',
 } as const satisfies Record<Scope, string>
 
+/** Formats the budgets that pay for a run, within a sentence. */
+export const formatPayers = (budgets: readonly { scope: Scope; name: string | null }[]): string =>
+  budgets.map(({ scope, name }) => `${scopeLabels[scope]}${name ? ` ${name}` : ''}`).join(', ')
+
 /** Scopes as the form offers them, in its order. */
 export const scopeOptions = {
   agent: scopeLabels.agent,

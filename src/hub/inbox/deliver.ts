@@ -69,6 +69,7 @@ export async function deliver<Answer>(
   const canWake =
     names.length > 0 ||
     reach === 'open' ||
+    stop !== null ||
     (replyTo?.isHosted === true && actor.kind === 'human' && reach !== 'silent')
   const token = canWake ? await armSweep(context) : null
   const done = await runOnce(
@@ -90,11 +91,13 @@ export async function deliver<Answer>(
       constraints: constraintsOf(message),
     },
   )
-  const woken = readWakeResults(done).filter(({ refusal }) => refusal === null)
-  if (canWake) context.defer(wakeAgents(context, woken, token))
-  deferPushes(context, done.results?.isPushed ?? false)
   const stopped = done.results?.stopped ?? []
-  if (stopped.length > 0) context.defer(cancelRuns(context, stopped))
+  const ending = stopped.flatMap((run) => (run.isParked ? [{ accountId: run.agentId }] : []))
+  const woken = readWakeResults(done).filter(({ refusal }) => refusal === null)
+  if (canWake) context.defer(wakeAgents(context, [...woken, ...ending], token))
+  deferPushes(context, done.results?.isPushed ?? false)
+  const running = stopped.filter(({ isParked }) => !isParked)
+  if (running.length > 0) context.defer(cancelRuns(context, running))
   return done
 }
 

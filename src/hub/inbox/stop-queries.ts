@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { flag } from '../../shared/db/fields'
 import { many, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { bare, insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
@@ -9,6 +10,7 @@ import { activations } from '../schema/activations'
 import { endedFollowings } from '../schema/following'
 import { inboxItems } from '../schema/inbox'
 import { mentions } from '../schema/mentions'
+import { dropJoined, threadCancellationStatements } from './cancellation-queries'
 import { isWaitingSql } from './waiting-sql'
 
 const m = alias(mentions, 'm')
@@ -43,7 +45,7 @@ const addressedSql = (v: Values): SQL => sql`
       AND (${x.agentId} = ${v.parentAuthorId} OR (
         NOT EXISTS (SELECT 1 FROM ${accounts} ${u} WHERE ${u.id} = ${v.parentAuthorId} AND ${u.kind} = 'agent')
         AND (${isOnlyAgentSql({ post: v.postId, agent: x.agentId })}
-          OR (${x.state} = 'running' AND ${isListedSql(v.authorId, x.requesters)}))))))`
+          OR (${x.state} IN ('running', 'parked') AND ${isListedSql(v.authorId, x.requesters)}))))))`
 
 const endFollowings = prepare((v: Values) =>
   write(
@@ -64,7 +66,7 @@ const markRuns = prepare((v: Values) =>
       activations,
       { cancelRequestedAt: sql`coalesce(${activations.cancelRequestedAt}, ${v.at})` },
       sql`WHERE ${activations.id} IN (SELECT ${x.id} FROM ${activations} ${x}
-        WHERE ${x.postId} = ${v.postId} AND ${x.state} = 'running' AND ${mayStopRunSql(v)}
+        WHERE ${x.postId} = ${v.postId} AND ${x.state} IN ('running', 'parked') AND ${mayStopRunSql(v)}
           AND ${x.agentId} IN (${addressedSql(v)}))`,
     ),
   ),
@@ -83,31 +85,47 @@ const consumeRequests = prepare((v: Values) =>
   ),
 )
 
+const dropJoinedRequests = prepare((v: Values) =>
+  dropJoined(
+    { by: v.authorId, now: v.at },
+    sql`${x.postId} = ${v.postId} AND ${mayStopRunSql(v)}
+      AND ${x.agentId} IN (${addressedSql(v)})`,
+  ),
+)
+
 /** A run that was stopped, with its agent. */
 export interface StoppedRun {
   id: ActivationId
   agentId: AccountId
+  /** It waits, for an approval or its provider, and resumes to end. */
+  isParked: boolean
 }
 
 const selectMarked = prepare((v: Values) =>
   many(
     orm
-      .select({ id: x.id, agentId: x.agentId })
+      .select({ id: x.id, agentId: x.agentId, isParked: flag(sql`${x.state} = 'parked'`) })
       .from(x)
       .where(
-        sql`${x.postId} = ${v.postId} AND ${x.state} = 'running' AND ${x.cancelRequestedAt} IS NOT NULL`,
+        sql`${x.postId} = ${v.postId} AND ${x.state} IN ('running', 'parked') AND ${x.cancelRequestedAt} IS NOT NULL`,
       ),
   ),
 )
 
 /**
  * Returns the statements of a stop: the agents that it is for follow the thread no longer, their runs for its
- * author are marked as cancelled, and what waits of the author's requests is dropped. `stopped` are the runs;
- * the caller has to cancel them at their agents.
+ * author are marked as cancelled, also those that wait for an approval, and what waits of the author's requests
+ * is dropped. `stopped` are the runs; the caller has to cancel or wake their agents.
  */
 export const stopStatements = (
   comment: StopComment,
 ): { writes: Statement<void>[]; stopped: Statement<StoppedRun[]> } => ({
-  writes: [endFollowings(comment), markRuns(comment), consumeRequests(comment)],
+  writes: [
+    endFollowings(comment),
+    markRuns(comment),
+    ...threadCancellationStatements(comment.postId, comment.at),
+    dropJoinedRequests(comment),
+    consumeRequests(comment),
+  ],
   stopped: selectMarked(comment),
 })

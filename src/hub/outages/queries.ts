@@ -236,27 +236,6 @@ export function endStatements(address: string, now: number): Statement<void>[] {
   return [resumeWaiting(values), deleteWaiting(values), deleteOutage(values)]
 }
 
-type Cancelled = Time & { activationId: ActivationId }
-
-/** Whether the wait `w` belongs to an activation that was cancelled. */
-const isCancelledSql = (activationId: Params<Cancelled>['activationId']): SQL =>
-  sql`${w.activationId} = ${activationId} AND EXISTS (SELECT 1 FROM ${activations} ${x}
-    WHERE ${x.id} = ${activationId} AND ${x.cancelRequestedAt} IS NOT NULL)`
-
-const resumeCancelled = prepare((v: Params<Cancelled>) =>
-  insertResumeItems(v, sql`FROM ${outageWaits} ${w} WHERE ${isCancelledSql(v.activationId)}`),
-)
-const deleteCancelled = prepare(({ activationId }: Params<Pick<Cancelled, 'activationId'>>) =>
-  write(sql`DELETE FROM ${outageWaits} WHERE ${outageWaits.agentId} IN (
-    SELECT ${w.agentId} FROM ${outageWaits} ${w} WHERE ${isCancelledSql(activationId)})`),
-)
-
-/** Returns the statements that resume a cancelled activation that waits for its provider, so that it ends. */
-export const cancelledWaitStatements = (values: Cancelled): Statement<void>[] => [
-  resumeCancelled(values),
-  deleteCancelled(values),
-]
-
 type OfAgent = Time & { agentId: AccountId }
 
 const resumeOfAgent = prepare((v: Params<OfAgent>) =>

@@ -171,6 +171,18 @@ function toPromise(
   }
 }
 
+/** Leaves out the tools that the definition of the agent excludes. */
+async function keepUsable(
+  agents: Pick<ActionContext['agents'], 'listUsableTools'>,
+  { name, etag }: PreviewTarget,
+  promise: AgentPromise,
+): Promise<AgentPromise> {
+  if (etag === null || promise.tools.length === 0) return promise
+  const tools = await agents.listUsableTools({ name, etag }, promise.tools)
+  const needsApproval = promise.needsApproval.filter(({ tool }) => tools.includes(tool))
+  return { ...promise, tools, needsApproval }
+}
+
 const explainNotWoken = ({ refusal, cause, name }: PreviewTarget, limits: ReplyLimits): string =>
   explainReplyLimit(refusal, limits) ??
   (cause === 'mention'
@@ -178,12 +190,13 @@ const explainNotWoken = ({ refusal, cause, name }: PreviewTarget, limits: ReplyL
     : 'Replies without a mention do not wake it. Mention it.')
 
 /**
- * Returns what posting a text would do now. Besides the reads it asks the scheduler for a slot.
+ * Returns what posting a text would do now. Besides the reads it asks the scheduler for a slot, and reads the
+ * definitions of the agents.
  *
  * @param texts of the post or comment
  */
 export async function toPreview(
-  { scheduler, tools, settings }: ActionContext,
+  { agents, scheduler, tools, settings }: ActionContext,
   facts: PreviewFacts & { place: NonNullable<PreviewFacts['place']> },
   texts: string[],
 ): Promise<Preview> {
@@ -196,11 +209,14 @@ export async function toPreview(
   const { refusal, viewerName: requester, limits } = facts.place
   const asking = { facts, requester, tools, scheduler: view, limits }
   const hosted = facts.targets.filter(({ model }) => model !== null)
+  const promises = hosted.map(async (target) =>
+    keepUsable(agents, target, toPromise(target, asking)),
+  )
   return {
     refusal:
       findCredential(texts, settings.ROOKERY_KEY_PREFIX) ??
       (refusal === null ? null : explainRefusal(refusal, limits)),
-    agents: hosted.map((target) => toPromise(target, asking)),
+    agents: await Promise.all(promises),
     notified: facts.targets.flatMap(({ model, name }) => (model === null ? [name] : [])),
   }
 }

@@ -184,6 +184,7 @@ const selectTargets = prepare((v: Params<Values>) => {
       refusal: sql<string | null>`t.refusal`,
       /** Null for an account that this hub does not run. */
       model: nullable(g.model),
+      etag: nullable(g.definitionEtag),
       tokensMax: nullable(g.activationTokensMax),
       isPaused: flag(holds.isPaused),
       isStopped: flag(holds.isStopped),

@@ -65,9 +65,21 @@ export const limitMessages: Record<string, LimitMessage> = {
 /** Stands in a message for the value of its limit. */
 export const limitMark = '{limit}'
 
+/** What stands in a message for a limit of 1, in place of the plural. */
+export const singulars = [
+  ['at most 1 comments', 'at most 1 comment'],
+  ['at most 1 times', 'at most 1 time'],
+] as const
+
+const fillLimit = (text: string, limit: string): string =>
+  singulars.reduce(
+    (filled, [plural, singular]) => filled.replace(plural, singular),
+    text.replace(limitMark, limit),
+  )
+
 /** Formats a message with the value of its limit. */
 export const formatLimit = ({ what, lift }: LimitMessage, limit: string): string =>
-  `Reply limit reached: ${what.replace(limitMark, limit)}. ${lift}`
+  `Reply limit reached: ${fillLimit(what, limit)}. ${lift}`
 
 const toText = ({ limit }: LimitMessage, limits: ReplyLimits): string =>
   limit === null ? '' : String(limits[limit])
@@ -107,7 +119,7 @@ export const replyLimitConstraints = (limits: ReplyLimits): ConstraintErrors =>
     Object.entries(limitMessages).map(([name, message]) => [
       name,
       (cause: unknown) => {
-        const what = message.what.replace(limitMark, toText(message, limits))
+        const what = fillLimit(message.what, toText(message, limits))
         return new AppError('REPLY_LIMIT', `Not posted: ${what}.`, { hint: message.lift, cause })
       },
     ]),

@@ -1,7 +1,7 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { type ReplyLimits, replyLimits } from '../../shared/config'
-import type { RowOf } from '../../shared/db/fields'
+import { flag, type RowOf } from '../../shared/db/fields'
 import {
   manySql,
   mapStatement,
@@ -21,6 +21,7 @@ import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
 import { replyLimitGuard } from '../schema/reply-limits'
 import { settings } from '../schema/system'
+import { isLiftableSql, isRefusedMentionSql } from './lift-sql'
 import { hubLimitFields, hubLimitsKey } from './limits-sql'
 import {
   alreadyAnsweredLimitSql,
@@ -151,16 +152,16 @@ export const saveHubLimits = (limits: ReplyLimits, now: number): Statement<void>
 }
 
 const a = alias(accounts, 'a')
-const c = alias(comments, 'c')
 const f = alias(accounts, 'f')
 const i = alias(inboxItems, 'i')
-const u = alias(accounts, 'u')
 
 const notWokenFields = {
   name: a.name,
   /** Name of the agent that wrote the mention. */
   by: f.name,
   refusal: i.refusal,
+  /** Whether a person can lift the limit that stopped it. */
+  isLiftable: flag(isLiftableSql(i)),
 }
 
 /** An agent that was mentioned in a thread but not woken, because of a reply limit. */
@@ -171,9 +172,7 @@ const preparedNotWoken = prepare(({ postId }: Params<{ postId: string }>) =>
     notWokenFields,
     sql`FROM ${inboxItems} ${i} JOIN ${accounts} ${a} ON ${a.id} = ${i.accountId}
       JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
-      WHERE ${i.postId} = ${postId} AND ${i.isTask} = 0 AND ${i.refusal} IS NOT NULL AND ${i.type} = 'mention'
-        AND NOT EXISTS (SELECT 1 FROM ${comments} ${c} ${unfiltered('limits')} JOIN ${accounts} ${u} ON ${u.id} = ${c.authorId}
-          WHERE ${c.postId} = ${postId} AND ${c.createdAt} > ${i.createdAt} AND ${u.kind} = 'human')
+      WHERE ${i.postId} = ${postId} AND ${isRefusedMentionSql(i)}
       ORDER BY ${i.createdAt}, ${i.id} LIMIT 10`,
   ),
 )

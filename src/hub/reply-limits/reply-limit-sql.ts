@@ -9,7 +9,8 @@ import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
 import { mentions } from '../schema/mentions'
 import { posts } from '../schema/posts'
-import { formatLimit, limitMark, limitMessages } from './explain-reply-limit'
+import { formatLimit, limitMark, limitMessages, singulars } from './explain-reply-limit'
+import { liftedAtSql } from './lift-sql'
 import { limitsSql, threadLimitFields } from './limits-sql'
 
 /*
@@ -29,7 +30,8 @@ import { limitsSql, threadLimitFields } from './limits-sql'
  *    follow from one another through an external agent end: rule 3 does not connect them. For a hosted
  *    agent that writes with a key outside of a run, `max_daily_posts` does the same.
  *
- * A person's comment in the thread resets 3 and 5, a person's message to the external agent resets 6.
+ * A person's comment in the thread resets 3 and 5, a person's message to the external agent resets 6. A person
+ * who lifts a stop resets 3 and 5 too, and the mentions that continue have one hop.
  */
 
 const literal = (value: number): SQL => sql.raw(String(value))
@@ -57,15 +59,18 @@ const newestCommentsSql = (post: SQLWrapper): SQL => sql`
     FROM ${comments} ${unfiltered('limits')} WHERE ${comments.postId} = ${post}
     ORDER BY ${comments.createdAt} DESC, ${comments.id} DESC LIMIT ${lookBack}) ${c}`
 
-/** Comments of a thread since the last comment of a person: `id`, `author_id`, `hops`, `is_agent`, `n` from the newest. */
+/**
+ * Comments of a thread since the last comment of a person, and since a person lifted its limits: `id`,
+ * `author_id`, `hops`, `is_agent`, `n` from the newest.
+ */
 const sinceHumanSql = (post: SQLWrapper): SQL => sql`
   SELECT id, author_id, hops, is_agent, n FROM (
-    SELECT ${c.id}, ${c.authorId}, ${c.hops}, ${a.kind} = 'agent' AND ${a.isImported} = 0 AS is_agent,
+    SELECT ${c.id}, ${c.authorId}, ${c.createdAt}, ${c.hops}, ${a.kind} = 'agent' AND ${a.isImported} = 0 AS is_agent,
       row_number() OVER (ORDER BY ${c.createdAt} DESC, ${c.seq} DESC) AS n,
       max(${a.kind} = 'human' AND ${a.isImported} = 0) OVER (ORDER BY ${c.createdAt} DESC, ${c.seq} DESC) AS has_human
     FROM ${newestCommentsSql(post)}
     JOIN ${accounts} ${a} ON ${a.id} = ${c.authorId})
-  WHERE has_human = 0`
+  WHERE has_human = 0 AND created_at > ${liftedAtSql(post)}`
 
 /** The number of comments that agents wrote in a thread since a person wrote. */
 export const countAgentRepliesSql = (post: SQLWrapper): SQL =>
@@ -134,7 +139,7 @@ export const externalHopsSql = (
       SELECT id, hops, author_id FROM (${sinceHumanSql(post)}) WHERE is_agent
       UNION ALL
       SELECT '', ${p.hops}, ${p.authorId} FROM ${posts} ${p} ${unfiltered('limits')} JOIN ${accounts} ${a} ON ${a.id} = ${p.authorId} AND ${a.kind} = 'agent'
-        WHERE ${p.id} = ${post} AND NOT EXISTS (SELECT 1 FROM ${newestCommentsSql(post)}
+        WHERE ${p.id} = ${post} AND ${liftedAtSql(post)} = 0 AND NOT EXISTS (SELECT 1 FROM ${newestCommentsSql(post)}
           JOIN ${accounts} ${a} ON ${a.id} = ${c.authorId} WHERE ${a.kind} = 'human' AND ${a.isImported} = 0)) w
     WHERE w.author_id <> ${agent})`
 
@@ -273,7 +278,11 @@ export function explainReplyLimitSql(
   const cases = Object.entries(limitMessages).map(([each, message]) => {
     const text = sql`${formatLimit(message, limitMark)}`
     const value = message.limit === null ? '' : threadLimitFields(post, sql`true`)[message.limit]
-    return sql`WHEN ${each} THEN replace(${text}, ${limitMark}, ${value})`.inlineParams()
+    const filled = singulars.reduce(
+      (of, [plural, singular]) => sql`replace(${of}, ${plural}, ${singular})`,
+      sql`replace(${text}, ${limitMark}, ${value})`,
+    )
+    return sql`WHEN ${each} THEN ${filled}`.inlineParams()
   })
   return sql`CASE ${name} ${sql.join(cases, sql` `)} ELSE ${fallback} END`
 }

@@ -32,6 +32,14 @@ function canSeeAmounts({ scope, scopeId }: PayingBudget, { viewer, facts }: Gate
   return requesters.length === 1 && requesters[0] === viewer?.id
 }
 
+const centMicrousd = 10_000
+
+/** Formats an amount of a budget; precisely when the whole budget is about a cent or less. */
+function formatAmount(microusd: number, limitMicrousd: number): string {
+  if (limitMicrousd > centMicrousd) return formatMoney(microusd, 'budget')
+  return microusd === 0 ? '$0' : formatMoney(microusd, 'trace')
+}
+
 /** Formats what of a budget is used; without amounts for those who may not see them. */
 function formatUse(budget: PayingBudget, context: GateContext): string {
   const { period, name, endsAt } = budget
@@ -43,7 +51,7 @@ function formatUse(budget: PayingBudget, context: GateContext): string {
   const parts = [
     budget.limitMicrousd === null
       ? null
-      : `${formatMoney(budget.spentMicrousd, 'budget')} of ${formatMoney(budget.limitMicrousd, 'budget')}`,
+      : `${formatAmount(budget.spentMicrousd, budget.limitMicrousd)} of ${formatAmount(budget.limitMicrousd, budget.limitMicrousd)}`,
     budget.limitTokens === null
       ? null
       : `${formatCount(budget.spentTokens)} of ${formatPlural(budget.limitTokens, 'token', 'tokens')}`,

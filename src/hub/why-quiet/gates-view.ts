@@ -27,7 +27,9 @@ const makers: Record<GateKey, Maker> = {
   mention: inThread(({ facts: { agent, item } }, post) => {
     const { name, answersMentions, mentionedAt } = agent
     if (item && (item.isTask || item.refusal !== null)) {
-      return open(`${item.fromName ?? 'The hub'} addressed it at ${formatExact(item.createdAt)}.`)
+      return open(
+        `${item.fromName ?? 'The hub'} addressed ${name} at ${formatExact(item.createdAt)}.`,
+      )
     }
     if (mentionedAt === null) {
       return closed(
@@ -36,25 +38,25 @@ const makers: Record<GateKey, Maker> = {
         postPath(post.id),
       )
     }
-    const at = `A text mentioned it at ${formatExact(mentionedAt)}`
+    const at = `A text mentioned ${name} at ${formatExact(mentionedAt)}`
     return answersMentions
       ? closed(
-          `${at}, and it was not a task for it.`,
+          `${at}, and that was no task for ${name}.`,
           `Mention @${name} in a new reply.`,
           postPath(post.id),
         )
       : closed(
-          `${at}; mentions are off in its definition.`,
-          'Set behavior.respond_to_mentions in its definition.',
+          `${at}; mentions are off in the definition of ${name}.`,
+          'Set behavior.respond_to_mentions in the definition.',
           accountPath(name),
         )
   }),
   access: inThread(({ facts: { agent, item } }) =>
     agent.canRead && item?.refusal !== unreadableRefusal
-      ? open('It reads this community.')
+      ? open(`${agent.name} reads this community.`)
       : closed(
-          'It does not read this community.',
-          'A moderator can add it as a member. Then mention it again.',
+          `${agent.name} does not read this community.`,
+          `A moderator can add ${agent.name} as a member. Then mention ${agent.name} again.`,
         ),
   ),
   thread: inThread(({ facts: { item } }, post) => {
@@ -62,7 +64,7 @@ const makers: Record<GateKey, Maker> = {
     const isOfThread = refusal !== null && threadRefusals.has(refusal)
     if (post.isRemoved) return closed('The post was removed.', 'Start a new thread.')
     if (post.isLocked) return closed('The thread is locked.', 'A moderator can unlock it.')
-    if (!isOfThread) return open('It takes replies.')
+    if (!isOfThread) return open('The thread takes replies.')
     return closed(
       formatReplyRefusal(refusal, post.limits),
       'Mention the agent in a new reply.',
@@ -70,22 +72,23 @@ const makers: Record<GateKey, Maker> = {
     )
   }),
   answered: inThread((context, post) => {
-    const { item } = context.facts
+    const { item, agent } = context.facts
     if (!item?.isTask || item.isWaiting || item.runState === 'running') {
       return open('Not answered yet.')
     }
-    if (item.runState === 'parked') return open('Not answered yet: its run waits.')
-    if (item.replyRefusal !== null && item.replyId === null) return open('It posted no answer.')
+    if (item.runState === 'parked') return open(`Not answered yet: the run of ${agent.name} waits.`)
+    if (item.replyRefusal !== null && item.replyId === null)
+      return open(`${agent.name} posted no answer.`)
     const at = item.finishedAt ?? item.readAt
     const when = at === null ? '' : ` at ${formatExact(at)}`
     return item.replyId === null
       ? closed(
-          `Its run ended without an answer${when}.`,
-          'Mention the agent again. Its run shows why.',
+          `The run of ${agent.name} ended without an answer${when}.`,
+          'Mention the agent again. The run shows why.',
           item.runId && activationPath(item.runId),
         )
       : closed(
-          `It answered${when}.`,
+          `${agent.name} answered${when}.`,
           'Mention the agent again for another answer.',
           commentPath(post.id, item.replyId),
         )
@@ -94,7 +97,7 @@ const makers: Record<GateKey, Maker> = {
     const limit = findLimit(context)
     return limit === null || limit === 'reply_limit_calls'
       ? open(
-          `No limit stopped it. Agents can wake one another ${post.limits.hopLimit} times in a row, and write ${post.limits.replyLimit} comments in a thread, without a person.`,
+          `No limit stopped ${context.facts.agent.name}. Agents can wake one another ${formatPlural(post.limits.hopLimit, 'time', 'times')} in a row, and write ${formatPlural(post.limits.replyLimit, 'comment', 'comments')} in a thread, without a person.`,
         )
       : closed(
           explainReplyLimit(limit, post.limits) ?? 'A reply limit was reached.',
@@ -117,7 +120,7 @@ const makers: Record<GateKey, Maker> = {
     const isStopped = item?.refusal === 'requester_stopped' || item?.isRequesterStopped === true
     return isStopped
       ? closed(
-          'The account that asked is disabled or banned.',
+          'The account that asked is disabled, banned or muted here.',
           'Mention the agent yourself to have it answered.',
           postPath(post.id),
         )
@@ -126,19 +129,19 @@ const makers: Record<GateKey, Maker> = {
   account: ({ facts: { agent } }) =>
     agent.isStopped
       ? closed(
-          'Its account is disabled, banned or muted on this hub.',
+          `The account of ${agent.name} is disabled, banned or muted on this hub.`,
           'An admin can lift that.',
           accountPath(agent.name),
         )
-      : open('Its account may act.'),
+      : open(`The account of ${agent.name} may act.`),
   agent_pause: ({ facts: { agent } }) =>
     agent.isPaused
       ? closed(
-          'Paused by an admin. Its tasks wait.',
-          'An admin can resume it.',
+          `${agent.name} is paused by an admin. Its tasks wait.`,
+          `An admin can resume ${agent.name}.`,
           accountPath(agent.name),
         )
-      : open('Not paused.'),
+      : open(`${agent.name} is not paused.`),
   hub_pause: ({ facts: { agent } }) =>
     agent.isHubPaused
       ? closed(
@@ -150,11 +153,11 @@ const makers: Record<GateKey, Maker> = {
   provider: ({ facts: { agent } }) =>
     agent.awaitsProvider
       ? closed(
-          `Its model provider is down${agent.providerDueAt === null ? '' : `, and is tried again at ${formatExact(agent.providerDueAt)}`}.`,
-          'Nothing is lost: it continues when the provider answers.',
+          `The model provider of ${agent.name} is down${agent.providerDueAt === null ? '' : `, and is tried again at ${formatExact(agent.providerDueAt)}`}.`,
+          `Nothing is lost: ${agent.name} continues when the provider answers.`,
           '/m/agent-errors',
         )
-      : open('No outage of its model provider is known.'),
+      : open(`No outage of the model provider of ${agent.name} is known.`),
   model: ({ facts: { agent, item }, modelProblem }) => {
     const model = item?.model ?? agent.model
     if (modelProblem === null) return open(`${model} can be called.`)
@@ -169,39 +172,39 @@ const makers: Record<GateKey, Maker> = {
   approval: ({ facts: { agent, item, thread } }) => {
     const since = thread ? (item?.approvalSince ?? null) : agent.approvalSince
     return since === null
-      ? open('No call of its run requires approval.')
+      ? open(`No call of ${agent.name} requires approval.`)
       : closed(
-          `A call of its run requires approval since ${formatExact(since)}.`,
-          'An admin can approve or deny it.',
+          `A call of ${agent.name} requires approval since ${formatExact(since)}.`,
+          'An admin can approve or deny the call.',
           '/approvals',
         )
   },
   running: ({ facts: { agent, item } }) => {
     const { runningId, runningSince } = agent
-    if (runningId === null || runningSince === null) return open('It has no other run.')
+    if (runningId === null || runningSince === null) return open(`${agent.name} has no other run.`)
     if (item?.runId === runningId) {
-      return open('It is answering now.', activationPath(runningId))
+      return open(`${agent.name} is answering now.`, activationPath(runningId))
     }
     return closed(
-      `It has another run since ${formatExact(runningSince)}; an agent has one run at a time.`,
-      'It continues when that run ends.',
+      `${agent.name} has another run since ${formatExact(runningSince)}; an agent has one run at a time.`,
+      `${agent.name} continues when that run ends.`,
       activationPath(runningId),
     )
   },
-  queue: inThread(({ facts: { item } }) =>
+  queue: inThread(({ facts: { agent, item } }) =>
     item !== undefined && item.ahead > 0
       ? closed(
           `${formatPlural(item.ahead, 'older task runs', 'older tasks run')} first.`,
-          'It continues when they are done.',
+          `${agent.name} continues when they are done.`,
           '/scheduler',
         )
       : open('No older task waits.'),
   ),
-  capacity: ({ facts: { hub }, scheduler }) => {
+  capacity: ({ facts: { agent, hub }, scheduler }) => {
     if (scheduler === null) return { ...open(notResponding), state: 'unknown' }
     const used = `${formatCount(hub.running)} of ${formatCount(scheduler.capacity)} slots are in use`
     return scheduler.tasks[0] === 'no_slot'
-      ? closed(`${used}.`, 'It starts when a slot is free.', '/scheduler')
+      ? closed(`${used}.`, `${agent.name} starts when a slot is free.`, '/scheduler')
       : open(`${used}.`)
   },
   requester_budget: (context) => makeBudgetGate(context, 'requester_budget'),
@@ -209,11 +212,11 @@ const makers: Record<GateKey, Maker> = {
   community_budget: (context) => makeBudgetGate(context, 'community_budget'),
   model_budget: (context) => makeBudgetGate(context, 'model_budget'),
   hub_budget: (context) => makeBudgetGate(context, 'hub_budget'),
-  reserved: ({ facts: { admission, item } }) =>
+  reserved: ({ facts: { admission, agent, item } }) =>
     admission && !admission.isExhausted && !admission.isFree && item?.runState !== 'running'
       ? closed(
-          'What its budgets leave is reserved by other runs.',
-          'It starts when they end and release it.',
+          `What the budgets of ${agent.name} leave is reserved by other runs.`,
+          `${agent.name} starts when they end and release the money.`,
           '/scheduler',
         )
       : open('No other run holds the money back.'),
@@ -222,10 +225,10 @@ const makers: Record<GateKey, Maker> = {
       ? null
       : open(
           agent.scheduledAt === null
-            ? 'Its definition has no schedule.'
-            : `Its next scheduled task is at ${formatExact(agent.scheduledAt)}.`,
+            ? `The definition of ${agent.name} has no schedule.`
+            : `The next scheduled task of ${agent.name} is at ${formatExact(agent.scheduledAt)}.`,
         ),
-  exploration: ({ facts: { explorer, thread }, scheduler, now }) => {
+  exploration: ({ facts: { agent, explorer, thread }, scheduler, now }) => {
     if (thread || !explorer) return null
     const [exploration] = scheduler?.explorations ?? []
     if (!exploration) return { ...open(notResponding), state: 'unknown' }
@@ -233,7 +236,7 @@ const makers: Record<GateKey, Maker> = {
     const { reason } = exploration
     return reason === 'next' || reason === 'running'
       ? open(fact)
-      : closed(fact, 'Mention it to wake it without waiting.', '/scheduler')
+      : closed(fact, `Mention ${agent.name} to start a run without waiting.`, '/scheduler')
   },
 }
 

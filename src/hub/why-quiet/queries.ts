@@ -6,7 +6,6 @@ import { mapStatement, oneSql, type Params, prepare } from '../../shared/db/stat
 import { selectAdmissionsOf, selectPayingBudgetsOf } from '../activations/admission-queries'
 import { taskColumnsSql } from '../activations/claim-queries'
 import { holdsSql } from '../activations/held-sql'
-import { isShutOutSql } from '../bans/ban-sql'
 import {
   canAccountReadSql,
   canReadPostSql,
@@ -14,6 +13,7 @@ import {
   unfiltered,
 } from '../communities/readable-sql'
 import { requestersOfItemSql } from '../inbox/requester-sql'
+import { isItemStoppedSql } from '../inbox/stopped-queries'
 import { inboxDepthSql, isHubPausedSql, isWaitingSql, unreadItemsSql } from '../inbox/waiting-sql'
 import { isAwaitingProviderSql } from '../outages/wait-sql'
 import { limitFieldsOf } from '../reply-limits/limits-sql'
@@ -156,9 +156,8 @@ const itemFields = (v: Asked) => ({
   ),
   /** For whom it is. */
   requesters: sql`${requestersOfItemSql(i)}`.mapWith((json: string): string[] => JSON.parse(json)),
-  /** A requester is disabled or banned. */
-  isRequesterStopped: flag(sql`EXISTS (SELECT 1 FROM json_each(${requestersOfItemSql(i)}) n
-    WHERE ${isShutOutSql(sql`n.value`, v.now)})`),
+  /** A requester is disabled, or banned or muted on the hub or in the community of the thread. */
+  isRequesterStopped: flag(isItemStoppedSql(i, v.now)),
   /** Older tasks of the agent, which run first. */
   ahead: number(sql`(SELECT count(*) FROM ${unreadItemsSql(older)}
     WHERE ${older.accountId} = ${i.accountId} AND ${isWaitingSql(older)} AND ${isWaitingSql(i)}

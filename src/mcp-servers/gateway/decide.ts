@@ -226,6 +226,10 @@ function checkRestrictions(
   return blocked === undefined ? null : reasons.blocked(blocked)
 }
 
+/** Whether the tool restrictions of a definition refuse a tool, whatever its arguments. */
+export const isToolExcluded = (restrictions: ToolRestrictions, name: string): boolean =>
+  checkRestrictions(restrictions, name, undefined) !== null
+
 /**
  * Whether the server of a tool is listed; an empty list is all servers. Reading stored results and
  * skills comes with any other tool.

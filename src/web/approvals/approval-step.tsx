@@ -12,6 +12,7 @@ import { formatDeciders } from '../parts/pending-approval'
 import { RelativeTime } from '../parts/relative-time'
 import { approvalPath, rulePath } from './approval-paths'
 import { ArgumentsBlock } from './arguments-block'
+import { ResumeLine, type ResumePromise } from './resume-line'
 
 interface StepProps {
   /** The calls of one step. */
@@ -22,6 +23,8 @@ interface StepProps {
   deciders: readonly string[]
   /** The page to return to. */
   next: string
+  /** What resuming each run would cost, by its id. */
+  promises: ReadonlyMap<string, ResumePromise>
 }
 
 /** Shows the calls of one step, each with its decision, and one decision for all below them. */
@@ -39,6 +42,7 @@ export const ApprovalStep: FC<StepProps> = (props) => {
 
 const Call: FC<StepProps & { row: VisibleApproval }> = (props) => {
   const { row, now, canDecide } = props
+  const promise = props.promises.get(row.activationId ?? '')
   return (
     <article class="up5" data-row>
       <div class="by">
@@ -57,6 +61,7 @@ const Call: FC<StepProps & { row: VisibleApproval }> = (props) => {
         <dd>
           <code>{escapeInvisible(row.grant)}</code>, {tierLabels[row.tier].effect}
         </dd>
+        {promise && <ResumeLine of={promise} agentName={row.agentName} canDecide={canDecide} />}
         <Reasons row={row} isAdmin={canDecide} />
         <dt>Requested in</dt>
         <dd>

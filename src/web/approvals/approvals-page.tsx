@@ -11,6 +11,7 @@ import { AccountLink } from '../parts/account-link'
 import { RelativeTime } from '../parts/relative-time'
 import { ApprovalStep } from './approval-step'
 import { groupByStep } from './group-by-step'
+import type { ResumePromise } from './resume-line'
 
 export interface ApprovalsPageProps {
   frame: Frame
@@ -20,6 +21,8 @@ export interface ApprovalsPageProps {
   /** Names of those who can decide. */
   deciders: string[]
   problem: FormProblem | null
+  /** What resuming each run would cost, by its id. */
+  promises: ReadonlyMap<string, ResumePromise>
 }
 
 /** Lists the calls that require approval, each with its arguments and buttons, and recent decisions. */
@@ -29,6 +32,7 @@ export const ApprovalsPage: FC<ApprovalsPageProps> = ({
   decided,
   deciders,
   problem,
+  promises,
 }) => (
   <Layout frame={frame} title="Approvals" place="approvals">
     <h1>Approvals</h1>
@@ -44,6 +48,7 @@ export const ApprovalsPage: FC<ApprovalsPageProps> = ({
           canDecide={frame.viewer?.isAdmin === true}
           deciders={deciders}
           next="/approvals"
+          promises={promises}
         />
       </div>
     ))}

@@ -1,4 +1,5 @@
 import type { Hono } from 'hono'
+import { resumeStatements } from '../../hub/activations/resume-queries'
 import { submitDecision, submitDecisions } from '../../hub/approvals/actions'
 import { selectDeciders } from '../../hub/approvals/decider-queries'
 import { approvalErrors } from '../../hub/approvals/errors'
@@ -13,6 +14,7 @@ import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { toLocalPath } from '../frame/to-local-path'
 import { ApprovalsPage } from './approvals-page'
+import { toResumePromises } from './resume-line'
 import { createRule, showRule } from './rule-pages'
 
 const decidedShown = 15
@@ -92,6 +94,7 @@ async function showApprovals(
     pending: selectApprovals(reader, { status: 'pending', before: null, limit: limits.pageMax }),
     all: selectApprovals(reader, { status: null, before: null, limit: limits.pageMax }),
     deciders: selectDeciders(now),
+    ...resumeStatements(credential, now),
   })
   const { viewer } = frame
   if (!viewer) throw approvalErrors.signInRequired()
@@ -106,6 +109,7 @@ async function showApprovals(
       decided={decided.slice(0, decidedShown)}
       deciders={answers.deciders.map(({ name }) => name)}
       problem={problem}
+      promises={toResumePromises(answers)}
     />,
     status,
   )

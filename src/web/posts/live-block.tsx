@@ -3,6 +3,7 @@ import type { VisibleApproval } from '../../hub/approvals/redact-approval'
 import { activationPath, postPath } from '../../shared/paths'
 import { StopForm } from '../activations/stop-form'
 import { ApprovalStep } from '../approvals/approval-step'
+import type { ResumePromise } from '../approvals/resume-line'
 import type { PageViewer } from '../frame/frame'
 import { AccountLink } from '../parts/account-link'
 import { ElapsedTime } from '../parts/elapsed-time'
@@ -74,10 +75,11 @@ export const ParkedBlock: FC<{
   calls: VisibleApproval[]
   /** Names of those who can decide, for a requester. */
   deciders: readonly string[]
+  promises: ReadonlyMap<string, ResumePromise>
   viewer: PageViewer | null
   postId: string
   now: number
-}> = ({ activation, calls, deciders, viewer, postId, now }) => (
+}> = ({ activation, calls, deciders, promises, viewer, postId, now }) => (
   <div class="live" data-parked={activation.id}>
     <div class="by">
       <AccountLink name={activation.agentName} kind="agent" />
@@ -97,6 +99,7 @@ export const ParkedBlock: FC<{
         canDecide
         deciders={deciders}
         next={`${postPath(postId)}#working`}
+        promises={promises}
       />
     )}
     <StopForm

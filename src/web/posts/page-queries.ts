@@ -1,5 +1,6 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { resumeStatements } from '../../hub/activations/resume-queries'
 import { selectThreadDeciders } from '../../hub/approvals/decider-queries'
 import { selectThreadApprovals } from '../../hub/approvals/queries'
 import { commentFields } from '../../hub/comments/queries'
@@ -8,6 +9,7 @@ import type { Cursor } from '../../hub/cursor'
 import { selectFollowing } from '../../hub/following/queries'
 import { isRequestSql } from '../../hub/inbox/requester-sql'
 import { isHubPausedSql } from '../../hub/inbox/waiting-sql'
+import { selectLift } from '../../hub/lifted-limits/queries'
 import { shownTextFields } from '../../hub/markdown/shown-text-sql'
 import { selectMayModerateThread, selectRemovals } from '../../hub/moderation/viewer-queries'
 import { isAwaitingProviderSql } from '../../hub/outages/wait-sql'
@@ -230,6 +232,8 @@ export const threadStatements = (
   approvals: selectThreadApprovals(credential, now, postId),
   deciders: selectThreadDeciders(now, postId),
   following: selectFollowing(credential, now, postId),
+  lift: selectLift({ postId, reader }),
+  ...resumeStatements(credential, now, postId),
 })
 
 const hostedAgentFields = {

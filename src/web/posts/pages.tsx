@@ -4,10 +4,12 @@ import { commentInput, createComment } from '../../hub/comments/actions'
 import { decodeCursor } from '../../hub/cursor'
 import { stopFollowing } from '../../hub/following/actions'
 import { type HubEnv, readCredential, requireViewer, toActor } from '../../hub/http/page-entry'
+import { liftLimits } from '../../hub/lifted-limits/actions'
 import { renderAgain } from '../../hub/markdown/render-again'
 import { postErrors } from '../../hub/posts/errors'
 import { renderedTexts } from '../../shared/config'
 import { commentPath, postPath } from '../../shared/paths'
+import { toResumePromises } from '../approvals/resume-line'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
@@ -17,7 +19,7 @@ import { threadStatements } from './page-queries'
 import { type ReplyFormState, replyForm } from './post-forms'
 import { ThreadPage } from './thread-page'
 
-/** Registers a thread's page, the form of its replies, and the button that ends that an agent follows it. */
+/** Registers a thread's page, the form of its replies, and the buttons for its agents. */
 export function registerThreadPages(app: Hono<HubEnv>): void {
   app.get(
     '/p/:id',
@@ -53,6 +55,19 @@ export function registerThreadPages(app: Hono<HubEnv>): void {
       return c.redirect(postPath(of.postId), 303)
     }),
   )
+  app.post(
+    '/p/:id/lifted-limits',
+    page(async (c) => {
+      await readForm(c)
+      const viewer = await requireViewer(c, 'write')
+      const { postId } = await liftLimits(
+        c.var.context,
+        toActor(viewer, null),
+        c.req.param('id') ?? '',
+      )
+      return c.redirect(`${postPath(postId)}#notices`, 303)
+    }),
+  )
 }
 
 async function showThread(c: PageContext, reply: ReplyFormState, status = 200): Promise<Response> {
@@ -81,11 +96,13 @@ async function showThread(c: PageContext, reply: ReplyFormState, status = 200): 
         redactApproval(row, frame.viewer, c.var.context.settings.ROOKERY_KEY_PREFIX),
       )}
       deciders={answers.deciders.map(({ name }) => name)}
+      promises={toResumePromises(answers)}
       mentioned={mentioned.map(({ name }) => name)}
       paused={answers.paused}
       quiet={answers.quiet}
       agents={answers.agents}
       notWoken={answers.notWoken}
+      lift={answers.lift ?? null}
       removals={new Map(answers.removals.map((row) => [row.commentId, row]))}
       mayModerate={answers.mayModerate}
       following={new Map(answers.following.map((row) => [row.answerId, row]))}

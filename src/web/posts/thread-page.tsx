@@ -3,20 +3,20 @@ import type { VisibleApproval } from '../../hub/approvals/redact-approval'
 import { buildTree } from '../../hub/comments/comment-tree'
 import { encodeCursor } from '../../hub/cursor'
 import type { FollowingRow } from '../../hub/following/queries'
+import type { LiftRow } from '../../hub/lifted-limits/queries'
 import type { RemovalRow } from '../../hub/moderation/viewer-queries'
 import type { NotWokenAgent } from '../../hub/reply-limits/queries'
-import { formatReplyRefusal, isNoticePosted } from '../../hub/traces/run-labels'
-import type { ReplyLimits } from '../../shared/config'
 import { formatPlural } from '../../shared/format'
 import { commentPath, postPath } from '../../shared/paths'
+import type { ResumePromise } from '../approvals/resume-line'
 import type { Frame, PageViewer } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import type { AccountRef } from '../parts/account-link'
-import { Icon } from '../parts/icons'
 import { NameList } from '../parts/name-list'
 import { CommentTree } from './comment-tree-view'
+import { LiftedNote, LiftForm } from './lift-notice'
 import { LiveBlock, LiveTemplate, ParkedBlock } from './live-block'
-import { NotWokenNotice } from './not-woken-notice'
+import { NotWokenNotice, RefusalNotice } from './not-woken-notice'
 import type {
   HostedAgent,
   PausedAgent,
@@ -44,6 +44,8 @@ export interface ThreadPageProps {
   approvals: VisibleApproval[]
   /** Names of those who can decide them. */
   deciders: string[]
+  /** What resuming each run would cost, by its id. */
+  promises: ReadonlyMap<string, ResumePromise>
   /** Names of accounts that the thread mentions. */
   mentioned: string[]
   /** Paused agents with an open task in this thread. */
@@ -53,6 +55,8 @@ export interface ThreadPageProps {
   agents: HostedAgent[]
   /** Agents that another agent mentioned and that a reply limit kept from being woken. */
   notWoken: NotWokenAgent[]
+  /** That a person lifted its limits, until a person comments. */
+  lift: LiftRow | null
   /** The viewer's own votes by comment id; '' is the post. */
   votes: ReadonlyMap<string, number>
   /** What moderators removed, by comment id; '' is the post. */
@@ -71,8 +75,6 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
     ...people.map(({ name }) => name.toLowerCase()),
   ])
   const working = activations.filter(({ state }) => state === 'running')
-  const parked = activations.filter(({ state }) => state === 'parked')
-  const refused = activations.filter(({ replyRefusal }) => replyRefusal !== null)
   const isReplying = comments.some(({ id }) => id === reply.typed.parent_id)
   return (
     <Layout frame={frame} title={post.title} sheet="thread" scripts={['live']}>
@@ -118,31 +120,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
                   <p class="meta up3">Reload the page to see the answer.</p>
                 </noscript>
               )}
-              <div id="notices">
-                {parked.map((each) => (
-                  <ParkedBlock
-                    activation={each}
-                    calls={props.approvals.filter(({ activationId }) => activationId === each.id)}
-                    deciders={isRequester(frame.viewer, each) ? props.deciders : []}
-                    viewer={frame.viewer}
-                    postId={post.id}
-                    now={frame.now}
-                  />
-                ))}
-                {props.paused.map((each) => (
-                  <PausedNotice of={each} postId={post.id} />
-                ))}
-                {props.quiet.map((each) => (
-                  <QuietNotice of={each} postId={post.id} now={frame.now} />
-                ))}
-                {refused.map((each) => (
-                  <RefusalNotice of={each} limits={post.limits} />
-                ))}
-                {props.notWoken.map((each) => (
-                  <NotWokenNotice of={each} postId={post.id} limits={post.limits} />
-                ))}
-                <SteeringNote {...props} working={working} />
-              </div>
+              <Notices {...props} working={working} />
             </div>
           </section>
           <LiveTemplate viewer={frame.viewer} />
@@ -159,6 +137,48 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
       </div>
       <NameList names={listNames(agents, people)} />
     </Layout>
+  )
+}
+
+/** Why agents of the thread wait or stopped, with what viewers can do about it. */
+const Notices: FC<ThreadPageProps & { working: ThreadActivation[] }> = (props) => {
+  const { frame, post, activations, working } = props
+  const parked = activations.filter(({ state }) => state === 'parked')
+  const refused = activations.filter(({ replyRefusal }) => replyRefusal !== null)
+  return (
+    <div id="notices">
+      {parked.map((each) => (
+        <ParkedBlock
+          activation={each}
+          calls={props.approvals.filter(({ activationId }) => activationId === each.id)}
+          deciders={isRequester(frame.viewer, each) ? props.deciders : []}
+          promises={props.promises}
+          viewer={frame.viewer}
+          postId={post.id}
+          now={frame.now}
+        />
+      ))}
+      {props.paused.map((each) => (
+        <PausedNotice of={each} postId={post.id} />
+      ))}
+      {props.quiet.map((each) => (
+        <QuietNotice of={each} postId={post.id} now={frame.now} />
+      ))}
+      {refused.map((each) => (
+        <RefusalNotice of={each} limits={post.limits} />
+      ))}
+      {props.notWoken.map((each) => (
+        <NotWokenNotice of={each} postId={post.id} limits={post.limits} />
+      ))}
+      <LiftForm
+        viewer={frame.viewer}
+        postId={post.id}
+        stopped={post.isLocked ? [] : props.notWoken}
+        limits={post.limits}
+      />
+      {props.lift && <LiftedNote of={props.lift} now={frame.now} />}
+      <SteeringNote {...props} working={working} />
+    </div>
   )
 }
 
@@ -200,26 +220,6 @@ function formatReplyCount(post: ThreadPost, comments: ThreadComment[], working: 
   const replies = count === 0 ? 'No replies yet' : formatPlural(count, 'reply', 'replies')
   return working === 0 ? replies : `${replies}, ${working} in progress`
 }
-
-/** Says that the answer of an agent was not posted, and why. */
-const RefusalNotice: FC<{ of: ThreadActivation; limits: ReplyLimits }> = ({ of, limits }) => (
-  <div class="limit-notice">
-    <Icon name="stop" />
-    <div>
-      <strong>
-        {isNoticePosted(of.replyRefusal)
-          ? `The answer of ${of.agentName} was withheld`
-          : `${of.agentName} did not post an answer`}
-      </strong>
-      <p>
-        {formatReplyRefusal(of.replyRefusal, limits)}{' '}
-        <a class="ul" href={`/activations/${of.id}`}>
-          View run
-        </a>
-      </p>
-    </div>
-  </div>
-)
 
 /** Returns the authors in a thread, in the order of their first post or comment. */
 function listPeople(post: ThreadPost, comments: ThreadComment[]): AccountRef[] {

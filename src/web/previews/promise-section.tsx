@@ -1,8 +1,8 @@
 import type { FC } from 'hono/jsx'
-import { scopeLabels } from '../../hub/budgets/budget-labels'
+import { formatPayers } from '../../hub/budgets/budget-labels'
 import type { AgentPromise, Preview } from '../../hub/previews/preview-view'
 import { formatToolName } from '../../hub/traces/run-labels'
-import { formatCount, formatMoney } from '../../shared/format'
+import { formatCount, formatMoney, formatPlural } from '../../shared/format'
 import { AccountLink } from '../parts/account-link'
 
 const headlines: Record<AgentPromise['consequence'], string> = {
@@ -38,35 +38,46 @@ const AgentLine: FC<{ of: AgentPromise }> = ({ of }) => (
       {of.reason !== null && <span>{of.reason}</span>}
     </p>
     {of.consequence !== 'not_woken' && of.consequence !== 'joins' && (
-      <p class="meta">
-        For @{of.requester}, with {of.model}. {formatTools(of)} {formatCost(of)}
-      </p>
+      <div class="meta">
+        <p>
+          For @{of.requester}, with {of.model}. {formatApprovals(of)} {formatCost(of)}
+        </p>
+        <ToolNames names={of.tools} />
+      </div>
     )}
   </div>
 )
 
-function formatTools({ tools, needsApproval }: AgentPromise): string {
+/** The tools that the agent may use: their number, with the names behind it. */
+const ToolNames: FC<{ names: string[] }> = ({ names }) =>
+  names.length > 0 && (
+    <details class="up">
+      <summary>It may use {formatPlural(names.length, 'tool', 'tools')}</summary>
+      <p>{names.map(formatToolName).join(', ')}</p>
+    </details>
+  )
+
+function formatApprovals({ tools, needsApproval }: AgentPromise): string {
   if (tools.length === 0) return 'It may use no tools.'
   const asks = needsApproval.map(({ tool, calls }) =>
     calls === 'all' ? formatToolName(tool) : `some calls of ${formatToolName(tool)}`,
   )
-  const use = `It may use ${tools.map(formatToolName).join(', ')}.`
-  return asks.length === 0 ? use : `${use} Approval is required for ${asks.join(', ')}.`
+  return asks.length === 0 ? '' : `Approval is required for ${asks.join(', ')}.`
 }
 
 function formatCost(promise: AgentPromise): string {
   const { reservedMicrousd, mostMicrousd, tokensMax, paidBy, consequence } = promise
   if (consequence === 'refuses') return 'No model is called.'
   const tokens = tokensMax === null ? null : `${formatCount(tokensMax)} tokens`
-  const payers = paidBy.map(({ scope, name }) => `${scopeLabels[scope]}${name ? ` ${name}` : ''}`)
+  const payers = formatPayers(paidBy)
   if (mostMicrousd > 0) {
     const most = [formatMoney(mostMicrousd, 'thread'), ...(tokens === null ? [] : [tokens])]
     const first =
       reservedMicrousd > 0 ? `at most ${formatMoney(reservedMicrousd, 'thread')}` : 'nothing'
-    return `The first model call costs ${first}, the run at most ${most.join(' or ')}: what its budgets leave (${payers.join(', ')}).`
+    return `The first model call costs ${first}, the run at most ${most.join(' or ')}: what its budgets leave (${payers}).`
   }
   // Nothing is left while the run waits; a model without a price costs nothing.
-  if (consequence === 'waits') return `Budgets that pay: ${payers.join(', ')}.`
+  if (consequence === 'waits') return `Budgets that pay: ${payers}.`
   return tokens === null
     ? 'The run costs nothing.'
     : `The run costs nothing, and uses at most ${tokens}.`

@@ -24,6 +24,18 @@ export async function createModeration({ admin, call, join, newPost, newPerson, 
     const { action } = await act(`/posts/${id}/remove`)
     return { postId: id, actionId: action.id as string }
   }
+  /** A thread in which a limit kept an agent from being woken. */
+  const newStop = async () => {
+    const id = await newPost(olga)
+    await env.DB.prepare(
+      `INSERT INTO inbox_items (id, account_id, type, post_id, from_account_id, created_at, refusal)
+       SELECT 'stop' || ?1, w.id, 'mention', ?1, s.id, p.created_at, 'reply_limit_post' FROM posts p, accounts w, accounts s
+       WHERE p.id = ?1 AND w.name = 'wren' AND s.name = 'scout'`,
+    )
+      .bind(id)
+      .run()
+    return id
+  }
   const newAppeal = async () => {
     const { actionId: action_id } = await newRemoval()
     await call('/appeals', { key: olga.key, body: { action_id, text: 'It is true.' } })
@@ -71,5 +83,6 @@ export async function createModeration({ admin, call, join, newPost, newPerson, 
   return {
     ...{ leaveCommunities, acting, newRemoval, newAppeal, newReport, newPinned, newCommunityBan },
     newHubBan,
+    newStop,
   }
 }

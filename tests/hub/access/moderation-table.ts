@@ -18,6 +18,12 @@ export const moderationTable: Table = {
     except: { moderator: '+' },
     send: (world) => ({ path: `/posts/${world.postId}/following/scout` }),
   },
+  // C8: people who may comment there.
+  'POST /posts/:id/lifted-limits': {
+    expect: 'write',
+    except: { external: 403, guest: 403 },
+    send: async (world) => ({ path: `/posts/${await world.newStop()}/lifted-limits` }),
+  },
   'POST /posts/:id/report': {
     expect: 'write',
     send: async (world) => ({ path: `/posts/${await world.newPost(world.piet)}/report`, ...why }),

@@ -105,6 +105,11 @@ export const pageTable: Table = {
     except: { moderator: '+' },
     send: (world) => form(`/p/${world.postId}/following`, { agent: 'scout' }),
   },
+  'POST /p/:id/lifted-limits': {
+    expect: 'write',
+    except: { external: 403, guest: 403 },
+    send: async (world) => form(`/p/${await world.newStop()}/lifted-limits`, {}),
+  },
   'GET /a/:name': { expect: 'read', send: () => ({ path: '/a/scout' }) },
   'POST /posts-preview': {
     expect: 'own',

@@ -40,6 +40,21 @@ test('L34: a parked activation that is cancelled resumes cancelled, and its call
   ).toBe(409)
 })
 
+test('C2: a stop in the thread ends a run that waits for an approval, for its requester alone', async () => {
+  const mira = await hub.join('mira', 'human')
+  const id = await parkTask()
+  hub.seen.woken = []
+  await comment(mira.key, thread, '@scout stop')
+  expect((await office.activation(id))?.state).toBe('parked')
+  expect(await decisionItems()).toHaveLength(0)
+  await comment(ada.key, thread, 'stop')
+  expect(hub.seen.woken).toContain(scout.id)
+  expect(await decide(`${id}:call-1`)).toMatchObject({ status: 409 })
+  expect(await decisionItems()).toHaveLength(1)
+  expect(await resume()).toMatchObject({ activationId: id, isCancelled: true, decisions: [] })
+  await office.commit(scout.id, id, { outcome: 'cancelled' })
+})
+
 test.each([
   ['the agent', () => office.run('UPDATE agents SET is_paused = 1 WHERE account_id = ?', scout.id)],
   ['the hub', () => hub.call('/system/pause', { method: 'POST', key: adminKey })],

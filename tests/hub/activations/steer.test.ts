@@ -182,6 +182,38 @@ test('C2: what joined a run that a person stops is over, read or not', async () 
   expect(await waiting()).toEqual([])
 })
 
+/** Scout works for mira and ada, each of whom wrote more, which joined the run. */
+async function workForBoth() {
+  const postId = await post(mira.key, '@scout how many pelicans?')
+  await comment(ada.key, postId, '@scout and herons?')
+  const { activationId, requesters } = await start(scout.id)
+  expect(requesters).toHaveLength(2)
+  await comment(mira.key, postId, 'And in spring.')
+  const adas = await comment(ada.key, postId, 'And egrets?')
+  expect(await steer(activationId)).toHaveLength(2)
+  return { postId, activationId, adas }
+}
+
+test('C2: a stop of one requester drops what that person added; what another added unread gets a run afterwards', async () => {
+  const { postId, activationId, adas } = await workForBoth()
+  await comment(mira.key, postId, 'stop')
+  expect((await end(activationId)).waiting).toEqual([scout.id])
+  expect(await waiting()).toMatchObject([{ comment_id: adas }])
+  await office.clear()
+  const next = await workForBoth()
+  const path = `/activations/${next.activationId}/cancel`
+  expect((await hub.call(path, { method: 'POST', key: mira.key })).status).toBe(200)
+  await end(next.activationId)
+  expect(await waiting()).toMatchObject([{ comment_id: next.adas }])
+})
+
+test('C2: a stop of a moderator drops what joined the run of others', async () => {
+  const { postId, activationId } = await workForBoth()
+  await comment(tomas.key, postId, '@scout stop')
+  expect((await end(activationId)).waiting).toEqual([])
+  expect(await waiting()).toEqual([])
+})
+
 test('C2: a moderator stops a run; the author of the post, who did not ask, does not', async () => {
   const postId = await post(ada.key, 'Pelicans')
   await comment(mira.key, postId, '@scout how many?')

@@ -3,7 +3,7 @@ import { formatArguments } from '../../../src/hub/approvals/format-arguments'
 import { createBrowser, signIn } from '../../web/open-pages'
 import { createOffice } from '../activations/create-office'
 import { asking, createParking } from '../activations/create-parking'
-import { adminKey } from '../create-test-hub'
+import { adminKey, readCost } from '../create-test-hub'
 import { createPem } from './create-pem'
 
 const office = createOffice()
@@ -46,6 +46,27 @@ test('M7: the page shows what would run, escaped and one argument a line, and wh
   expect(page).toContain(`href="/activations/${activationId}"`)
   expect(page).toContain('A question')
   expect(page).toContain('<a class="wide" href="/approvals"')
+})
+
+test('C5: an approval says who acts for whom, at which cost and who pays, and resuming reserves just that', async () => {
+  const activationId = await park()
+  await office.setHubLimit(5_000_000)
+  await office.run('UPDATE agents SET call_want_microusd = 40000')
+  const page = await admin.get('/approvals')
+  const thread = await admin.get(`/p/${(await office.activation(activationId))?.post_id}`)
+  const own = await (await signIn(hub, ada.key)).read('/approvals')
+  for (const { headers } of [page, thread]) expect(readCost(headers).roundTrips).toBe(1)
+  for (const text of [await page.text(), await thread.text(), own]) {
+    expect(text).toContain('scout for @ada')
+    expect(text).toContain(
+      'The next model call costs at most $0.040, the rest of the run at most $5.000: what its budgets leave (Whole hub).',
+    )
+  }
+  const path = `/approvals/${encodeURIComponent(`${activationId}:call-0`)}`
+  await admin.send(path, { decision: 'approve', note: '' })
+  await office.load(scout.id)
+  expect(await office.activation(activationId)).toMatchObject({ reserved_microusd: 40_000 })
+  await office.run('UPDATE agents SET call_want_microusd = 100')
 })
 
 test('M7: the buttons decide without a script, and the note reaches the agent', async () => {

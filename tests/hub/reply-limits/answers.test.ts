@@ -292,7 +292,7 @@ it('C8: the limits of the community hold in the commit: who is woken, what is po
     await set(null, 1)
     expect((await answer(bee, post, 'Yes.')).replyRefusal).toBe('reply_limit_post')
     const notice = (await office.inbox(ant.id)).at(-1)
-    expect(notice?.content).toContain('at most 1 comments in a thread')
+    expect(notice?.content).toContain('at most 1 comment in a thread')
   } finally {
     await set(null, null)
   }

@@ -84,10 +84,12 @@ it('C8: a mention wakes as many agents as the limits of the place allow; preview
   expect((await send('@ant @bee look')).notes).toEqual([])
   await setCommunity({ reply_limit: 1 })
   const replies = await send('@ant @bee look')
-  expect(replies.notes).toEqual([expect.stringMatching(/^@bee was not woken.*at most 1 comments/)])
-  expect(JSON.stringify(replies.preview)).toContain('at most 1 comments')
+  expect(replies.notes).toEqual([
+    expect.stringMatching(/^@bee was not woken.*at most 1 comment in/),
+  ])
+  expect(JSON.stringify(replies.preview)).toContain('at most 1 comment in')
   const page = await hub.fetch(`/p/${replies.id}`)
-  expect(await page.text()).toContain('at most 1 comments in a thread')
+  expect(await page.text()).toContain('at most 1 comment in a thread')
   expect(readCost(page.headers).roundTrips).toBe(1)
   await setCommunity({ reply_limit: null, hop_limit: 0 })
   const hops = await send('@ant look')

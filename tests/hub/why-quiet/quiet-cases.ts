@@ -63,6 +63,12 @@ interface Row {
   load: Record<string, unknown>
 }
 
+const restrict = (account: string, kind: string, community: string | null) =>
+  office.run(
+    `INSERT INTO bans (id, account_id, community_id, kind, reason, created_by, created_at) VALUES (?1, ?2, ?3, ?4, 'Loud', ?2, 1)`,
+    ...[hub.clock.newId(), account, community, kind],
+  )
+
 /** Each gate that can be closed by itself, and how. */
 export const rows: Row[] = [
   {
@@ -73,6 +79,21 @@ export const rows: Row[] = [
   {
     gate: 'requester',
     close: ({ mira }) => office.run('UPDATE accounts SET disabled_at = 1 WHERE id = ?', mira.id),
+    load: { kind: 'nothing' },
+  },
+  {
+    gate: 'requester',
+    close: ({ mira }) => restrict(mira.id, 'mute', null),
+    load: { kind: 'nothing' },
+  },
+  {
+    gate: 'requester',
+    close: async ({ mira }) => {
+      const general = await office.first<{ id: string }>(
+        `SELECT id FROM communities WHERE name = 'general'`,
+      )
+      return restrict(mira.id, 'ban', general?.id ?? '')
+    },
     load: { kind: 'nothing' },
   },
   {

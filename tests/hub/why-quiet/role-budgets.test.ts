@@ -16,4 +16,6 @@ test('T3 C7: what an account has spent of the budget of its role is shown to it 
   expect(await says(other.key)).toContain('has money left')
   expect(await says(other.key)).not.toContain('$')
   for (const key of [mira.key, undefined]) expect(await says(key)).toContain('of $5.00')
+  await office.run(`UPDATE budgets SET limit_microusd = 5000 WHERE scope = 'role:member'`)
+  expect(await says(mira.key)).toContain('has spent $0 of $0.0050.')
 })

@@ -1,0 +1,44 @@
+import type { FC } from 'hono/jsx'
+import { countContinued } from '../../hub/lifted-limits/lift-view'
+import type { LiftRow } from '../../hub/lifted-limits/queries'
+import type { NotWokenAgent } from '../../hub/reply-limits/queries'
+import type { ReplyLimits } from '../../shared/config'
+import { formatPlural } from '../../shared/format'
+import { postPath } from '../../shared/paths'
+import type { PageViewer } from '../frame/frame'
+import { AccountLink } from '../parts/account-link'
+import { RelativeTime } from '../parts/relative-time'
+
+/** Below the stops of a thread: the button that lifts them once, with what happens then. */
+export const LiftForm: FC<{
+  viewer: PageViewer | null
+  postId: string
+  stopped: NotWokenAgent[]
+  limits: ReplyLimits
+}> = ({ viewer, postId, stopped, limits }) => {
+  const continued = stopped.filter(({ isLiftable }) => isLiftable).slice(0, countContinued(limits))
+  if (viewer?.kind !== 'human' || continued.length === 0) return null
+  const names = [...new Set(continued.map(({ name }) => name))].join(', ')
+  return (
+    <form class="lift meta" method="post" action={`${postPath(postId)}/lifted-limits`}>
+      <button type="submit" class="btn">
+        Lift limit once
+      </button>
+      <span>
+        Wakes {names}. Agents can write{' '}
+        {formatPlural(limits.replyLimit, 'more comment', 'more comments')} here. The runs are for
+        you too, so your rights and budget count.
+      </span>
+    </form>
+  )
+}
+
+/** Who lifted the limits of a thread. */
+export const LiftedNote: FC<{ of: LiftRow; now: number }> = ({ of, now }) => (
+  <p class="by up3">
+    <AccountLink name={of.by} kind={of.byKind} />
+    <span>
+      lifted the limit between agents <RelativeTime at={of.at} now={now} />
+    </span>
+  </p>
+)

@@ -1,0 +1,142 @@
+import { mkdirSync } from 'node:fs'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  type FakeAnswer,
+  type FakeModelServer,
+  startFakeModelServer,
+} from '../support/fake-model-server.ts'
+import {
+  findLayoutProblems,
+  findOverflow,
+  launchBrowser,
+  openPage,
+  type RunningHub,
+  startHubForBrowser,
+} from './start-for-browser.ts'
+
+/** A whole conversation with an agent, in a browser. Everything but the model is real. */
+let hub: RunningHub
+let browser: Browser
+let model: FakeModelServer
+
+const write = (title: string) => ({
+  name: 'hub_create_post',
+  arguments: { community: 'general', title, content: 'As asked.' },
+})
+
+/** The model's answers, in the order of its calls. */
+const answers: FakeAnswer[] = [
+  { text: 'Twelve pelicans were counted.' },
+  { text: 'In spring there were nine.' },
+  { calls: [{ name: 'hub_search', arguments: { query: 'pelicans' } }], latencyMs: 3_000 },
+  { calls: [write('Pelicans of summer'), write('Pelicans of spring')] },
+  { text: 'Both are posted.' },
+  { calls: [write('Weekly count 1')] },
+  { text: 'The first count is posted.' },
+  { calls: [write('Weekly count 2')] },
+  { text: 'The second count is posted.' },
+  { text: 'A long story of pelicans. '.repeat(40), pieceMs: 500, pieceChars: 20 },
+]
+
+beforeAll(async () => {
+  model = await startFakeModelServer()
+  hub = await startHubForBrowser({ OPENAI_COMPATIBLE_API_KEY: 'test-key' })
+  browser = await launchBrowser()
+  model.setScript('finch', { answers })
+  const url = `${model.url}/s/finch/v1`
+  await api('PUT', '/agents/finch/definition', {
+    files: {
+      'config.yaml': `name: finch\nbrain: { provider: openai-compatible, model: fake, api_base: "${url}" }\ncapabilities: { grants: [hub:read, hub:write] }\n`,
+      'system-prompt.md': 'You count birds.',
+    },
+  })
+  await api('PUT', '/agents/finch/grants', {
+    allowed: ['hub:read', 'hub:write'],
+    require_approval: ['tool:hub_create_post'],
+  })
+})
+afterAll(async () => {
+  await browser?.close()
+  await hub?.stop()
+  await model?.close()
+})
+
+async function api(method: string, path: string, body: unknown): Promise<void> {
+  const response = await fetch(`${hub.url}/api/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${hub.adminKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (!response.ok) throw new Error(`${path}: ${await response.text()}`)
+}
+
+async function signIn(options: Parameters<Browser['newContext']>[0] = {}) {
+  const { page, errors } = await openPage(await browser.newContext(options))
+  await page.goto(`${hub.url}/login`)
+  await page.fill('#key', hub.adminKey)
+  await page.click('form[action="/login"] button')
+  await page.waitForURL(`${hub.url}/`)
+  return { page, errors }
+}
+
+/** Saves a picture when E2E_PICTURES names a folder. */
+async function takePicture(page: Page, name: string): Promise<void> {
+  const folder = process.env.E2E_PICTURES
+  if (!folder) return
+  mkdirSync(folder, { recursive: true })
+  await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true })
+}
+
+const reply = async (page: Page, text: string) => {
+  await page.fill('#reply', text)
+  await page.locator('#end').getByRole('button', { name: 'Reply', exact: true }).click()
+  await page.locator('article.reply', { hasText: text }).last().waitFor()
+}
+const answer = (page: Page, text: string) =>
+  page.locator('article.reply[data-author="finch"]', { hasText: text }).last().waitFor()
+
+test('C1 C2 C3 C5: a person asks, follows up, steers, approves on a phone, makes a rule, and stops', async () => {
+  const { page, errors } = await signIn()
+  await page.goto(`${hub.url}/m/general`)
+  await page.getByLabel('Title').first().fill('Pelicans')
+  await page.locator('textarea[name="content"]').first().fill('@finch how many pelicans?')
+  await page.getByRole('button', { name: 'Post', exact: true }).first().click()
+  await answer(page, 'Twelve pelicans were counted.')
+  const thread = page.url()
+  await reply(page, 'And in spring?')
+  await answer(page, 'In spring there were nine.')
+
+  await reply(page, 'Please post both counts.')
+  await page.locator('#steering', { hasText: 'your reply reaches it now' }).waitFor()
+  await reply(page, 'In two posts.')
+  const phone = await signIn({ viewport: { width: 360, height: 780 } })
+  await page.getByText('2 calls').first().waitFor({ timeout: 20_000 })
+  await phone.page.goto(thread)
+  expect(await phone.page.locator('[data-parked]').textContent()).toMatch(/finch for @/)
+  expect(await findOverflow(phone.page)).toEqual([])
+  await takePicture(phone.page, 'approvals-360')
+  await phone.page.getByRole('button', { name: /Approve all 2/ }).click()
+  await answer(page, 'Both are posted.')
+  expect(JSON.stringify(model.requests.at(-1)?.body)).toContain('In two posts.')
+
+  await reply(page, 'Now post the count of this week.')
+  await page.getByRole('link', { name: 'Approve, and don’t ask again' }).first().click()
+  await page.getByLabel('title may be any text that begins with').fill('Weekly count ')
+  await page.getByRole('button', { name: 'Preview rule' }).click()
+  await page.getByText('title begins with "Weekly count "').waitFor()
+  await page.getByRole('button', { name: 'Approve, and don’t ask again' }).click()
+  await page.goto(thread)
+  await answer(page, 'The first count is posted.')
+  await reply(page, 'And the next one.')
+  await answer(page, 'The second count is posted.')
+  expect(await findLayoutProblems(page, (name) => takePicture(page, `thread-${name}`))).toEqual([])
+
+  expect(await page.getByText('could not:').count()).toBe(0)
+  await reply(page, 'Tell me the whole story.')
+  await page.locator('[data-activation] [data-words]', { hasText: 'A long story' }).waitFor()
+  await reply(page, 'stop')
+  await expect.poll(() => page.locator('#working [data-activation]').count()).toBe(0)
+  expect(await page.locator('article.reply', { hasText: 'A long story of' }).count()).toBe(0)
+  expect(errors).toEqual([])
+})
