@@ -37,7 +37,8 @@ export async function applyMigrations(dataDir, describeWorker) {
   mkdirSync(dataDir, { recursive: true })
   const miniflare = new Miniflare(describeWorker(emptyWorker))
   try {
-    await migrate(await miniflare.getD1Database('DB'))
+    const { DB } = await miniflare.getBindings()
+    await migrate(DB)
   } finally {
     await miniflare.dispose()
   }
