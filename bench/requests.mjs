@@ -18,20 +18,28 @@ const importChunk = 100
  */
 export function measureRequests(scale, posts = 1000) {
   const bindings = { ROOKERY_CLIENT_ADDRESS_HEADER: addressHeader }
-  return withHub({}, async (hub, api) => {
-    for (let first = 0; first < posts; first += importChunk) {
-      const count = Math.min(importChunk, posts - first)
-      await api('POST', '/import', Array.from({ length: count }, (_, at) => describe(first + at)))
-    }
-    const times = Math.max(20, Math.round(200 * scale))
-    const rows = []
-    for (const [name, request] of Object.entries(describeRequests(posts))) {
-      // A rate limit allows an account fewer writes than reads.
-      const isWrite = name.startsWith('create')
-      rows.push(...(await measure(hub, name, request, isWrite ? Math.min(times, 60) : times)))
-    }
-    return rows
-  }, bindings)
+  return withHub(
+    {},
+    async (hub, api) => {
+      for (let first = 0; first < posts; first += importChunk) {
+        const count = Math.min(importChunk, posts - first)
+        await api(
+          'POST',
+          '/import',
+          Array.from({ length: count }, (_, at) => describe(first + at)),
+        )
+      }
+      const times = Math.max(20, Math.round(200 * scale))
+      const rows = []
+      for (const [name, request] of Object.entries(describeRequests(posts))) {
+        // A rate limit allows an account fewer writes than reads.
+        const isWrite = name.startsWith('create')
+        rows.push(...(await measure(hub, name, request, isWrite ? Math.min(times, 60) : times)))
+      }
+      return rows
+    },
+    bindings,
+  )
 }
 
 /**
@@ -95,7 +103,11 @@ async function measure(hub, name, request, times) {
   for (let number = warmUp; number < warmUp + times; number++) await send(number)
   const cpu = (readCpuMs(hub.workerdPid) - before) / times
   const seconds = latency.reduce((sum, ms) => sum + ms, 0) / 1000
-  const row = (/** @type {string} */ of, /** @type {number} */ value, /** @type {string} */ unit) => ({
+  const row = (
+    /** @type {string} */ of,
+    /** @type {number} */ value,
+    /** @type {string} */ unit,
+  ) => ({
     name: `request.${name}.${of}`,
     value: Number(value.toFixed(2)),
     unit,

@@ -9,7 +9,7 @@ import { readSettings, settingsSchema } from '../src/shared/settings.ts'
 import { applyMigrations } from './apply-migrations.mjs'
 import { buildWorker, quietWranglerEnv } from './build-worker.mjs'
 import { claimStateDir } from './claim-state-dir.mjs'
-import { bindLocalDatabase } from './local-database/plugin.mjs'
+import { bindLocalDatabase, openDatabase } from './local-database/plugin.mjs'
 import { ensureAdminKey, ensureVaultKey, PlainError, writeRunningHub } from './local-state.mjs'
 import { describeLogLine } from './print-log.mjs'
 
@@ -145,7 +145,7 @@ function describeHub(miniflare, started, adminKey, release) {
     get workerdPid() {
       return findWorkerdPid(started)
     },
-    openDatabase: async () => (await miniflare.getBindings()).DB,
+    openDatabase: () => openDatabase(miniflare),
     stop,
     kill,
   }

@@ -3,9 +3,10 @@
 import { DurableObject } from 'cloudflare:workers'
 
 const readsOnly = /^\s*(?:SELECT|EXPLAIN)\b/i
-const onlyComments = /^(?:\s|--[^\n]*(?:\n|$))*$/
+const comments = /^\s+--.*/gm
 
 export class LocalDatabase extends DurableObject {
+  /** What the next statement finds; null when it may have changed since. */
   #last = null
 
   /**
@@ -18,18 +19,25 @@ export class LocalDatabase extends DurableObject {
     try {
       const sent = JSON.parse(text)
       const queries = (Array.isArray(sent) ? sent : [sent]).filter(
-        ({ sql }) => !onlyComments.test(sql),
+        ({ sql }) => sql.replace(comments, '').trim() !== '',
       )
       if (queries.length === 0) throw new Error('No SQL statements detected.')
       const run = () => queries.map((query) => this.#run(query, asObjects))
       // Nothing comes between reads: they run without a pause. Only writes need a transaction.
-      const results = queries.every(({ sql }) => readsOnly.test(sql))
-        ? run()
-        : await this.ctx.storage.transaction(async () => run())
-      return JSON.stringify(results)
+      if (queries.every(({ sql }) => readsOnly.test(sql))) return JSON.stringify(run())
+      return JSON.stringify(await this.#runInTransaction(run))
     } catch (error) {
-      this.#last = null
       return JSON.stringify({ success: false, error: error?.message ?? String(error) })
+    }
+  }
+
+  async #runInTransaction(run) {
+    this.#last = null
+    try {
+      return await this.ctx.storage.transaction(async () => run())
+    } finally {
+      // Full-text indexes write when a transaction ends, and a failed one takes its writes back.
+      this.#last = null
     }
   }
 
@@ -39,14 +47,14 @@ export class LocalDatabase extends DurableObject {
   }
 
   #run({ sql, params }, asObjects) {
-    const before = (this.#last ??= this.#readState())
+    const before = this.#last ?? this.#readState()
     const startedAt = performance.now()
     const cursor = this.ctx.storage.sql.exec(sql, ...(params ?? []).map(toSqlValue))
     const columns = cursor.columnNames
     const rows = Array.from(cursor.raw(), (row) => row.map(toJsonValue))
     const duration = performance.now() - startedAt
-    if (!readsOnly.test(sql)) this.#last = this.#readState()
-    const after = this.#last
+    const after = readsOnly.test(sql) ? before : this.#readState()
+    this.#last = after
     const changes = after.changes - before.changes
     const changed =
       changes !== 0 || after.lastRowId !== before.lastRowId || after.size !== before.size

@@ -27,6 +27,17 @@ export const bindLocalDatabase = (name, databaseId, dataDir) => ({
 })
 
 /**
+ * The database of a runtime that runs, as its Worker sees it.
+ * @param {import('miniflare').Miniflare} miniflare
+ * @returns {Promise<import('@cloudflare/workers-types').D1Database>}
+ */
+export async function openDatabase(miniflare) {
+  /** @type {{ DB: import('@cloudflare/workers-types').D1Database }} */
+  const { DB } = await miniflare.getBindings()
+  return DB
+}
+
+/**
  * @typedef {{ type: string, dev: { options: { databaseId: string, dataDir: string } } }} LocalBinding
  * @param {{ config: { env?: Record<string, { type: string }> } }} worker
  * @returns {[name: string, options: LocalBinding['dev']['options']][]}
@@ -92,9 +103,7 @@ const localDatabase = {
 
   getExtensions: () => [
     {
-      modules: [
-        { name: fetcherModule, esModule: readScript('fetcher.worker.js'), internal: true },
-      ],
+      modules: [{ name: fetcherModule, esModule: readScript('fetcher.worker.js'), internal: true }],
     },
   ],
 }
