@@ -1,9 +1,9 @@
 // npm run bench [-- --quick] [--posts N] [--json FILE] [--peers COMMAND]
 //
 // Prints one table. CPU is that of the workerd process (user and system), because wall time follows
-// the neighbours. `--posts` is how many posts the hub of the `request.*` rows has. `--peers` runs a command that prints JSON lines `{ name, cpu_ms_per_activation }` or
-// `{ name, cpu_ms_per_agent, kb_per_agent }` of other systems on the same work, and puts them beside
-// our rows, measured in the same run.
+// the neighbours. `--posts` is how many posts the hub of the `request.*` rows has. `--peers` runs a command
+// that prints JSON lines `{ name, cpu_ms_per_activation }` or `{ name, cpu_ms_per_agent, kb_per_agent }` of
+// other systems on the same work, and puts them beside our rows, measured in the same run.
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
