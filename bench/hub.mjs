@@ -8,12 +8,17 @@ import { startHub } from '../scripts/hub-runtime.mjs'
  * @template Result
  * @param {Record<string, string>} env
  * @param {(hub: Awaited<ReturnType<typeof startHub>>, api: Api) => Promise<Result>} measure
+ * @param {Record<string, string>} [bindings] more variables for the Worker
  * @returns {Promise<Result>}
  */
-export async function withHub(env, measure) {
+export async function withHub(env, measure, bindings = {}) {
   const stateDir = mkdtempSync(join(tmpdir(), 'rookery-bench-hub-'))
   // its log would stand between the rows of the table
-  const hub = await startHub({ stateDir, env: { ROOKERY_LOG_LEVEL: 'warn', ...env } })
+  const hub = await startHub({
+    stateDir,
+    env: { ROOKERY_LOG_LEVEL: 'warn', ...env },
+    bindings,
+  })
   try {
     return await measure(hub, createApi(hub))
   } finally {

@@ -1,9 +1,9 @@
-// npm run bench [-- --quick] [--json FILE] [--peers COMMAND]
+// npm run bench [-- --quick] [--posts N] [--json FILE] [--peers COMMAND]
 //
 // Prints one table. CPU is that of the workerd process (user and system), because wall time follows
-// the neighbours. `--peers` runs a command that prints JSON lines `{ name, cpu_ms_per_activation }` or
-// `{ name, cpu_ms_per_agent, kb_per_agent }` of other systems on the same work, and puts them beside
-// our rows, measured in the same run.
+// the neighbours. `--posts` is how many posts the hub of the `request.*` rows has. `--peers` runs a command
+// that prints JSON lines `{ name, cpu_ms_per_activation }` or `{ name, cpu_ms_per_agent, kb_per_agent }` of
+// other systems on the same work, and puts them beside our rows, measured in the same run.
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -11,6 +11,7 @@ import { measureActivation } from './activation.mjs'
 import { measureFeed } from './feed.mjs'
 import { measureGateway } from './gateway.mjs'
 import { measurePick } from './pick.mjs'
+import { measureRequests } from './requests.mjs'
 import { measureStability } from './stability.mjs'
 import { measureBundle, measureStartup } from './start-up.mjs'
 import { measureWhole } from './whole.mjs'
@@ -18,6 +19,7 @@ import { measureWhole } from './whole.mjs'
 const { values: options } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
+    posts: { type: 'string', default: '1000' },
     json: { type: 'string' },
     peers: { type: 'string' },
   },
@@ -30,6 +32,7 @@ const measures = [
   () => measureWhole(scale),
   () => measureStability(),
   () => measureFeed(),
+  () => measureRequests(scale, Number(options.posts)),
   () => measurePick(scale),
   () => measureBundle(),
   () => measureStartup(),

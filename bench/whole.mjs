@@ -63,12 +63,12 @@ const ask = (api, name) =>
 
 /**
  * Every agent gets `times` mentions, each in a thread of its own, and works them off one by one.
- * @param {{ miniflare: import('miniflare').Miniflare }} hub
+ * @param {Pick<import('../scripts/hub-runtime.mjs').Hub, 'openDatabase'>} hub
  * @param {import('./hub.mjs').Api} api
  * @param {number} times
  */
 async function askAll(hub, api, times) {
-  const db = await hub.miniflare.getD1Database('DB')
+  const db = await hub.openDatabase()
   const count = async () => {
     const statement = db.prepare("SELECT count(*) AS n FROM activations WHERE state = 'done'")
     return Number((await statement.first())?.n)
@@ -84,11 +84,11 @@ async function askAll(hub, api, times) {
 
 /**
  * Asks the database beside the Worker, so that waiting costs the Worker little.
- * @param {{ miniflare: import('miniflare').Miniflare }} hub
+ * @param {Pick<import('../scripts/hub-runtime.mjs').Hub, 'openDatabase'>} hub
  * @param {string} postId
  */
 async function waitForReply(hub, postId, pauseMs = 25) {
-  const db = await hub.miniflare.getD1Database('DB')
+  const db = await hub.openDatabase()
   const statement = db
     .prepare("SELECT 1 FROM activations WHERE post_id = ? AND state = 'done'")
     .bind(postId)
@@ -100,7 +100,7 @@ async function waitForReply(hub, postId, pauseMs = 25) {
 }
 
 /**
- * @param {{ miniflare: import('miniflare').Miniflare }} hub
+ * @param {Pick<import('../scripts/hub-runtime.mjs').Hub, 'openDatabase'>} hub
  * @param {import('./hub.mjs').Api} api
  */
 async function timeAnswer(hub, api) {
@@ -113,7 +113,7 @@ async function timeAnswer(hub, api) {
 /**
  * D1 round trips of one mention with two model turns and one tool call, without the request that
  * posts it, from the counter that the hub's metrics show.
- * @param {{ url: string, adminKey: string, miniflare: import('miniflare').Miniflare }} hub
+ * @param {import('../scripts/hub-runtime.mjs').Hub} hub
  * @param {import('./hub.mjs').Api} api
  */
 async function countRoundTrips(hub, api) {

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Miniflare } from 'miniflare'
+import { openDatabase } from './local-database/plugin.mjs'
 import { PlainError, root } from './local-state.mjs'
 
 const directory = join(root, 'migrations')
@@ -37,7 +38,7 @@ export async function applyMigrations(dataDir, describeWorker) {
   mkdirSync(dataDir, { recursive: true })
   const miniflare = new Miniflare(describeWorker(emptyWorker))
   try {
-    await migrate(await miniflare.getD1Database('DB'))
+    await migrate(await openDatabase(miniflare))
   } finally {
     await miniflare.dispose()
   }

@@ -9,6 +9,7 @@ import { readSettings, settingsSchema } from '../src/shared/settings.ts'
 import { applyMigrations } from './apply-migrations.mjs'
 import { buildWorker, quietWranglerEnv } from './build-worker.mjs'
 import { claimStateDir } from './claim-state-dir.mjs'
+import { bindLocalDatabase, openDatabase } from './local-database/plugin.mjs'
 import { ensureAdminKey, ensureVaultKey, PlainError, writeRunningHub } from './local-state.mjs'
 import { describeLogLine } from './print-log.mjs'
 
@@ -28,7 +29,8 @@ const healthWaitMs = 30_000
  * @property {string} url without a slash at its end
  * @property {string} adminKey
  * @property {number} workerdPid of the runtime that runs now
- * @property {Miniflare} miniflare
+ * @property {() => Promise<import('@cloudflare/workers-types').D1Database>} openDatabase the database,
+ *   as the Worker sees it
  * @property {() => Promise<void>} stop ends everything it started
  * @property {() => Promise<void>} kill SIGKILLs the runtime, as a power cut would; the data stays
  */
@@ -60,7 +62,8 @@ export async function startHub(options) {
 async function runHub(options, settings, release) {
   const { port = 0, stateDir, env = {}, leaveSignals = false } = options
   const adminKey = ensureAdminKey(stateDir, env)
-  const bundle = readBundle(options.bundlePath ?? (await buildWorker()))
+  const dataDir = join(stateDir, 'data')
+  const bundle = readBundle(options.bundlePath ?? (await buildWorker()), dataDir)
   /** @type {ChildProcess[]} */
   const started = []
   let url = ''
@@ -75,7 +78,7 @@ async function runHub(options, settings, release) {
   const runtime = {
     host,
     cf: false,
-    resourcePersistencePath: join(stateDir, 'data'),
+    resourcePersistencePath: dataDir,
     log: new Log(LogLevel.ERROR),
     handleStructuredLogs: (/** @type {{ message: string }} */ { message }) =>
       console.error(describeLogLine(message, process.stderr.isTTY === true)),
@@ -142,7 +145,7 @@ function describeHub(miniflare, started, adminKey, release) {
     get workerdPid() {
       return findWorkerdPid(started)
     },
-    miniflare,
+    openDatabase: () => openDatabase(miniflare),
     stop,
     kill,
   }
@@ -152,9 +155,9 @@ function describeHub(miniflare, started, adminKey, release) {
  * @param {{ resourcePersistencePath: string }} runtime
  * @param {ReturnType<typeof readBundle>} bundle
  */
-function migrate(runtime, { options: { name, d1Databases } }) {
+function migrate(runtime, { options: { name, unsafeBindings } }) {
   return applyMigrations(runtime.resourcePersistencePath, (script) =>
-    convertV4MiniflareOptions({ ...runtime, port: 0, name, modules: true, script, d1Databases }),
+    convertV4MiniflareOptions({ ...runtime, port: 0, name, modules: true, script, unsafeBindings }),
   )
 }
 
@@ -184,8 +187,9 @@ const moduleTypes = { '.wasm': 'CompiledWasm', '.bin': 'Data' }
 /**
  * A bundle is one script, `worker.js`, and the files it imports as text or bytes.
  * @param {string} directory
+ * @param {string} dataDir
  */
-function readBundle(directory) {
+function readBundle(directory, dataDir) {
   const modulesRoot = join(directory, 'worker')
   const others = readdirSync(modulesRoot).filter(
     (name) => !['worker.js', 'worker.js.map', 'README.md'].includes(name),
@@ -197,7 +201,10 @@ function readBundle(directory) {
   const main = { type: /** @type {const} */ ('ESModule'), path: join(modulesRoot, 'worker.js') }
   const built = JSON.parse(readFileSync(join(directory, 'options.json'), 'utf8'))
   // Without the platform's rate limiters: each call of one costs a millisecond, and memory counts too.
-  const { ratelimits: _ratelimits, ...options } = built
+  const { ratelimits: _ratelimits, d1Databases, ...options } = built
+  options.unsafeBindings = Object.entries(d1Databases).map(([name, { id }]) =>
+    bindLocalDatabase(name, id, dataDir),
+  )
   return { options, source: { modulesRoot, modules: [main, ...others.map(describe)] } }
 }
 

@@ -178,6 +178,8 @@ export const scheduling = {
   capacityRetryMs: 2_000,
   /** Time for the commit, added to the activation's duration limit for its deadline. */
   deadlineGraceMs: 30_000,
+  /** Delay of a wake-up, so that the answer of the request that causes it leaves first. */
+  wakeDelayMs: 5,
 } as const
 
 /** How often a model provider that is down is called again: by one agent, while agents wait for it. */

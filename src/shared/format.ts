@@ -8,6 +8,18 @@ export type MoneyPlace = 'thread' | 'trace' | 'budget'
 
 const digits = { thread: 3, trace: 4, budget: 2 } as const satisfies Record<MoneyPlace, number>
 
+const formatDigits = (precision: number): Intl.NumberFormat =>
+  new Intl.NumberFormat('en-US', {
+    minimumFractionDigits: precision,
+    maximumFractionDigits: precision,
+  })
+
+const moneyFormats: Record<MoneyPlace, Intl.NumberFormat> = {
+  thread: formatDigits(digits.thread),
+  trace: formatDigits(digits.trace),
+  budget: formatDigits(digits.budget),
+}
+
 /**
  * Formats money: `$0.062` in threads, `$0.0618` in traces, `$48.62` in budgets. An amount below the
  * precision is "under $0.001", never $0.000; zero is "no cost", except in budgets.
@@ -21,11 +33,7 @@ export function formatMoney(microusd: number, place: MoneyPlace): string {
   const dollars = Math.abs(microusd) / 1_000_000
   const sign = microusd < 0 ? '−' : ''
   if (dollars < smallest / 2) return `${sign}under${NBSP}$${smallest.toFixed(precision)}`
-  const fixed = dollars.toLocaleString('en-US', {
-    minimumFractionDigits: precision,
-    maximumFractionDigits: precision,
-  })
-  return `${sign}$${fixed}`
+  return `${sign}$${moneyFormats[place].format(dollars)}`
 }
 
 /** Formats a cost; "unpriced" for a model without a known price, which is not free. */
@@ -36,7 +44,10 @@ export const formatCost = (microusd: number, isPriced: boolean, place: MoneyPlac
 export const capitalize = (text: string): string =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 
-export const formatCount = (count: number): string => count.toLocaleString('en-US')
+/** Kept, because `toLocaleString` makes one at every call, which was a tenth of the home page. */
+const countFormat = new Intl.NumberFormat('en-US')
+
+export const formatCount = (count: number): string => countFormat.format(count)
 
 const periodLabels = { day: 'today', week: 'this week', month: 'this month' } as const
 

@@ -79,7 +79,7 @@ describe('npm run audit-budgets', () => {
       code: 0,
       output: 'Every budget counted what usage says.\n',
     })
-    const db = await hub.miniflare.getD1Database('DB')
+    const db = await hub.openDatabase()
     await db
       .prepare('UPDATE budget_windows SET spent_microusd = 7 WHERE starts_at <= ?')
       .bind(Date.now())

@@ -1,4 +1,4 @@
-import { following, type ReplyLimits, replyLimits } from '../../shared/config'
+import { following, type ReplyLimits, replyLimits, scheduling } from '../../shared/config'
 import type { Statement } from '../../shared/db/statement'
 import type { AccountId, InboxItemId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
@@ -196,12 +196,16 @@ export async function armSweep({ scheduler }: ActionContext): Promise<number | n
   }
 }
 
-/** Wakes the agents, then disarms the sweep when all wake-ups have arrived. */
+/**
+ * Wakes the agents, then disarms the sweep when all wake-ups have arrived. It starts a little later: a run in
+ * the same process takes every turn of its event loop, and the answer of the request needs a few of them.
+ */
 export async function wakeAgents(
   { agents, scheduler }: ActionContext,
   woken: { accountId: AccountId; isWorkingThere?: boolean }[],
   token: number | null,
 ): Promise<void> {
+  if (woken.length > 0) await new Promise((go) => setTimeout(go, scheduling.wakeDelayMs))
   await Promise.all(
     woken.map(({ accountId, isWorkingThere }) => agents.wake(accountId, isWorkingThere === true)),
   )

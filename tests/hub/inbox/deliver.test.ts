@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
-import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { createPost } from '../../../src/hub/posts/actions'
 import { createTestHub } from '../create-test-hub'
 
 const hub = createTestHub()
@@ -61,6 +62,17 @@ test('H5: a mention in a post is a task for a hosted agent, which is woken once'
   expect(hub.seen.woken).toEqual([scout.id])
   expect(hub.seen.armed).toBe(1)
   expect(hub.seen.disarmed).toEqual([1])
+})
+
+test('H5: whoever writes is answered before an agent starts to work', async () => {
+  const author = { accountId: ada.id, name: ada.name, kind: 'human' as const, activationId: null }
+  const actor = { ...author, idempotencyKey: null, postId: null }
+  const text = { community: 'general', title: 'A question', content: '@scout?' }
+  await createPost(hub.context(), actor, text)
+  await Promise.resolve()
+  expect(hub.seen.woken).toEqual([])
+  await vi.waitFor(() => expect(hub.seen.disarmed).toEqual([1]))
+  expect(hub.seen.woken).toEqual([scout.id])
 })
 
 test('H5: the sweep stays armed when a wake-up got lost', async () => {

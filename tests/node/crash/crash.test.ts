@@ -57,7 +57,7 @@ const api = (method: string, path: string, body: unknown, headers: Record<string
   })
 
 async function rows<Row>(sql: string): Promise<Row[]> {
-  const db = await hub.miniflare.getD1Database('DB')
+  const db = await hub.openDatabase()
   return (await db.prepare(sql).all<Row>()).results
 }
 
