@@ -23,6 +23,7 @@ export interface PlanOperands {
 
 /** More documents than this are not ranked for a search. */
 const CANDIDATES_MAX = sql.raw(String(limits.search.candidatesMax))
+const NEWEST_MAX = sql.raw(String(limits.search.newestMax))
 
 const c = alias(communities, 'filter_community')
 const a = alias(accounts, 'filter_author')
@@ -32,8 +33,8 @@ const k = alias(communities, 'closed_community')
 const CLOSED_MAX = sql.raw('100')
 
 /** A word of the column `tags`: its letter, and the number of the kind, community or author. */
-const tagSql = (letter: 'k' | 'c' | 'u', value: SQLWrapper | number): SQL =>
-  sql`char(57344) || ${sql.raw(`'${letter}'`)} || ${typeof value === 'number' ? sql.raw(String(value)) : value}`
+const tagSql = (letter: 'k' | 'c' | 'u', value: SQLWrapper): SQL =>
+  sql`char(5853) || ${sql.raw(`'${letter}'`)} || ${value}`
 
 const documentsOf = (term: SQL): SQL =>
   sql`coalesce((SELECT doc FROM search_index_words WHERE term = ${term}), 0)`
@@ -66,46 +67,44 @@ const countedSql = (v: PlanOperands): SQL => sql`
         WHERE ${v.author} IS NOT NULL) f)`
 
 /**
- * Common table expressions that end in `plan`, with two FTS5 queries of which one matches nothing, and `not_closed`, the end of the second:
+ * Common table expressions that end in `plan`, with two FTS5 queries of which one matches nothing, and
+ * `not_closed`, the end of the second:
  *
  * - `ranked`: the rarest words, or a filter, choose at most `candidatesMax` documents, and all words
  *   rank these. A word in most documents would not change the ranks, so it is left out where it need not occur.
  * - `newest`: every word is common. Ranking all its matches would take about 1 us for each, for ranks that say little.
  *
- * A word without a document frequency never chooses: it may be one that `toTerms` gets wrong.
+ * A word without a document frequency never chooses: it may be one that `toTerms` gets wrong. SQLite
+ * parses an expression again wherever it is named, so each is named once or twice.
  */
 export const planSql = (v: PlanOperands): SQL => sql`${countedSql(v)},
   parts AS MATERIALIZED (
-    SELECT coalesce((SELECT min(documents) FROM filters) <= ${CANDIDATES_MAX}, 0) AS is_narrow,
-      EXISTS (SELECT 1 FROM words WHERE is_rare) AS has_rare,
-      (SELECT coalesce(' AND ' || group_concat('"' || tag || '"', ' AND '), '') FROM filters) AS filters,
-      '(' || (SELECT group_concat(phrase, iif(${v.isAll}, ' AND ', ' OR ')) FROM words) || ')' AS every,
-      (SELECT group_concat(phrase, ' OR ') FROM words WHERE is_rare) AS rare,
-      (SELECT group_concat(phrase, ' OR ') FROM words WHERE NOT is_rare AND NOT is_everywhere) AS common),
+    SELECT '(' || w.every || ')' || coalesce(' AND ' || f.every, '') AS every, coalesce(' AND ' || f.every, '') AS filters,
+      w.rare, w.common, w.rare IS NOT NULL AS has_rare, coalesce(f.least <= ${CANDIDATES_MAX}, 0) AS is_narrow
+    FROM (SELECT group_concat(phrase, iif(${v.isAll}, ' AND ', ' OR ')) AS every,
+        group_concat(phrase, ' OR ') FILTER (WHERE is_rare) AS rare,
+        group_concat(phrase, ' OR ') FILTER (WHERE NOT is_rare AND NOT is_everywhere) AS common FROM words) w
+      CROSS JOIN (SELECT group_concat('"' || tag || '"', ' AND ') AS every, min(documents) AS least FROM filters) f),
   plan AS MATERIALIZED (
-    SELECT iif(is_narrow OR (${v.isAll} AND has_rare), every || filters,
+    SELECT iif(is_narrow OR (${v.isAll} AND has_rare), every,
         iif(has_rare, '(' || rare || ')' || coalesce(' AND (' || rare || ' OR ' || common || ')', '') || filters, '""'))
         AS ranked,
-      iif(is_narrow OR has_rare, NULL, every || filters) AS newest,
+      iif(is_narrow OR has_rare, NULL, every) AS newest,
       iif(is_narrow OR has_rare, '', coalesce(${notClosedSql(v.reader)}, '')) AS not_closed
     FROM parts)`
 
-/** The newest documents of one kind that match `plan.newest`, those that match in their title first. */
-const newestOfKindSql = (kind: number, v: PlanOperands): SQL => {
-  const isAsked = sql`${sql.raw(String(kind))} IN (SELECT value FROM json_each(${v.kinds}))`
-  const branch = (isInTitle: 0 | 1) => sql`SELECT * FROM (
-    SELECT search_index.rowid AS row, ${sql.raw(String(isInTitle))} AS is_in_title FROM search_index
-    WHERE search_index MATCH (SELECT coalesce(iif(${isAsked}, ${sql.raw(isInTitle ? "'title : '" : "''")} || newest
-      || ' AND "' || ${tagSql('k', kind)} || '"' || not_closed, NULL), '""') FROM plan)
-    ORDER BY search_index.rowid DESC LIMIT ${sql.raw(String(limits.search.newestMax))})`
-  return sql`newest_${sql.raw(String(kind))} AS MATERIALIZED (${branch(1)} UNION ALL ${branch(0)})`
-}
-
-/** Common table expressions that end in `newest` (row, is_in_title): what `plan.newest` finds. D1 allows five SELECTs in a UNION. */
-export const newestSql = (v: PlanOperands): SQL => {
-  const kinds = [0, 1, 2, 3]
-  const parts = kinds.map((kind) => newestOfKindSql(kind, v))
-  const union = sql.raw(kinds.map((kind) => `SELECT * FROM newest_${kind}`).join(' UNION ALL '))
-  return sql`${sql.join(parts, sql`, `)},
-    newest AS MATERIALIZED (SELECT row, max(is_in_title) AS is_in_title FROM (${union}) GROUP BY row)`
-}
+/**
+ * A common table expression `newest` (row, is_in_title): what `plan.newest` finds. It is the newest documents
+ * of each kind that match, and those that match in their title, which comments have not.
+ */
+export const newestSql = (v: PlanOperands): SQL => sql`
+  newest AS MATERIALIZED (
+    SELECT r.value AS row, max(place.is_in_title) AS is_in_title
+    FROM plan CROSS JOIN json_each(${v.kinds}) kind
+      CROSS JOIN (SELECT 'title : ' AS place, 1 AS is_in_title UNION ALL SELECT '', 0) place
+      CROSS JOIN json_each((SELECT json_group_array(row) FROM (
+        SELECT search_index.rowid AS row FROM search_index
+        WHERE search_index MATCH place.place || plan.newest || ' AND "' || ${tagSql('k', sql`kind.value`)} || '"' || plan.not_closed
+        ORDER BY search_index.rowid DESC LIMIT ${NEWEST_MAX}))) r
+    WHERE plan.newest IS NOT NULL AND NOT (kind.value = 1 AND place.is_in_title)
+    GROUP BY row)`
