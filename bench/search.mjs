@@ -206,7 +206,9 @@ function compareBest(db, search, text) {
 async function measureHttp(stateDir, env, queries) {
   const hub = await startHub({ stateDir, env })
   try {
-    for (const [name, asked] of Object.entries(queries).filter(([each]) => !each.startsWith('any'))) {
+    for (const [name, asked] of Object.entries(queries).filter(
+      ([each]) => !each.startsWith('any'),
+    )) {
       const times = []
       let rows = 0
       for (const [index, [text]] of asked.entries()) {

@@ -81,3 +81,7 @@ INSERT INTO search_index (rowid, title, body, tags)
   SELECT seq * 4 + 2, name, trim(coalesce(display_name, '') || ' ' || description), char(5853) || 'k2' FROM accounts;
 INSERT INTO search_index (rowid, title, body, tags)
   SELECT seq * 4 + 3, name, display_name || ' ' || description, char(5853) || 'k3' FROM communities;
+
+-- Lists of admins and moderators read no other accounts.
+CREATE INDEX accounts_admins ON accounts (name) WHERE role = 'admin';
+CREATE INDEX accounts_moderators ON accounts (name) WHERE is_moderator = 1;

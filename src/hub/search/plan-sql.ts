@@ -55,7 +55,7 @@ const countedSql = (v: PlanOperands): SQL => sql`
     SELECT phrase, documents,
       documents > 0 AND sum(documents) OVER (ORDER BY documents, phrase ROWS UNBOUNDED PRECEDING)
         <= ${CANDIDATES_MAX} AS is_rare,
-      documents * 2 > (SELECT coalesce(max(${posts.seq}), 0) FROM ${posts})
+      documents * 3 > (SELECT coalesce(max(${posts.seq}), 0) FROM ${posts})
         + (SELECT coalesce(max(${comments.seq}), 0) FROM ${comments}) AS is_everywhere
     FROM asked),
   filters AS MATERIALIZED (
@@ -71,7 +71,8 @@ const countedSql = (v: PlanOperands): SQL => sql`
  * `not_closed`, the end of the second:
  *
  * - `ranked`: the rarest words, or a filter, choose at most `candidatesMax` documents, and all words
- *   rank these. A word in most documents would not change the ranks, so it is left out where it need not occur.
+ *   rank these. A word in a third of the documents changes the ranks little, so it is left out where it need not occur.
+ *   The rare words stand in the query twice, so the others do too: every occurrence counts.
  * - `newest`: every word is common. Ranking all its matches would take about 1 us for each, for ranks that say little.
  *
  * A word without a document frequency never chooses: it may be one that `toTerms` gets wrong. SQLite
@@ -87,7 +88,7 @@ export const planSql = (v: PlanOperands): SQL => sql`${countedSql(v)},
       CROSS JOIN (SELECT group_concat('"' || tag || '"', ' AND ') AS every, min(documents) AS least FROM filters) f),
   plan AS MATERIALIZED (
     SELECT iif(is_narrow OR (${v.isAll} AND has_rare), every,
-        iif(has_rare, '(' || rare || ')' || coalesce(' AND (' || rare || ' OR ' || common || ')', '') || filters, '""'))
+        iif(has_rare, '(' || rare || ')' || coalesce(' AND (' || rare || ' OR ' || common || ' OR ' || common || ')', '') || filters, '""'))
         AS ranked,
       iif(is_narrow OR has_rare, NULL, every) AS newest,
       iif(is_narrow OR has_rare, '', coalesce(${notClosedSql(v.reader)}, '')) AS not_closed

@@ -20,8 +20,8 @@ const CHUNK = 10_000
 
 const id = (letter: string) => `printf('00000000-0000-7000-${letter}000-%012d', i)`
 const member = `printf('00000000-0000-7000-a000-%012d', i % (?3 ->> 'accounts'))`
-/** Times of the rows: one a second until now. */
-const at = `((?3 ->> 'now') - 1000 * ((?3 ->> 'end') - i))`
+/** Times of the rows: about a thousand a day, until now. */
+const at = `((?3 ->> 'now') - 90000 * ((?3 ->> 'end') - i))`
 
 /** Statements by what they insert: a row for each `i`. ?3 is JSON of the values. */
 const inserts = {
@@ -40,8 +40,8 @@ const inserts = {
   mentions: `INSERT INTO mentions (post_id, comment_id, account_id, created_at)
     SELECT ${id('9')}, '', iif(i % 10, ${member}, (?3 ->> 'scout')), ${at} FROM n`,
   inboxItems: `INSERT INTO inbox_items (id, account_id, type, post_id, from_account_id, content, created_at, read_at, claimed_by, is_task)
-    SELECT ${id('c')}, iif(i % 4, ${member}, iif(i % 8, (?3 ->> 'olga'), (?3 ->> 'scout'))), 'mention', ${id('9')}, (?3 ->> 'olga'), 'text', ${at},
-      iif(i % 16, 1, NULL), 'run-' || i, 1 FROM n`,
+    SELECT ${id('c')}, iif(i % 4, ${member}, iif(i % 8, (?3 ->> 'olga'), (?3 ->> 'scout'))), 'mention', ${id('9')},
+      (?3 ->> 'olga'), 'text', ${at}, iif(i % 32 = 4 AND i < 1500, NULL, 1), iif(i % 8 = 4, NULL, 'run-' || i), i % 8 <> 4 FROM n`,
   activations: `INSERT INTO activations (id, agent_id, class, task, state, admission, model, definition_version, post_id,
       started_at, deadline_at, finished_at, outcome)
     SELECT ${id('d')}, iif(i % 4, ${member}, (?3 ->> 'scout')), 'inbox', 'mention', 'done', 'granted', 'offline/extractive', 1, ${id('9')},
@@ -57,6 +57,9 @@ const inserts = {
 
 /** Adds rows to a hub until it has this size. */
 export async function fill(size: Size, before: Size, { now, olga, scout }: Cast): Promise<void> {
+  // What there was is older than what is added, as its numbers say.
+  if (before.posts === 0)
+    await env.DB.prepare('UPDATE posts SET created_at = created_at - 1e10').run()
   const counts = (of: Size): Record<keyof typeof inserts, number> => ({
     ...{ accounts: of.accounts, agents: of.agents, inboxItems: of.inboxItems },
     ...{ posts: of.posts, comments: of.posts, votes: of.posts, mentions: of.posts },
