@@ -14,7 +14,7 @@ const { stdout, status } = spawnSync('npx', ['vitest', 'run', 'tests/hub/rows/fl
   maxBuffer: 1 << 26,
   env: { ...process.env, ROOKERY_ROWS_POSTS: `${small},${large}` },
 })
-const line = stdout.split('\n').find((each) => each.startsWith('ROWS '))
+const line = stdout.split('\n').find((each) => each.includes('ROWS ['))
 if (!line) {
   console.error(stdout)
   process.exit(1)
@@ -23,7 +23,7 @@ if (!line) {
 process.exitCode = status ?? 1
 
 /** @type {{ name: string, small: number, large: number, reason: string }[]} */
-const rows = JSON.parse(line.slice(5))
+const rows = JSON.parse(line.slice(line.indexOf('[{')))
 const count = (/** @type {number} */ value) => value.toLocaleString('en-US')
 const list = (/** @type {typeof rows} */ chosen) =>
   table(

@@ -50,7 +50,8 @@ export const discoverySql = (isReadable: SQL): SQL =>
     FROM asks CROSS JOIN search_index
     WHERE search_index MATCH asks.match AND search_index.rowid & 3 = 0
       AND search_index.rowid >= (SELECT min(seq) * 4 FROM recent)
-      AND search_index.rowid <= (SELECT max(seq) * 4 FROM recent)),
+      AND search_index.rowid <= (SELECT max(seq) * 4 FROM recent)
+      AND search_index.rowid >> 2 IN (SELECT seq FROM recent)),
   matched AS (
     SELECT r.*, coalesce(s.score, 0) AS score, (s.score IS NOT NULL)
       + EXISTS (SELECT 1 FROM json_each(asks.communities) n JOIN ${communities} ${m} ON ${m.name} = n.value

@@ -58,8 +58,7 @@ const inserts = {
 /** Adds rows to a hub until it has this size. */
 export async function fill(size: Size, before: Size, { now, olga, scout }: Cast): Promise<void> {
   // What there was is older than what is added, as its numbers say.
-  if (before.posts === 0)
-    await env.DB.prepare('UPDATE posts SET created_at = created_at - 1e10').run()
+  await env.DB.prepare('UPDATE posts SET created_at = created_at - 1e10').run()
   const counts = (of: Size): Record<keyof typeof inserts, number> => ({
     ...{ accounts: of.accounts, agents: of.agents, inboxItems: of.inboxItems },
     ...{ posts: of.posts, comments: of.posts, votes: of.posts, mentions: of.posts },
