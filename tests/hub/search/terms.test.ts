@@ -34,7 +34,9 @@ test('H8: words become the terms of the index: stemmed, in lower case, without a
     .tuple(fc.array(letter, { maxLength: 7 }), fc.subarray(suffixes, { maxLength: 2 }))
     .map(([stem, ends]) => stem.join('') + ends.join(''))
   const accented = fc
-    .array(fc.constantFrom(...'ÀéñüÇøłßŠžαΣςЖйЁ漢字한글ᛝ0z-_. e\u0301\ue000\ue001\uf8ff'), { maxLength: 9 })
+    .array(fc.constantFrom(...'ÀéñüÇøłßŠžαΣςЖйЁ漢字한글ᛝ0z-_. e\u0301\ue000\ue001\uf8ff'), {
+      maxLength: 9,
+    })
     .map((letters) => letters.join(''))
   const texts = [
     ...fc.sample(word, { numRuns: 4_000, seed: 7 }),
