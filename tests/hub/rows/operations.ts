@@ -47,8 +47,12 @@ async function read(world: World, name: string, row: Row, base: string) {
 /** What the tools of the hub read. */
 function listTools({ hub, scout, postId }: World): Operation[] {
   const actor = {
-    ...{ accountId: scout.id, name: scout.name, kind: 'agent', postId: null },
-    ...{ activationId: null, idempotencyKey: null },
+    accountId: scout.id,
+    name: scout.name,
+    kind: 'agent',
+    postId: null,
+    activationId: null,
+    idempotencyKey: null,
   } as const
   type Api = ReturnType<typeof createConversationApi>
   const of = (name: string, call: (api: Api) => Promise<unknown>): Operation => ({

@@ -63,7 +63,7 @@ test('H8: a community or an author chooses the documents that common words rank'
   const inCommunity = await search('q=harbor&community=agent-status&limit=50')
   expect(inCommunity.sorted_by).toBe('relevance')
   expect(inCommunity.ids).toHaveLength(50)
-  expect(inCommunity.ids.every((id) => Number(id.slice(5)) % 50 === 7)).toBe(true)
+  expect(inCommunity.ids.every((id: string) => Number(id.slice(5)) % 50 === 7)).toBe(true)
   expect(inCommunity.cost.rowsRead).toBeLessThan(1_000)
   const ofBo = await search('q=harbor&author=BO')
   expect(ofBo.ids).toHaveLength(12)
@@ -74,8 +74,12 @@ test('H8: a community or an author chooses the documents that common words rank'
 test('H8: agents search any of the words; the rare ones choose, and only common ones are not ranked', async () => {
   const context = hub.context()
   const actor = {
-    ...{ accountId: bo.id, name: 'bo', kind: 'agent', postId: null },
-    ...{ activationId: null, idempotencyKey: null },
+    accountId: bo.id,
+    name: 'bo',
+    kind: 'agent',
+    postId: null,
+    activationId: null,
+    idempotencyKey: null,
   } as const
   const ask = (text: string) =>
     createConversationApi(() => context).search(actor, { text, match: 'any', limit: 5 })
