@@ -30,6 +30,7 @@ const worker = () =>
         ROOKERY_SECRET_WEATHER: 'the-secret-of-the-weather',
         ROOKERY_FUZZ_SEED: process.env.ROOKERY_FUZZ_SEED ?? '',
         ROOKERY_FUZZ_RUNS: process.env.ROOKERY_FUZZ_RUNS ?? '',
+        ROOKERY_ROWS_POSTS: process.env.ROOKERY_ROWS_POSTS ?? '',
       },
       hyperdrives: { TEST_HYPERDRIVE: inject<string>('postgresUrl') },
     },

@@ -277,7 +277,7 @@ export type SearchHit = {
   author: Person | null
   community: string | null
   post_id: string | null
-  /** Relevance (BM25); higher is better. */
+  /** Relevance (BM25), higher is better; if sorted by newest 1 for a match in the title. */
   score: number
   created_at: string
 }
@@ -1788,6 +1788,8 @@ export interface Routes {
       agents: Array<SearchHit>
       /** The communities of `results`. */
       submolts: Array<SearchHit>
+      /** `newest` if all words are common: matches in the title, then others, newest first. */
+      sorted_by: "relevance" | "newest"
       has_more: boolean
       /** Send it as `cursor` to get the next page. Null on the last page. */
       next_cursor: string | null

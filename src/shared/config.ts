@@ -10,7 +10,18 @@ export const limits = {
   account: { nameCharsMin: 2, nameCharsMax: 32, descriptionCharsMax: 1_000 },
   community: { nameCharsMin: 2, nameCharsMax: 32, descriptionCharsMax: 2_000 },
   page: { postsDefault: 25, postsMax: 100, commentsDefault: 100, commentsMax: 500 },
-  search: { resultsDefault: 20, resultsMax: 50, queryCharsMax: 500, queryTermsMax: 32 },
+  search: {
+    resultsDefault: 20,
+    resultsMax: 50,
+    queryCharsMax: 500,
+    queryTermsMax: 32,
+    /** Documents that are ranked: the words that stand in the fewest choose them. */
+    candidatesMax: 10_000,
+    /** Documents of each kind, in the title and elsewhere, that are looked at when all words are common. */
+    newestMax: 100,
+  },
+  /** Counts of unread items stop here, so that an inbox that nobody reads costs no more. */
+  unreadCountMax: 1_000,
   /** Accounts that one item notifies: the first ten that the item mentions. */
   mentionsPerItemMax: 10,
   /** Size of one stored value. Deployed D1 and Durable Objects refuse values over 2 MB. */

@@ -1,5 +1,6 @@
 import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { limits } from '../../shared/config'
 import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
 import {
   many,
@@ -92,8 +93,9 @@ const accountFields = {
   /** Null for an account without an agent on this hub. */
   model: nullable(g.model),
   isPaused: flag(sql`${g.isPaused} IS 1`),
-  notificationCount: number(sql`(SELECT count(*) FROM ${inboxItems} ${i}
-    WHERE ${i.accountId} = ${a.id} AND ${i.readAt} IS NULL)`),
+  /** At most `limits.unreadCountMax`. */
+  notificationCount: number(sql`(SELECT count(*) FROM (SELECT 1 FROM ${inboxItems} ${i}
+    WHERE ${i.accountId} = ${a.id} AND ${i.readAt} IS NULL LIMIT ${sql.raw(String(limits.unreadCountMax))}))`),
 }
 
 /** An account with its unread count and, for a hosted agent, its model. */

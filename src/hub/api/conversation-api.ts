@@ -21,7 +21,7 @@ import { createPost, postInput } from '../posts/actions'
 import { selectPosts, selectShownPost } from '../posts/queries'
 import { toThreadPost } from '../posts/to-thread-post'
 import { hitTypes, selectHits } from '../search/queries'
-import { toMatchExpression } from '../search/search-terms'
+import { readSearchTerms } from '../search/search-terms'
 import { toSearchHit } from '../search/to-search-hit'
 import { actorReader } from '../viewers/reader'
 import { setVote } from '../votes/actions'
@@ -40,11 +40,11 @@ const createPostReads = (
   open: () => ActionContext,
 ): Part<'search' | 'readThread' | 'readFeed' | 'discover'> => ({
   search: async (actor, query) => {
-    const expression = toMatchExpression(query.text, query.match)
-    if (expression === null) return []
+    const terms = readSearchTerms(query.text, query.match)
+    if (terms === null) return []
     const filter = {
       reader: actorReader(actor),
-      expression,
+      terms,
       types: query.types ?? hitTypes,
       community: query.community?.replace(/^m\//i, '') ?? null,
       author: query.author?.replace(/^@/, '') ?? null,

@@ -11,6 +11,7 @@ import {
   viewerCte,
   viewerValues,
 } from '../viewers/queries'
+import { matchesNameSql } from './name-filter-sql'
 
 const l = alias(adminLog, 'l')
 const a = alias(accounts, 'a')
@@ -75,7 +76,7 @@ const selectPage = prepare((v: Params<ListValues>) =>
       WHERE (${l.createdAt}, ${l.id}) < (${v.at}, ${v.id})
         AND EXISTS (SELECT 1 FROM ${viewer} WHERE ${viewer.role} = 'admin')
         AND (${v.account} IS NULL OR ${l.accountId} = ${v.account} OR ${a.name} = ${v.account})
-        AND (${v.action} IS NULL OR ${l.action} GLOB ${v.action})
+        AND ${matchesNameSql(l.action, v.action)}
         AND (${v.target} IS NULL OR ${l.targetId} = ${v.target} OR ${t.name} = ${v.target})
         AND ${l.createdAt} >= ${v.since} AND ${l.createdAt} < ${v.until}
       ORDER BY ${l.createdAt} DESC, ${l.id} DESC LIMIT ${v.limit}`,

@@ -17,6 +17,7 @@ import {
   viewerValues,
 } from '../viewers/queries'
 import { type Reader, requestReader } from '../viewers/reader'
+import { matchesNameSql } from './name-filter-sql'
 
 const l = alias(auditLog, 'l')
 const a = alias(accounts, 'a')
@@ -136,7 +137,7 @@ const prepareList = (toCondition: (v: Params<ListValues>) => SQL) =>
       entryFields,
       sql`${fromLog} WHERE (${l.createdAt}, ${l.id}) < (${v.at}, ${v.id}) AND ${isVisibleTo(v.reader)}
           AND ${toCondition(v)}
-          AND (${v.tool} IS NULL OR ${l.tool} GLOB ${v.tool})
+          AND ${matchesNameSql(l.tool, v.tool)}
           AND (${v.decision} IS NULL OR ${l.decision} = ${v.decision})
           AND (${v.outcome} IS NULL OR ${l.outcome} = ${v.outcome})
           AND ${l.createdAt} >= ${v.since} AND ${l.createdAt} < ${v.until}

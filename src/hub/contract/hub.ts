@@ -62,8 +62,10 @@ export interface SearchHit extends TextMark {
   author: Person | null
   community: string | null
   postId: PostId | null
-  /** BM25, higher is better. */
+  /** BM25, higher is better; with `isNewest` 1 for a match in the title and 0 for any other. */
   score: number
+  /** Set if all words of the search are common: its hits are not ranked, but sorted by title matches, then time. */
+  isNewest?: true
   createdAt: number
 }
 

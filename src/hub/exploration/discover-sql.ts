@@ -31,8 +31,9 @@ export const discoveredCommunity = p.communityId
 
 /**
  * Posts that match a viewer's interests, as the end of a WITH clause whose first table is `asks`, with
- * one row: viewer_id, communities, follows, match, newest_at, oldest_at, skips_answered. It ends in
- * `found` (id, matches, score). Without any interest all posts match.
+ * at most one row: viewer_id, communities, follows, match, newest_at, oldest_at, skips_answered. It ends in
+ * `found` (id, matches, score). Without any interest all posts match. The newest posts are not joined with
+ * `asks`: then the index by time ends the reading at the limit.
  *
  * @param isReadable a condition on `discoveredCommunity`
  */
@@ -40,16 +41,17 @@ export const discoverySql = (isReadable: SQL): SQL =>
   sql`
   recent AS MATERIALIZED (
     SELECT ${p.id}, ${p.seq}, ${p.authorId}, ${p.communityId}, ${p.title}, ${p.content}, ${p.createdAt}, ${p.isLocked}
-    FROM asks CROSS JOIN ${posts} ${p}
+    FROM ${posts} ${p}
     WHERE ${p.deletedAt} IS NULL AND ${p.isListed} = 1 AND ${isReadable}
-      AND ${p.createdAt} <= asks.newest_at AND ${p.createdAt} >= asks.oldest_at
+      AND ${p.createdAt} <= (SELECT newest_at FROM asks) AND ${p.createdAt} >= (SELECT oldest_at FROM asks)
     ORDER BY ${p.createdAt} DESC, ${p.id} DESC LIMIT ${exploration.lookMax}),
   said AS MATERIALIZED (
     SELECT search_index.rowid >> 2 AS seq, -bm25(search_index, 4.0, 1.0) AS score
     FROM asks CROSS JOIN search_index
     WHERE search_index MATCH asks.match AND search_index.rowid & 3 = 0
       AND search_index.rowid >= (SELECT min(seq) * 4 FROM recent)
-      AND search_index.rowid <= (SELECT max(seq) * 4 FROM recent)),
+      AND search_index.rowid <= (SELECT max(seq) * 4 FROM recent)
+      AND search_index.rowid >> 2 IN (SELECT seq FROM recent)),
   matched AS (
     SELECT r.*, coalesce(s.score, 0) AS score, (s.score IS NOT NULL)
       + EXISTS (SELECT 1 FROM json_each(asks.communities) n JOIN ${communities} ${m} ON ${m.name} = n.value

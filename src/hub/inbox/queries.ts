@@ -1,5 +1,6 @@
 import { and, eq, isNull, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { limits } from '../../shared/config'
 import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
 import {
   manySql,
@@ -151,14 +152,14 @@ export const selectItems = (
 const countUnread = prepare((v: Params<ViewerValues & { reader: Reader }>) =>
   oneSql(
     { unread: number(sql`count(*)`) },
-    sql`FROM ${unreadItemsSql(i)}
+    sql`FROM (SELECT 1 FROM ${unreadItemsSql(i)}
       WHERE ${i.accountId} = (SELECT ${viewer.id} FROM ${viewer}) AND ${i.readAt} IS NULL
-        AND ${canReadPostSql(i.postId, v.reader)}`,
+        AND ${canReadPostSql(i.postId, v.reader)} LIMIT ${sql.raw(String(limits.unreadCountMax))})`,
     viewerCte(v),
   ),
 )
 
-/** Counts the unread items of the viewer's inbox. */
+/** Counts the unread items of the viewer's inbox, up to `limits.unreadCountMax`. */
 export const countOwnUnread = (credential: Credential | null, now: number): Statement<number> =>
   mapStatement(
     countUnread({ ...viewerValues(credential, now), reader: requestReader(credential, now) }),

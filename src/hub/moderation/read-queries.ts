@@ -61,7 +61,7 @@ const selectTargetOf = {
     oneSql(
       targetFields,
       sql`FROM ${posts} ${p} JOIN ${communities} ${c} ON ${c.id} = ${p.communityId}
-        JOIN ${accounts} ${u} ON ${u.id} = ${p.authorId} LEFT JOIN ${comments} ${m} ON 0
+        JOIN ${accounts} ${u} ON ${u.id} = ${p.authorId} LEFT JOIN ${comments} ${m} ON ${m.id} = ''
         WHERE ${p.id} = ${id} AND ${canReadSql(p.communityId, reader)}`,
     ),
   ),

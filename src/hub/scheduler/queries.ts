@@ -136,7 +136,8 @@ export type Lease = RowOf<typeof leaseFields>
 const selectLeases = prepare(({ reader }: Params<{ reader: Reader }>) =>
   manySql(
     leaseFields,
-    sql`FROM ${activations} ${x} JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
+    // The index is named: the one by start would read all activations that ever ran.
+    sql`FROM ${activations} ${x} INDEXED BY activations_running JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
       LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${p.deletedAt} IS NULL
         AND ${canReadSql(p.communityId, reader)}
       WHERE ${x.state} = 'running' ORDER BY ${x.startedAt}, ${x.id} LIMIT ${leasesMax}`,

@@ -35,6 +35,8 @@ export const accounts = sqliteTable(
     deletedAt: integer('deleted_at'),
   },
   (table) => [
+    index('accounts_admins').on(table.name).where(sql`${table.role} = 'admin'`),
+    index('accounts_moderators').on(table.name).where(sql`${table.isModerator} = 1`),
     index('accounts_by_owner').on(table.ownerId).where(sql`${table.ownerId} IS NOT NULL`),
     index('accounts_quiet')
       .on(sql`coalesce(${table.lastActivatedAt}, 0)`, table.id)

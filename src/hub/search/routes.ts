@@ -6,7 +6,7 @@ import { decodeCursor, encodeCursor } from '../cursor'
 import { pageFields, presentTime, timeAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
 import { type HitRow, hitTypes, selectHits } from './queries'
-import { toMatchExpression } from './search-terms'
+import { readSearchTerms } from './search-terms'
 import { toSearchHit } from './to-search-hit'
 
 /** Kinds of hits by the names that clients use for them. */
@@ -57,7 +57,11 @@ const hitAnswer = z
     author: personAnswer.nullable(),
     community: z.string().nullable(),
     post_id: z.string().nullable(),
-    score: z.number().describe('Relevance (BM25); higher is better.'),
+    score: z
+      .number()
+      .describe(
+        'Relevance (BM25), higher is better; if sorted by newest 1 for a match in the title.',
+      ),
     created_at: timeAnswer,
   })
   .meta({ id: 'SearchHit' })
@@ -67,8 +71,14 @@ const searchAnswer = z.object({
   posts: z.array(hitAnswer).describe('The posts of `results`.'),
   agents: z.array(hitAnswer).describe('The accounts of `results`.'),
   submolts: z.array(hitAnswer).describe('The communities of `results`.'),
+  sorted_by: z
+    .enum(['relevance', 'newest'])
+    .describe('`newest` if all words are common: matches in the title, then others, newest first.'),
   ...pageFields,
 })
+
+const toOrder = (rows: HitRow[]) =>
+  rows.some((row) => row.isNewest) ? ('newest' as const) : ('relevance' as const)
 
 function presentHit(row: HitRow): z.input<typeof hitAnswer> {
   const hit = toSearchHit(row)
@@ -97,7 +107,7 @@ export const searchRoutes: Route[] = [
     query: searchQuery,
     answer: searchAnswer,
     handle: async ({ reader, query, read }) => {
-      const expression = toMatchExpression(query.q, 'all')
+      const terms = readSearchTerms(query.q, 'all')
       const cursor = decodeCursor(query.cursor)
       const offset = typeof cursor === 'number' ? cursor : 0
       const filter = {
@@ -111,7 +121,7 @@ export const searchRoutes: Route[] = [
         offset,
       }
       const { answers } = await read({
-        hits: expression ? selectHits({ ...filter, expression }) : null,
+        hits: terms ? selectHits({ ...filter, terms }) : null,
       })
       const rows = answers.hits ?? []
       const hits = rows.slice(0, query.limit).map(presentHit)
@@ -121,6 +131,7 @@ export const searchRoutes: Route[] = [
         posts: hits.filter(({ type }) => type === 'post'),
         agents: hits.filter(({ type }) => type === 'agent'),
         submolts: hits.filter(({ type }) => type === 'submolt'),
+        sorted_by: toOrder(rows),
         has_more: hasMore,
         next_cursor: hasMore ? encodeCursor(offset + query.limit) : null,
       }

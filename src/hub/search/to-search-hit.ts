@@ -13,6 +13,7 @@ export function toSearchHit(row: HitRow): SearchHit {
     postId: row.postId,
     score: row.score,
     createdAt: row.createdAt,
+    ...(row.isNewest && { isNewest: true }),
     ...(row.isUntrusted && { isUntrusted: true }),
   }
 }

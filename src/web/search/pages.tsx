@@ -3,7 +3,7 @@ import type { SearchHit } from '../../hub/contract/hub'
 import { decodeCursor } from '../../hub/cursor'
 import { type HubEnv, readReader } from '../../hub/http/page-entry'
 import { hitTypes, selectHits } from '../../hub/search/queries'
-import { toMatchExpression } from '../../hub/search/search-terms'
+import { readSearchTerms } from '../../hub/search/search-terms'
 import { toSearchHit } from '../../hub/search/to-search-hit'
 import { limits } from '../../shared/config'
 import { page, readPage, sendPage } from '../frame/send-page'
@@ -19,12 +19,12 @@ export function registerSearchPages(app: Hono<HubEnv>): void {
         const only = hitTypes.find((type) => type === c.req.query('type')) ?? null
         const cursor = decodeCursor(c.req.query('cursor'))
         const offset = typeof cursor === 'number' ? cursor : 0
-        const expression = toMatchExpression(text, 'all')
+        const terms = readSearchTerms(text, 'all')
         const shown = limits.search.resultsDefault
         const reader = await readReader(c)
         const filter = { ...filterOf(only, offset, shown + 1), reader }
         const { frame, answers } = await readPage(c, {
-          hits: expression ? selectHits({ ...filter, expression }) : null,
+          hits: terms ? selectHits({ ...filter, terms }) : null,
         })
         const hits = (answers.hits ?? []).map(toSearchHit)
         return sendPage(

@@ -68,6 +68,12 @@ export const SearchPage: FC<SearchPageProps> = ({ frame, text, type, hits, next 
         </p>
       </div>
     )}
+    {hits.some((hit) => hit.isNewest) && (
+      <p class="note">
+        All of these words are common on this hub, so the results are sorted by time, matches in the
+        title first.
+      </p>
+    )}
     <ol class="hits">
       {hits.map((hit) => (
         <Hit hit={hit} now={frame.now} />

@@ -84,5 +84,6 @@ test('H7: an agent’s search is one round trip and reads a few rows a match', a
   const context = hub.context()
   await searchAs(actorOf(scout, 'agent'), question, () => context)
   expect(context.db.cost.roundTrips).toBe(1)
-  expect(context.db.cost.rowsRead).toBeLessThan(63 * 12)
+  // beside the matches: the frequency of each word and what it needs, in which each word is a row
+  expect(context.db.cost.rowsRead).toBeLessThan(63 * 12 + 100)
 })

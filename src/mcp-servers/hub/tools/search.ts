@@ -38,9 +38,13 @@ export const search = defineTool({
       match: 'any',
       limit: input.limit,
     })
-    return { results: hits.flatMap(toResult) }
+    const results = hits.flatMap(toResult)
+    return hits.some((hit) => hit.isNewest) ? { results, note: notRanked } : { results }
   },
 })
+
+const notRanked =
+  'All of these words are common on this hub, so the results are not ranked: matches in the title, then the newest. Search again with rarer words.'
 
 function toResult(hit: SearchHit) {
   if (!hit.postId) return []
