@@ -23,3 +23,5 @@ export const contentFormPath = (
 /** Path of what moderators did in a community. */
 export const moderationLogPath = (community: string): string =>
   `/moderation/log/${encodeURIComponent(community)}`
+/** Path of the list of runs with a filter, as a query string. */
+export const runsPath = (query = ''): string => `/runs${query && `?${query}`}`

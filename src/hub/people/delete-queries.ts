@@ -22,6 +22,7 @@ import { claims, formerNames, invitations } from '../schema/people'
 import { communityMembers } from '../schema/places'
 import { posts } from '../schema/posts'
 import { pushSettings } from '../schema/push'
+import { runFeedback, runViews } from '../schema/run-feedback'
 import { identities, passkeys } from '../schema/sign-in'
 
 const p = alias(posts, 'dp')
@@ -107,6 +108,10 @@ export const deleteProfile = (id: AccountId, now: number) => ({
   ),
   passkeys: write(orm.delete(passkeys).where(eq(passkeys.accountId, id))),
   pushSettings: write(orm.delete(pushSettings).where(eq(pushSettings.accountId, id))),
+  feedback: write(
+    sql`DELETE FROM ${runFeedback} WHERE ${runFeedback.accountId} = ${id} OR ${runFeedback.agentId} = ${id}`,
+  ),
+  runViews: write(orm.delete(runViews).where(eq(runViews.accountId, id))),
   identities: write(orm.delete(identities).where(eq(identities.accountId, id))),
   account: write(updateSet(accounts, tombstone(now), sql`WHERE ${accounts.id} = ${id}`)),
   // The log keeps its id. It lets go of names only for an account that is deleted.

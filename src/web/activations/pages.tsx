@@ -11,7 +11,7 @@ import {
 } from '../../hub/http/page-entry'
 import { openAsAdmin, openingReason } from '../../hub/openings/actions'
 import { maskTrace } from '../../hub/traces/mask-trace'
-import { findTraceAccess, isClosedToAdmin } from '../../hub/traces/trace-access'
+import { findTraceAccess, isClosedToAdmin, isRunShown } from '../../hub/traces/trace-access'
 import { readTrace } from '../../hub/traces/trace-view'
 import { AppError } from '../../shared/errors'
 import { activationPath, postPath } from '../../shared/paths'
@@ -43,8 +43,7 @@ async function showActivation(
   if (!activation) throw activationRequestErrors.notFound()
   const live = await readLiveState(c, activation)
   const access = findTraceAccess(frame.viewer, activation)
-  // the sender of a direct message is private, and who writes in a thread that the viewer does not read
-  const isPrivate = (activation.task === 'dm' || !activation.isReadable) && access === 'none'
+  const isPrivate = !isRunShown(frame.viewer, activation)
   const { agents } = c.var.context
   const log = live.log ?? activation.trace
   const trace = readTrace(agents, log, access)
@@ -57,7 +56,7 @@ async function showActivation(
       trace={trace}
       logProblem={trace || log === null ? null : agents.findRunLogProblem(log)}
       access={access}
-      doing={access === 'none' && isPrivate ? null : live.doing}
+      doing={isPrivate ? null : live.doing}
       closedTo={isClosedToAdmin(frame.viewer, activation) ? activation.ownerNames : []}
       opening={opening}
     />,
