@@ -4,8 +4,9 @@ import type { AccountRow } from '../../hub/accounts/queries'
 import { formatRole, roleLabels } from '../../hub/accounts/role-labels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
 import type { Cursor } from '../../hub/cursor'
+import type { FeedbackRow } from '../../hub/run-feedback/queries'
 import { formatCount, formatDay } from '../../shared/format'
-import { accountPath } from '../../shared/paths'
+import { accountPath, runsPath } from '../../shared/paths'
 import { Field } from '../form/field'
 import { createForm } from '../form/form-state'
 import type { Frame, PageViewer } from '../frame/frame'
@@ -17,6 +18,7 @@ import { RelativeTime } from '../parts/relative-time'
 import { FeedList } from '../posts/feed-list'
 import type { FeedPageRow } from '../posts/feed-queries'
 import { TaskForm } from '../tasks/task-form'
+import { AgentFeedback } from './agent-feedback'
 import { AgentSidebar } from './agent-sidebar'
 import { AgentStatus } from './agent-status'
 import type { AccountActivation, AgentCard } from './page-queries'
@@ -32,6 +34,8 @@ export interface AccountPageProps {
   state: AgentState | null
   activations: AccountActivation[]
   budget: PageBudget | null
+  /** What people think of its answers of the last days. */
+  feedback: FeedbackRow[]
   /** What the agent keeps for the viewer alone; null: nothing is shown. */
   memory: PrivateMemory | null
 }
@@ -73,6 +77,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
         </div>
         <aside class="rail" aria-label={`About ${account.name}`}>
           {agent && <AgentSidebar agent={agent} budget={props.budget} now={frame.now} />}
+          {agent && <AgentFeedback rows={props.feedback} now={frame.now} />}
           <section class="block">
             <h2>Account</h2>
             <dl class="def">
@@ -113,7 +118,12 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
 
 const LastActivations: FC<AccountPageProps> = ({ account, activations, frame }) => (
   <section class="block">
-    <h2>Recent runs</h2>
+    <h2>
+      Recent runs{' '}
+      <a class="meta" href={runsPath(`agent=${encodeURIComponent(account.name)}`)}>
+        All runs
+      </a>
+    </h2>
     {activations.length > 0 ? (
       <ActivationTable rows={activations} now={frame.now} />
     ) : (

@@ -5,6 +5,7 @@ import { encodeCursor } from '../../hub/cursor'
 import type { FollowingRow } from '../../hub/following/queries'
 import type { RemovalRow } from '../../hub/moderation/viewer-queries'
 import type { NotWokenAgent } from '../../hub/reply-limits/queries'
+import type { FeedbackSummary } from '../../hub/run-feedback/queries'
 import { formatReplyRefusal, isNoticePosted } from '../../hub/traces/run-labels'
 import type { ReplyLimits } from '../../shared/config'
 import { formatCost, formatCount, formatPlural } from '../../shared/format'
@@ -61,6 +62,8 @@ export interface ThreadPageProps {
   notWoken: NotWokenAgent[]
   /** The viewer's own votes by comment id; '' is the post. */
   votes: ReadonlyMap<string, number>
+  /** What people think of the answers of runs, by the id of the run. */
+  feedback: ReadonlyMap<string, FeedbackSummary>
   /** What moderators removed, by comment id; '' is the post. */
   removals: ReadonlyMap<string, RemovalRow>
   mayModerate: boolean
@@ -98,6 +101,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
               isRoot
               branches={buildTree(comments)}
               votes={props.votes}
+              feedback={props.feedback}
               knownNames={known}
               frame={frame}
               postId={post.id}
