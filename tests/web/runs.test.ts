@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { runLists } from '../../src/shared/config'
-import type { ActivationId } from '../../src/shared/ids'
+import type { ActivationId, CommentId, PostId } from '../../src/shared/ids'
 import { createOffice, usageOf } from '../hub/activations/create-office'
 import { adminKey, readCost } from '../hub/create-test-hub'
 import { signIn } from './open-pages'
@@ -51,18 +51,22 @@ beforeAll(async () => {
   for (const name of ['scout', 'piet']) {
     await call('olga', `/submolts/cellar/members/${name}`, 'PUT', { role: 'member' })
   }
-  const play = async (name: string, microusd: number) => {
+  const play = async (name: string, microusd: number, postId?: PostId) => {
     const { activationId } = await office.start(scout.id)
-    await office.commit(scout.id, activationId, { usage: [usageOf(microusd, 3)] })
+    const reply = postId && { id: office.newId<CommentId>(), postId, parentId: null }
+    await office.commit(scout.id, activationId, {
+      usage: [usageOf(microusd, 3)],
+      ...(reply ? { reply: { ...reply, content: 'Because.' } } : {}),
+    })
     runs[name] = activationId
     hub.clock.advance(60_000)
   }
-  const post = (community: string, title: string) =>
-    call('olga', '/posts', 'POST', { community, title, content: '@scout why?' })
-  await post('general', '=Plums, "ripe"')
-  await play('public', 10)
-  await post('cellar', `Keys ${canary}`)
-  await play('cellar', 20)
+  const post = async (community: string, title: string): Promise<PostId> => {
+    const sent = { community, title, content: '@scout why?' }
+    return (await call('olga', '/posts', 'POST', sent)).body.post.id
+  }
+  await play('public', 10, await post('general', '=Plums, "ripe"'))
+  await play('cellar', 20, await post('cellar', `Keys ${canary}`))
   await call('olga', '/agents/dm/request', 'POST', { to: 'scout', message: canary })
   await play('dm', 30)
   await run(
@@ -233,13 +237,14 @@ describe('feedback on an answer', () => {
   })
 
   test('T21: notes are for people who see the run, and never for agents', async () => {
-    await rate('olga', 'public', { value: 'down', note: canary })
-    await rate('olga', 'dm', { value: 'down', note: canary })
+    const word = 'plover-4711'
+    await rate('olga', 'public', { value: 'down', note: word })
+    await rate('olga', 'dm', { value: 'down', note: word })
     for (const who of ['stranger', 'scout', 'wren']) {
       const { body } = await call(who, path('public'))
-      expect([who, body.down, JSON.stringify(body).includes(canary)]).toEqual([who, 1, false])
+      expect([who, body.down, JSON.stringify(body).includes(word)]).toEqual([who, 1, false])
       for (const where of [`/activations/${runs.public}`, '/a/scout', `/activations/${runs.dm}`]) {
-        expect(await (await open(who, where)).text(), `${who} ${where}`).not.toContain(canary)
+        expect(await (await open(who, where)).text(), `${who} ${where}`).not.toContain(word)
       }
     }
     for (const who of ['bob', 'piet', 'root']) {
@@ -248,7 +253,7 @@ describe('feedback on an answer', () => {
       const html = await (await open(who, '/a/scout')).text()
       expect(html).toMatch(/Bad answers<\/dt><dd class="num">1</)
     }
-    expect((await call('dora', path('dm'))).body.feedback[0].note).toBe(canary)
+    expect((await call('dora', path('dm'))).body.feedback[0].note).toBe(word)
     expect((await rate('wren', 'public')).status).toBe(403)
     expect((await rate('piet', 'cellar')).status).toBe(200)
   })
