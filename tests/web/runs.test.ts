@@ -1,22 +1,11 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { runLists } from '../../src/shared/config'
-import type { ActivationId, CommentId, PostId } from '../../src/shared/ids'
-import { createOffice, usageOf } from '../hub/activations/create-office'
-import { adminKey, readCost } from '../hub/create-test-hub'
+import { readCost } from '../hub/create-test-hub'
+import { canary, createRunScene } from './create-run-scene'
 import { signIn } from './open-pages'
 
-const office = createOffice()
-const { hub, run } = office
-const canary = 'quetzal-2929'
-const keys: Record<string, string | null> = { stranger: null, rootKey: adminKey }
-const people: Record<string, string> = {}
-/** Runs that olga asked for, each at another place. */
-const runs: Record<string, ActivationId> = {}
+const { office, hub, run, keys, people, runs, call } = await createRunScene()
 
-const call = (who: string, path: string, method = 'GET', body?: object) => {
-  const key = keys[who] ?? null
-  return hub.call(path, { key, method, ...(body ? { body } : {}) })
-}
 const open = async (who: string, path: string) => {
   const key = keys[who]
   return hub.fetch(path, key ? { headers: { authorization: `Bearer ${key}` } } : {})
@@ -27,55 +16,6 @@ const list = async (who: string, query = ''): Promise<string[]> =>
   )
 const known = (ids: string[]): string[] =>
   Object.entries(runs).flatMap(([name, id]) => (ids.includes(id) ? [name] : []))
-
-beforeAll(async () => {
-  for (const name of ['olga', 'piet', 'bob', 'dora', 'root', 'otto']) {
-    const { id, key } = await hub.join(name, 'human')
-    Object.assign(keys, { [name]: key })
-    Object.assign(people, { [name]: id })
-  }
-  const scout = await office.createAgent('scout')
-  keys.scout = scout.key
-  keys.wren = (await office.createAgent('wren')).key
-  await run(`UPDATE accounts SET role = 'admin' WHERE name IN ('root', 'otto')`)
-  await run(
-    `INSERT INTO admin_openings (id, account_id, owner_id, reason, created_at, expires_at)
-     VALUES ('o', ?, ?, 'A complaint', 0, 9000000000000000)`,
-    ...[people.otto, people.olga],
-  )
-  await run(
-    `INSERT INTO agent_definitions (account_id, version, etag, created_by, created_at) VALUES (?, 1, 'etag', ?, 0)`,
-    ...[scout.id, people.dora],
-  )
-  await call('olga', '/submolts', 'POST', { name: 'cellar', visibility: 'private' })
-  for (const name of ['scout', 'piet']) {
-    await call('olga', `/submolts/cellar/members/${name}`, 'PUT', { role: 'member' })
-  }
-  const play = async (name: string, microusd: number, postId?: PostId) => {
-    const { activationId } = await office.start(scout.id)
-    const reply = postId && { id: office.newId<CommentId>(), postId, parentId: null }
-    await office.commit(scout.id, activationId, {
-      usage: [usageOf(microusd, 3)],
-      ...(reply ? { reply: { ...reply, content: 'Because.' } } : {}),
-    })
-    runs[name] = activationId
-    hub.clock.advance(60_000)
-  }
-  const post = async (community: string, title: string): Promise<PostId> => {
-    const sent = { community, title, content: '@scout why?' }
-    return (await call('olga', '/posts', 'POST', sent)).body.post.id
-  }
-  await play('public', 10, await post('general', '=Plums, "ripe"'))
-  await play('cellar', 20, await post('cellar', `Keys ${canary}`))
-  await call('olga', '/agents/dm/request', 'POST', { to: 'scout', message: canary })
-  await play('dm', 30)
-  await run(
-    `INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, is_task, task)
-     VALUES (?, ?, 'task', ?, ?, 1, 1, 'manual')`,
-    ...[office.newId(), scout.id, people.olga, canary],
-  )
-  await play('manual', 40)
-})
 
 describe('the list of runs', () => {
   test('T12 T21: has a run exactly for whom the page of the run shows who asked for it', async () => {
@@ -202,6 +142,14 @@ describe('the list of runs', () => {
     await browser.send('/runs/views/delete', { name: 'Dear <b>runs</b>' })
     expect(await browser.read('/runs')).not.toContain('Dear')
   })
+})
+
+test('the page of a run shows calls as they were requested, denied ones too, with indented JSON', async () => {
+  const html = await (await open('dora', `/activations/${runs.public}`)).text()
+  expect(html.match(/id="step-1-c\d"/g)).toEqual(['id="step-1-c1"', 'id="step-1-c2"'])
+  expect(html).toContain('Error: Denied')
+  expect(html).toContain('{\n  &quot;hits&quot;: [')
+  expect(html).toContain('{\n  &quot;q&quot;: 1')
 })
 
 describe('feedback on an answer', () => {
