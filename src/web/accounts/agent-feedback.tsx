@@ -10,7 +10,7 @@ export const AgentFeedback: FC<{ rows: FeedbackRow[]; now: number }> = ({ rows, 
   return (
     <section class="block" id="feedback">
       <h2>
-        Feedback, <span class="nb">{runFeedbackLimits.daysShown} days</span>
+        Feedback <span class="meta">{runFeedbackLimits.daysShown} days</span>
       </h2>
       {first ? (
         <>

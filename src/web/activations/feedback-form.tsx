@@ -82,7 +82,7 @@ export const FeedbackForm: FC<FeedbackFormProps> = (props) => {
           name="note"
           id={`note-${props.formKey}`}
           label="Note (optional)"
-          rows={2}
+          rows={3}
           placeholder="This was wrong because ..."
           maxlength={runFeedbackLimits.noteCharsMax}
           hint={`People who see the run can read the note. ${agentName} does not see it.`}

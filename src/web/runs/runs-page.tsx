@@ -54,7 +54,9 @@ export const RunsPage: FC<RunsPageProps> = (props) => {
         query={props.problem ? '' : query}
         form={props.viewForm}
       />
-      <RunFilterForm typed={props.values} />
+      <div class="up4">
+        <RunFilterForm typed={props.values} />
+      </div>
       <Totals totals={props.totals} edge={props.totalsEdge} />
       {rows.length === 0 ? (
         <Empty isFiltered={query !== ''} hasMore={next !== null} />

@@ -10,7 +10,7 @@ export const runPageRows: Table = {
   },
   'POST /runs/views/delete': { expect: 'write', send: () => ({ body: { name: 'Dear' } }) },
   'POST /activations/:id/feedback': {
-    ...{ expect: 'write', except: { external: 403 } },
+    ...{ expect: 'write', except: { guest: 403, external: 403 } },
     send: async (world) => ({
       path: `/activations/${await world.newPublicRun()}/feedback`,
       body: { value: 'down', note: 'Wrong' },
@@ -34,7 +34,7 @@ export const runApiRows: Table = {
   },
   // People rate answers, agents do not.
   'PUT /activations/:id/feedback': {
-    ...{ expect: 'write', except: { external: 403 } },
+    ...{ expect: 'write', except: { guest: 403, external: 403 } },
     send: async (world) => ({
       path: `/activations/${await world.newPublicRun()}/feedback`,
       body: { value: 'down', note: 'Wrong' },
