@@ -18,7 +18,6 @@ import { RelativeTime } from '../parts/relative-time'
 import { FeedList } from '../posts/feed-list'
 import type { FeedPageRow } from '../posts/feed-queries'
 import { TaskForm } from '../tasks/task-form'
-import { AgentFeedback } from './agent-feedback'
 import { AgentSidebar } from './agent-sidebar'
 import { AgentStatus } from './agent-status'
 import type { AccountActivation, AgentCard } from './page-queries'
@@ -76,8 +75,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
           </section>
         </div>
         <aside class="rail" aria-label={`About ${account.name}`}>
-          {agent && <AgentSidebar agent={agent} budget={props.budget} now={frame.now} />}
-          {agent && <AgentFeedback rows={props.feedback} now={frame.now} />}
+          {agent && <AgentSidebar {...props} agent={agent} now={frame.now} />}
           <section class="block">
             <h2>Account</h2>
             <dl class="def">

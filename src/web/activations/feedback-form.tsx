@@ -30,7 +30,7 @@ export interface FeedbackCounts {
 export const noFeedback: FeedbackCounts = { up: 0, down: 0, ownValue: null, ownNote: null }
 
 /** Formats the counts, such as `2 good, 1 bad`; '' without feedback. */
-export const formatFeedback = ({ up, down }: Pick<FeedbackCounts, 'up' | 'down'>): string =>
+const formatFeedback = ({ up, down }: Pick<FeedbackCounts, 'up' | 'down'>): string =>
   [up > 0 && `${up} good`, down > 0 && `${down} bad`].filter(Boolean).join(', ')
 
 export interface FeedbackFormProps {
