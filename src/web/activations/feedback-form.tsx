@@ -55,17 +55,20 @@ export const FeedbackForm: FC<FeedbackFormProps> = (props) => {
   }
   const hasOwn = counts.ownValue !== null
   const shown = form ?? createForm({ value: '', note: counts.ownNote ?? '' })
-  const button = (value: 'up' | 'down', label: string) => (
-    <button
-      type="submit"
-      class="btn"
-      name="value"
-      value={value}
-      aria-pressed={counts.ownValue === (value === 'up' ? 1 : -1) ? 'true' : 'false'}
-    >
-      {label}
-    </button>
-  )
+  const button = (value: 'up' | 'down', label: string) => {
+    const isPressed = counts.ownValue === (value === 'up' ? 1 : -1)
+    return (
+      <button
+        type="submit"
+        class={isPressed ? 'btn go' : 'btn'}
+        name="value"
+        value={value}
+        aria-pressed={isPressed ? 'true' : 'false'}
+      >
+        {label}
+      </button>
+    )
+  }
   return (
     <details class="moderate" id={`rate-${props.formKey}`} open={form != null}>
       <summary>

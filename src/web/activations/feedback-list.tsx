@@ -17,7 +17,7 @@ export const FeedbackList: FC<{ rows: FeedbackRow[]; now: number; hasRun?: boole
             <RelativeTime at={row.at} now={props.now} />
             {props.hasRun && <a href={activationPath(row.activationId)}>View run</a>}
           </div>
-          <p class="noted">{row.note}</p>
+          <p class="code">{row.note}</p>
         </li>
       ))}
     </ul>

@@ -72,7 +72,7 @@ export const RunsPage: FC<RunsPageProps> = (props) => {
 
 const Totals: FC<{ totals: RunTotals; edge: Edge | undefined }> = ({ totals, edge }) => (
   <>
-    <dl class="facts" aria-label="Totals of the filter">
+    <dl class="facts">
       <div>
         <dt>Runs</dt>
         <dd>{formatCount(totals.runs)}</dd>
