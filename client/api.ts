@@ -2502,11 +2502,24 @@ export interface Routes {
       tools: Array<ToolAccess>
     }
   }
-  /** Lists activations, newest first. */
+  /** Lists activations, newest first. Those that are private to others are left out. With a filter a page can be short: has_more says whether there can be more. */
   'GET /activations': {
     query: {
+      /** name of an agent */
       agent?: string | undefined
       outcome?: "completed" | "max_iterations" | "max_tokens" | "max_duration" | "context_limit" | "budget_exhausted" | "cancelled" | "content_filtered" | "failed" | "running" | "parked" | undefined
+      /** name of an account that asked for the run */
+      requester?: string | undefined
+      /** part of the post's title, or of a task whose trace you see */
+      text?: string | undefined
+      /** at least this many tokens */
+      tokens_from?: number | undefined
+      /** from this day or time on, UTC */
+      since?: string | undefined
+      /** before this day or time, UTC */
+      until?: string | undefined
+      /** at least this cost */
+      cost_microusd_from?: number | undefined
       limit?: number | undefined
       cursor?: string | undefined
     }
@@ -2516,6 +2529,38 @@ export interface Routes {
       has_more: boolean
       /** Send it as `cursor` to get the next page. Null on the last page. */
       next_cursor: string | null
+    }
+  }
+  /** Returns the sums of the activations that match a filter; it looks at the newest 10,000. */
+  'GET /activations/totals': {
+    query: {
+      /** name of an agent */
+      agent?: string | undefined
+      outcome?: "completed" | "max_iterations" | "max_tokens" | "max_duration" | "context_limit" | "budget_exhausted" | "cancelled" | "content_filtered" | "failed" | "running" | "parked" | undefined
+      /** name of an account that asked for the run */
+      requester?: string | undefined
+      /** part of the post's title, or of a task whose trace you see */
+      text?: string | undefined
+      /** at least this many tokens */
+      tokens_from?: number | undefined
+      /** from this day or time on, UTC */
+      since?: string | undefined
+      /** before this day or time, UTC */
+      until?: string | undefined
+      /** at least this cost */
+      cost_microusd_from?: number | undefined
+    }
+    body: undefined
+    answer: {
+      runs: number
+      /** Millionths of a US dollar. */
+      cost_microusd: number
+      /** False when the price of a model is unknown. */
+      is_priced: boolean
+      tokens: number
+      model_calls: number
+      /** Where they end; null when they are complete. */
+      since: string | null
     }
   }
   /** Returns one activation with its trace, also while it runs. When is_redacted is true, prompts, model text, arguments and results are empty: only admins and the owner of the agent see them. */
@@ -2559,6 +2604,52 @@ export interface Routes {
     answer: {
       /** Its id. */
       cancelled: string
+    }
+  }
+  /** Returns what people think of the answer of an activation; notes are shown to people who are signed in, never to agents. */
+  'GET /activations/:id/feedback': {
+    query: undefined
+    body: undefined
+    answer: {
+      up: number
+      down: number
+      feedback: Array<{
+        /** Name of its author. */
+        account: string
+        value: "up" | "down"
+        note: string
+        at: string
+        is_own: boolean
+      }>
+    }
+  }
+  /** Saves whether the answer of an activation was good, with a note; people only, one for each account. */
+  'PUT /activations/:id/feedback': {
+    query: undefined
+    body: {
+      /** Whether the answer was good. */
+      value: "up" | "down"
+      /** Why, for the people who see the run. */
+      note?: string | undefined
+    }
+    answer: {
+      activation_id: string
+      feedback: {
+        value: "up" | "down"
+        note: string
+      } | null
+    }
+  }
+  /** Removes your feedback on the answer of an activation; repeating changes nothing. */
+  'DELETE /activations/:id/feedback': {
+    query: undefined
+    body: undefined
+    answer: {
+      activation_id: string
+      feedback: {
+        value: "up" | "down"
+        note: string
+      } | null
     }
   }
   /** Lists calls that require approval, as they would run, with whole secrets masked. Admins see all calls, others those of their own requests. When is_redacted is true, arguments and note are empty: only admins and the owner of the agent see them. */

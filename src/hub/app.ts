@@ -40,6 +40,7 @@ import { postRoutes } from './posts/routes'
 import { previewRoutes } from './previews/routes'
 import { privateMemoryRoutes } from './private-memory/routes'
 import { replyLimitRoutes } from './reply-limits/routes'
+import { runFeedbackRoutes } from './run-feedback/routes'
 import { schedulerRoutes } from './scheduler/routes'
 import { searchRoutes } from './search/routes'
 import { sessionRoutes } from './sessions/routes'
@@ -78,6 +79,7 @@ export const apiRoutes: Route[] = [
   ...taskRoutes,
   ...grantRoutes,
   ...activationRoutes,
+  ...runFeedbackRoutes,
   ...approvalRoutes,
   ...standingRuleRoutes,
   ...auditRoutes,

@@ -25,3 +25,5 @@ export const moderationLogPath = (community: string): string =>
   `/moderation/log/${encodeURIComponent(community)}`
 /** The page where an account connects its account at a remote MCP server. */
 export const connectPath = (service: string): string => `/connect/${encodeURIComponent(service)}`
+/** Path of the list of runs with a filter, as a query string. */
+export const runsPath = (query = ''): string => `/runs${query && `?${query}`}`

@@ -26,6 +26,7 @@ import { registerEditPages } from './posts/edit-pages'
 import { registerThreadPages } from './posts/pages'
 import { registerPreviewPages } from './previews/pages'
 import { registerReplyLimitPages } from './reply-limits/pages'
+import { registerRunPages } from './runs/pages'
 import { registerSchedulerPages } from './scheduler/pages'
 import { registerSearchPages } from './search/pages'
 import { registerSettingsPages } from './settings/pages'
@@ -62,6 +63,7 @@ export function registerPages(
   registerPeoplePages(app)
   registerTaskPages(app)
   registerActivationPages(app)
+  registerRunPages(app)
   registerApprovalPages(app)
   registerAuditPages(app)
   registerAdminLogPages(app)

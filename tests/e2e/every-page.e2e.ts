@@ -98,6 +98,8 @@ async function makeContent(): Promise<string[]> {
     '/credentials?change=http%2Fweather',
     '/audit',
     '/audit?tool=github_*&since=2026-01-01',
+    '/runs',
+    '/runs?agent=scout&cost_from=0.01',
     audit,
     '/inbox',
     '/dm',

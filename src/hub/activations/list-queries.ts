@@ -1,16 +1,7 @@
 import { and, eq, ne, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, nullable, type RowOf } from '../../shared/db/fields'
-import {
-  manySql,
-  one,
-  oneSql,
-  orm,
-  type Params,
-  prepare,
-  type Statement,
-} from '../../shared/db/statement'
-import type { Outcome } from '../../shared/errors'
+import { one, oneSql, orm, type Params, prepare } from '../../shared/db/statement'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import { canReadSql } from '../communities/readable-sql'
 import { isRequestSql } from '../inbox/requester-sql'
@@ -27,7 +18,8 @@ const p = alias(posts, 'p')
 const t = alias(activationTraces, 't')
 const i = alias(inboxItems, 'i')
 
-const columns = {
+/** Columns of an activation as the API returns it; the query has `activations x`, `accounts a` and `posts p` in scope. */
+export const recordColumns = {
   id: x.id,
   agentId: x.agentId,
   agentName: a.name,
@@ -58,64 +50,16 @@ const columns = {
 }
 
 /** An activation as the API returns it. */
-export type ActivationRecord = RowOf<typeof columns>
+export type ActivationRecord = RowOf<typeof recordColumns>
 
-/** Filter and page of the list of activations. */
-export interface ActivationPageRequest {
-  reader: Reader
-  /** Name of the agent; undefined for all agents. */
-  agent?: string | undefined
-  outcome?: Outcome | 'running' | 'parked' | undefined
-  /** Keyset: start time and id of the last activation seen. */
-  before: [number, string] | null
-  limit: number
-}
-
-/** CROSS JOIN keeps `activations` outermost, so that its index gives order and limit. */
 const tablesFor = (
   reader: SQLWrapper,
 ) => sql`${activations} ${x} CROSS JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
   LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${p.deletedAt} IS NULL
     AND ${canReadSql(p.communityId, reader)}`
 
-const farFuture = 9_000_000_000_000_000
-
-interface ListValues {
-  reader: Reader
-  agent: string
-  outcome: string | null
-  at: number
-  id: string
-  limit: number
-}
-
-const selectPage = (v: Params<ListValues>, isOfAgent: SQL | undefined) =>
-  manySql(
-    columns,
-    sql`FROM ${tablesFor(v.reader)}
-    WHERE (${x.startedAt}, ${x.id}) < (${v.at}, ${v.id})${isOfAgent}
-      AND (${v.outcome} IS NULL OR coalesce(${x.outcome}, ${x.state}) = ${v.outcome})
-    ORDER BY ${x.startedAt} DESC, ${x.id} DESC LIMIT ${v.limit}`,
-  )
-
-const selectAll = prepare((v: Params<ListValues>) => selectPage(v, undefined))
-const selectOfAgent = prepare((v: Params<ListValues>) =>
-  selectPage(
-    v,
-    sql` AND ${x.agentId} = (SELECT ${accounts.id} FROM ${accounts} WHERE ${accounts.name} = ${v.agent})`,
-  ),
-)
-
-/** Selects a page of activations, newest first. */
-export function selectActivations(list: ActivationPageRequest): Statement<ActivationRecord[]> {
-  const { reader, agent, outcome = null, limit } = list
-  const [at, id] = list.before ?? [farFuture, '']
-  const select = agent === undefined ? selectAll : selectOfAgent
-  return select({ reader, agent: agent ?? '', outcome, at, id, limit })
-}
-
 const tracedColumns = (reader: SQLWrapper) => ({
-  ...columns,
+  ...recordColumns,
   ...traceAccessColumns(reader),
   /** JSON of a `Trace`; null until the activation has ended or parked. */
   trace: nullable(t.trace),

@@ -1,8 +1,7 @@
 import * as z from 'zod'
-import { outcomes } from '../../shared/errors'
 import type { ActionContext } from '../action-context'
-import { decodeCursor, encodeCursor } from '../cursor'
-import { countAnswer, pageFields } from '../http/answers'
+import { decodeKeyset, encodeCursor } from '../cursor'
+import { countAnswer, microusdAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { maskTrace } from '../traces/mask-trace'
 import { findTraceAccess } from '../traces/trace-access'
@@ -10,43 +9,65 @@ import { readTrace, type TraceView } from '../traces/trace-view'
 import { cancelActivation } from './actions'
 import { activationAnswer, eventAnswer, otlpAnswer, traceAnswer } from './answers'
 import { activationRequestErrors } from './errors'
-import {
-  type ActivationRecord,
-  selectActivation,
-  selectActivations,
-  type TracedActivation,
-} from './list-queries'
+import { runFilterQuery } from './filter'
+import { type ActivationRecord, selectActivation, type TracedActivation } from './list-queries'
 import { presentActivation, presentTrace } from './present'
+import { recordStatements, splitRuns, totalsStatements } from './run-list-queries'
 
 const tag = 'activations'
 
 const listRoute = route({
   method: 'get',
   path: '/activations',
-  summary: 'Lists activations, newest first',
+  summary:
+    'Lists activations, newest first. Those that are private to others are left out. With a filter a page can be short: has_more says whether there can be more',
   tag,
   access: 'read',
   rate: 'read',
-  query: z.object({
-    agent: z.string().max(100).optional(),
-    outcome: z.enum([...outcomes, 'running', 'parked']).optional(),
+  query: runFilterQuery.extend({
     limit: z.coerce.number().int().min(1).max(100).default(25),
     cursor: z.string().max(500).optional(),
   }),
   answer: z.object({ activations: z.array(activationAnswer), ...pageFields }),
   handle: async ({ reader, query, read }) => {
-    const { agent, outcome, limit } = query
-    const cursor = decodeCursor(query.cursor)
-    const before = Array.isArray(cursor) ? cursor : null
-    const list = { reader, agent, outcome, before, limit: limit + 1 }
-    const { rows } = (await read({ rows: selectActivations(list) })).answers
-    const page = rows.slice(0, limit)
-    const last = page.at(-1)
-    const hasMore = rows.length > page.length
+    const { limit, cursor, ...filter } = query
+    const before = decodeKeyset(cursor)
+    const statements = recordStatements({ ...filter, reader, before, limit: limit + 1 })
+    const { rows, edge } = (await read(statements)).answers
+    const { page, next } = splitRuns(rows, edge, limit)
     return {
       activations: page.map(presentActivation),
-      has_more: hasMore,
-      next_cursor: hasMore && last ? encodeCursor([last.startedAt, last.id]) : null,
+      has_more: next !== null,
+      next_cursor: next && encodeCursor(next),
+    }
+  },
+})
+
+const totalsRoute = route({
+  method: 'get',
+  path: '/activations/totals',
+  summary: 'Returns the sums of the activations that match a filter; it looks at the newest 10,000',
+  tag,
+  access: 'read',
+  rate: 'read',
+  query: runFilterQuery,
+  answer: z.object({
+    runs: countAnswer,
+    cost_microusd: microusdAnswer,
+    is_priced: z.boolean().describe('False when the price of a model is unknown.'),
+    tokens: countAnswer,
+    model_calls: countAnswer,
+    since: timeAnswer.nullable().describe('Where they end; null when they are complete.'),
+  }),
+  handle: async ({ reader, query, read }) => {
+    const { totals, totalsEdge } = (await read(totalsStatements({ ...query, reader }))).answers
+    return {
+      runs: totals.runs,
+      cost_microusd: totals.costMicrousd,
+      is_priced: totals.isPriced,
+      tokens: totals.tokens,
+      model_calls: totals.modelCalls,
+      since: presentTime(totalsEdge?.at ?? null),
     }
   },
 })
@@ -159,6 +180,7 @@ async function readLiveLog(
 
 export const activationRoutes: Route[] = [
   listRoute,
+  totalsRoute,
   readRoute,
   eventsRoute,
   otlpRoute,

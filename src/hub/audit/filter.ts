@@ -35,7 +35,7 @@ export const logPage = {
 }
 
 /** The times of a log's entries; `until` is exclusive. */
-const timeRange = {
+export const timeRange = {
   since: time.optional().describe('from this day or time on, UTC'),
   until: time.optional().describe('before this day or time, UTC'),
 }

@@ -22,6 +22,7 @@ import { claims, formerNames, invitations } from '../schema/people'
 import { communityMembers } from '../schema/places'
 import { posts } from '../schema/posts'
 import { pushSettings } from '../schema/push'
+import { runFeedback, runViews } from '../schema/run-feedback'
 import { identities, passkeys } from '../schema/sign-in'
 
 const p = alias(posts, 'dp')
@@ -110,6 +111,10 @@ export const deleteProfile = (id: AccountId, now: number) => ({
   // Tables of another part of the deployment: its accounts at other services.
   connected: write(sql`DELETE FROM connected_accounts WHERE account_id = ${id}`),
   attempts: write(sql`DELETE FROM connect_attempts WHERE account_id = ${id}`),
+  feedback: write(
+    sql`DELETE FROM ${runFeedback} WHERE ${runFeedback.accountId} = ${id} OR ${runFeedback.agentId} = ${id}`,
+  ),
+  runViews: write(orm.delete(runViews).where(eq(runViews.accountId, id))),
   identities: write(orm.delete(identities).where(eq(identities.accountId, id))),
   account: write(updateSet(accounts, tombstone(now), sql`WHERE ${accounts.id} = ${id}`)),
   // The log keeps its id. It lets go of names only for an account that is deleted.

@@ -16,6 +16,13 @@ const outcomeLabels: Record<string, string> = {
   failed: 'failed',
 } satisfies Record<Outcome, string>
 
+/** Outcomes and states of runs that a list can be filtered by, in the order of the form. */
+export const outcomeOptions: Readonly<Record<string, string>> = {
+  ...outcomeLabels,
+  running: 'running',
+  parked: 'waiting',
+}
+
 /** Formats how a run ended; null is a run that has not ended. */
 export const formatOutcome = (outcome: string | null): string =>
   outcome === null ? 'running' : (outcomeLabels[outcome] ?? outcome)

@@ -35,6 +35,30 @@ export const isClosedSql = (reader: SQLWrapper): SQL => sql`(${x.id} IS NOT NULL
   AND (NOT ${canReadRunSql(reader)} OR (${ownRequestersSql} <> '[]' AND NOT EXISTS (
     SELECT 1 FROM json_each(${ownRequestersSql}) n WHERE n.value IN (SELECT r.id FROM ${readersSql(reader)} r)))))`
 
+/** Whether an inbox item `i` was assigned by hand or in a message. */
+const isGivenSql = sql`(${i.task} = 'manual' OR ${i.type} = 'dm')`
+
+/** The author of the definition that a run `x` ran. */
+const definedBySql = sql<AccountId | null>`(SELECT ${d.createdBy} FROM ${agentDefinitions} ${d}
+  WHERE ${d.accountId} = ${x.agentId} AND ${d.version} = ${x.definitionVersion})`
+
+/**
+ * Whether a reader sees words of the trace of a run `x`: `findTraceAccess` returns more than `none`. What does
+ * not depend on the run is read once for a statement.
+ */
+export const hasTraceAccessSql = (reader: SQLWrapper): SQL => {
+  const own = sql`(SELECT r.id FROM ${readersSql(reader)} r)`
+  const isAdmin = sql`EXISTS (SELECT 1 FROM ${readersSql(reader)} r WHERE r.role = 'admin')`
+  return sql`(CASE WHEN ${isAdmin} THEN ${x.agentId} IN ${own} OR NOT ${isClosedSql(reader)}
+    ELSE ${canReadRunSql(reader)} AND (${x.agentId} IN ${own} OR coalesce(${definedBySql} IN ${own}, 0)
+      OR EXISTS (SELECT 1 FROM ${inboxItems} ${i} WHERE ${i.claimedBy} = ${x.id} AND ${isGivenSql}
+        AND ${i.fromAccountId} IN ${own})) END)`
+}
+
+/** The condition of `isRunShown` for a run `x`. */
+export const isRunShownSql = (reader: SQLWrapper): SQL =>
+  sql`((${x.task} <> 'dm' AND ${canReadRunSql(reader)}) OR ${hasTraceAccessSql(reader)})`
+
 /** Columns that decide who may see the private parts; the query has `activations x` in scope. */
 export const traceAccessColumns = (reader: SQLWrapper) => ({
   isReadable: flag(canReadRunSql(reader)),
@@ -45,10 +69,9 @@ export const traceAccessColumns = (reader: SQLWrapper) => ({
     JSON.parse(json ?? '[]'),
   ),
   /** Author of the definition version that the activation ran. */
-  definedBy: sql<AccountId | null>`(SELECT ${d.createdBy} FROM ${agentDefinitions} ${d}
-    WHERE ${d.accountId} = ${x.agentId} AND ${d.version} = ${x.definitionVersion})`,
+  definedBy: definedBySql,
   /** Accounts that assigned the task by hand or in a message. */
   givenBy: sql`(SELECT json_group_array(DISTINCT ${i.fromAccountId}) FROM ${inboxItems} ${i}
-    WHERE ${i.claimedBy} = ${x.id} AND (${i.task} = 'manual' OR ${i.type} = 'dm')
+    WHERE ${i.claimedBy} = ${x.id} AND ${isGivenSql}
       AND ${i.fromAccountId} IS NOT NULL)`.mapWith((json: string): AccountId[] => JSON.parse(json)),
 })

@@ -50,3 +50,12 @@ export function findTraceAccess(viewer: TraceViewer | null, run: TraceAccessColu
   if (isOwner(viewer, agentId, definedBy)) return 'all'
   return givenBy.some((id) => id === viewer?.id) ? 'answer' : 'none'
 }
+
+/**
+ * Returns whether a list of runs has the run for the viewer, and its page the names of its requesters. The sender
+ * of a direct message is private, and so is who writes in a thread that the viewer does not read.
+ */
+export const isRunShown = (
+  viewer: TraceViewer | null,
+  run: TraceAccessColumns & { task: string },
+): boolean => (run.task !== 'dm' && run.isReadable) || findTraceAccess(viewer, run) !== 'none'

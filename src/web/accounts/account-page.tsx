@@ -4,8 +4,9 @@ import type { AccountRow } from '../../hub/accounts/queries'
 import { formatRole, roleLabels } from '../../hub/accounts/role-labels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
 import type { Cursor } from '../../hub/cursor'
+import type { FeedbackRow } from '../../hub/run-feedback/queries'
 import { formatCount, formatDay } from '../../shared/format'
-import { accountPath } from '../../shared/paths'
+import { accountPath, runsPath } from '../../shared/paths'
 import { Field } from '../form/field'
 import { createForm } from '../form/form-state'
 import type { Frame, PageViewer } from '../frame/frame'
@@ -32,6 +33,8 @@ export interface AccountPageProps {
   state: AgentState | null
   activations: AccountActivation[]
   budget: PageBudget | null
+  /** What people think of its answers of the last days. */
+  feedback: FeedbackRow[]
   /** What the agent keeps for the viewer alone; null: nothing is shown. */
   memory: PrivateMemory | null
 }
@@ -72,7 +75,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
           </section>
         </div>
         <aside class="rail" aria-label={`About ${account.name}`}>
-          {agent && <AgentSidebar agent={agent} budget={props.budget} now={frame.now} />}
+          {agent && <AgentSidebar {...props} agent={agent} now={frame.now} />}
           <section class="block">
             <h2>Account</h2>
             <dl class="def">
@@ -113,7 +116,12 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
 
 const LastActivations: FC<AccountPageProps> = ({ account, activations, frame }) => (
   <section class="block">
-    <h2>Recent runs</h2>
+    <h2>
+      Recent runs{' '}
+      <a class="meta" href={runsPath(`agent=${encodeURIComponent(account.name)}`)}>
+        All runs
+      </a>
+    </h2>
     {activations.length > 0 ? (
       <ActivationTable rows={activations} now={frame.now} />
     ) : (

@@ -2,21 +2,25 @@ import type { FC } from 'hono/jsx'
 import { computeUsedShares, toBudgetLevel } from '../../hub/budgets/levels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
 import { mergePolicy } from '../../hub/grants/queries'
+import type { FeedbackRow } from '../../hub/run-feedback/queries'
 import { isOfflineModel } from '../../hub/traces/run-labels'
 import { formatPeriod, formatPlural, formatShare } from '../../shared/format'
 import { formatBudgetConsequence, formatBudgetUsage } from '../budgets/budget-list'
 import { Meter, Status } from '../parts/meter'
 import { RelativeTime } from '../parts/relative-time'
+import { AgentFeedback } from './agent-feedback'
 import type { AgentCard } from './page-queries'
 
 export interface AgentSidebarProps {
   agent: AgentCard
   budget: PageBudget | null
+  /** What people think of its answers of the last days. */
+  feedback: FeedbackRow[]
   now: number
 }
 
-/** Sidebar of an agent's page: budget, grants, definition. */
-export const AgentSidebar: FC<AgentSidebarProps> = ({ agent, budget, now }) => (
+/** Sidebar of an agent's page: budget, grants, definition, feedback. */
+export const AgentSidebar: FC<AgentSidebarProps> = ({ agent, budget, feedback, now }) => (
   <>
     <BudgetBlock budget={budget} />
     <GrantBlock agent={agent} />
@@ -45,6 +49,7 @@ export const AgentSidebar: FC<AgentSidebarProps> = ({ agent, budget, now }) => (
       </dl>
       <Warnings warnings={agent.warnings} />
     </section>
+    <AgentFeedback rows={feedback} now={now} />
   </>
 )
 

@@ -7,6 +7,7 @@ import { canReadSql } from '../../hub/communities/readable-sql'
 import { allowedLinesSql } from '../../hub/grants/queries'
 import { isHubPausedSql } from '../../hub/inbox/waiting-sql'
 import { selectPresentName } from '../../hub/people/person-queries'
+import { selectFeedbackOfAgent } from '../../hub/run-feedback/queries'
 import { accounts } from '../../hub/schema/accounts'
 import { activations } from '../../hub/schema/activations'
 import { agentDefinitions, agents } from '../../hub/schema/definitions'
@@ -18,6 +19,7 @@ import { posts } from '../../hub/schema/posts'
 import { canReadRunSql } from '../../hub/traces/trace-access-queries'
 import { type ViewerValues, viewer, viewerCte, viewerValues } from '../../hub/viewers/queries'
 import type { Reader } from '../../hub/viewers/reader'
+import { runFeedbackLimits } from '../../shared/config'
 import type { Answers } from '../../shared/db/batch'
 import { flag, number } from '../../shared/db/fields'
 import { manySql, one, oneSql, orm, type Params, prepare } from '../../shared/db/statement'
@@ -110,6 +112,11 @@ export const accountStatements = (name: string, feed: FeedPage) => ({
     ...viewerValues(feed.viewer.credential, feed.viewer.now),
   }),
   activations: selectActivations({ name, reader: toReader(feed.viewer) }),
+  feedback: selectFeedbackOfAgent({
+    name,
+    since: feed.viewer.now - runFeedbackLimits.daysShown * 86_400_000,
+    reader: toReader(feed.viewer),
+  }),
   budget: selectAgentBudget({ name, now: feed.viewer.now, reader: toReader(feed.viewer) }),
 })
 

@@ -53,6 +53,7 @@ export function registerAccountPages(app: Hono<HubEnv>): void {
           state={await readState(c, account, agent, activations)}
           activations={activations}
           budget={budget}
+          feedback={answers.feedback}
           memory={await readPrivateMemory(c, frame.viewer, account, answers)}
         />,
       )

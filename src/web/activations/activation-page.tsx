@@ -1,7 +1,7 @@
 import type { FC } from 'hono/jsx'
 import type { RunLogProblem } from '../../agents/contract/agents'
 import { titleByState } from '../../hub/activations/activation-labels'
-import type { ActivationDetail, Requester } from '../../hub/activations/page-queries'
+import type { ActivationDetail } from '../../hub/activations/page-queries'
 import {
   formatOutcome,
   formatReplyRefusal,
@@ -11,25 +11,21 @@ import {
 import type { TraceAccess } from '../../hub/traces/trace-access'
 import { listNotes, type TraceView } from '../../hub/traces/trace-view'
 import { formatCost, formatCount, formatPlural, formatShare, formatSpan } from '../../shared/format'
-import { commentPath, postPath } from '../../shared/paths'
-import type { Frame } from '../frame/frame'
+import { postPath } from '../../shared/paths'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
-import { Prose } from '../parts/prose'
 import { RelativeTime } from '../parts/relative-time'
 import { ActivationProgress } from './activation-progress'
 import { EventList } from './event-list'
 import { logProblemLabels } from './log-problem-labels'
 import { OpenAsAdmin, type OpeningFormState } from './open-as-admin'
 import { PlanBlock } from './plan-block'
+import { ReplyBlock, type ReplyBlockProps } from './reply-block'
 import { StepTable } from './step-table'
 import { HookTable, NoteList, PromptBlock } from './trace-extras'
 import { Waterfall } from './waterfall'
 
-export interface ActivationPageProps {
-  frame: Frame
-  activation: ActivationDetail
-  requesters: Requester[]
+export interface ActivationPageProps extends ReplyBlockProps {
   /** Contains only what the viewer may see. */
   trace: TraceView | null
   /** Why a stored trace cannot be read; null when it can, or when none is stored. */
@@ -41,9 +37,6 @@ export interface ActivationPageProps {
   closedTo: string[]
   opening: OpeningFormState
 }
-
-const toNameSet = (requesters: Requester[]): ReadonlySet<string> =>
-  new Set(requesters.map(({ name }) => name.toLowerCase()))
 
 /** Shows one activation: its progress, reply, figures and trace. */
 export const ActivationPage: FC<ActivationPageProps> = (props) => {
@@ -70,31 +63,7 @@ export const ActivationPage: FC<ActivationPageProps> = (props) => {
         <OpenAsAdmin id={activation.id} owners={props.closedTo} form={props.opening} />
       )}
       <FailureNotice activation={activation} trace={trace} />
-      {activation.reply !== null && (
-        <section class="block">
-          <h2>
-            Reply{' '}
-            {activation.postId && (
-              <a
-                class="meta"
-                href={
-                  activation.replyCommentId === null
-                    ? postPath(activation.postId)
-                    : commentPath(activation.postId, activation.replyCommentId)
-                }
-              >
-                View in thread
-              </a>
-            )}
-          </h2>
-          <div class="up3">
-            <Prose
-              of={{ html: activation.replyHtml, content: activation.reply }}
-              knownNames={toNameSet(props.requesters)}
-            />
-          </div>
-        </section>
-      )}
+      <ReplyBlock {...props} />
       <TraceSections {...props} />
     </Layout>
   )

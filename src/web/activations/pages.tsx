@@ -10,8 +10,11 @@ import {
   toActor,
 } from '../../hub/http/page-entry'
 import { openAsAdmin, openingReason } from '../../hub/openings/actions'
+import { rateAnswer, removeFeedback } from '../../hub/run-feedback/actions'
+import { feedbackInput } from '../../hub/run-feedback/inputs'
+import { selectFeedback } from '../../hub/run-feedback/queries'
 import { maskTrace } from '../../hub/traces/mask-trace'
-import { findTraceAccess, isClosedToAdmin } from '../../hub/traces/trace-access'
+import { findTraceAccess, isClosedToAdmin, isRunShown } from '../../hub/traces/trace-access'
 import { readTrace } from '../../hub/traces/trace-view'
 import { AppError } from '../../shared/errors'
 import { activationPath, postPath } from '../../shared/paths'
@@ -19,32 +22,44 @@ import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { toLocalPath } from '../frame/to-local-path'
 import { ActivationPage } from './activation-page'
+import { type FeedbackFormState, feedbackForm } from './feedback-form'
 import { emptyOpening, type OpeningFormState, openingForm } from './open-as-admin'
 
 /** Registers `GET /activations/:id`, the page of an activation, and its forms. */
 export function registerActivationPages(app: Hono<HubEnv>): void {
   app.get(
     '/activations/:id',
-    page((c) => showActivation(c, emptyOpening)),
+    page((c) => showActivation(c)),
   )
   app.post('/activations/:id/stop', page(stopActivation))
   app.post('/activations/:id/open', page(openActivation))
+  app.post('/activations/:id/feedback', page(rateActivation))
+}
+
+/** Forms of the page that were sent and rejected. */
+interface RejectedForms {
+  opening?: OpeningFormState
+  feedback?: FeedbackFormState
 }
 
 async function showActivation(
   c: PageContext,
-  opening: OpeningFormState,
+  { opening = emptyOpening, feedback }: RejectedForms = {},
   status = 200,
 ): Promise<Response> {
   const id = c.req.param('id') ?? ''
-  const { frame, answers } = await readPage(c, activationStatements(id, await readReader(c)))
+  const reader = await readReader(c)
+  const { frame, answers } = await readPage(c, {
+    ...activationStatements(id, reader),
+    feedback: selectFeedback({ id, reader }),
+  })
   const { activation, requesters } = answers
   if (!activation) throw activationRequestErrors.notFound()
   const live = await readLiveState(c, activation)
   const access = findTraceAccess(frame.viewer, activation)
-  // the sender of a direct message is private, and who writes in a thread that the viewer does not read
-  const isPrivate = (activation.task === 'dm' || !activation.isReadable) && access === 'none'
+  const isPrivate = !isRunShown(frame.viewer, activation)
   const { agents } = c.var.context
   const log = live.log ?? activation.trace
   const trace = readTrace(agents, log, access)
@@ -54,10 +69,13 @@ async function showActivation(
       frame={frame}
       activation={activation}
       requesters={isPrivate ? [] : requesters}
+      feedback={answers.feedback}
+      feedbackForm={feedback ?? null}
+      isShown={!isPrivate}
       trace={trace}
       logProblem={trace || log === null ? null : agents.findRunLogProblem(log)}
       access={access}
-      doing={access === 'none' && isPrivate ? null : live.doing}
+      doing={isPrivate ? null : live.doing}
       closedTo={isClosedToAdmin(frame.viewer, activation) ? activation.ownerNames : []}
       opening={opening}
     />,
@@ -70,15 +88,37 @@ async function openActivation(c: PageContext): Promise<Response> {
   const id = c.req.param('id') ?? ''
   const viewer = await requireAdminViewer(c)
   const read = readFormWith(openingReason, await readForm(c), openingForm)
-  if (!read.isValid) return showActivation(c, read.form, 400)
+  if (!read.isValid) return showActivation(c, { opening: read.form }, 400)
   try {
     const by = { admin: toActor(viewer, null), reader: await readReader(c) }
     await openAsAdmin(c.var.context, by, { kind: 'run', id }, read.value)
   } catch (error) {
     const { form, status } = rejectForm(openingForm, read.form, error)
-    return showActivation(c, form, status)
+    return showActivation(c, { opening: form }, status)
   }
   return c.redirect(activationPath(id), 303)
+}
+
+/** Saves or removes what the viewer thinks of the answer, and redirects to the page with the form. */
+async function rateActivation(c: PageContext): Promise<Response> {
+  const id = c.req.param('id') ?? ''
+  const text = await readForm(c)
+  const next = toLocalPath(text('next'))
+  if (text('value') === 'none') {
+    const viewer = await requireViewer(c, 'write', { isWriting: false })
+    await removeFeedback(c.var.context, toActor(viewer, null), id)
+    return c.redirect(next, 303)
+  }
+  const viewer = await requireViewer(c, 'write')
+  const read = readFormWith(feedbackInput, text, feedbackForm)
+  if (!read.isValid) return showActivation(c, { feedback: read.form }, 400)
+  try {
+    await rateAnswer(c.var.context, toActor(viewer, null), id, read.value)
+  } catch (error) {
+    const { form, status } = rejectForm(feedbackForm, read.form, error)
+    return showActivation(c, { feedback: form }, status)
+  }
+  return c.redirect(next, 303)
 }
 
 /** Cancels an activation and redirects back to the page with the button, also when it had already ended. */

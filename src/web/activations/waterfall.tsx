@@ -159,7 +159,7 @@ const ToolRow: FC<ToolRowProps> = (props) => {
                   ? 'Error returned to the model'
                   : `Result, ${formatBytes(tool.resultBytes)}`
               }
-              text={tool.result}
+              text={indentJson(tool.result)}
             />
             <PolicyLink result={tool.result} />
           </div>
@@ -206,7 +206,7 @@ const Excerpt: FC<{ title: string; text: string }> = ({ title, text }) => (
   </div>
 )
 
-/** Indents JSON; returns the text unchanged when it is not valid JSON, as a model can write it. */
+/** Indents JSON; returns the text unchanged when it is not valid JSON: a model can write it, and it can be shortened. */
 function indentJson(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2)

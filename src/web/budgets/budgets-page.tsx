@@ -6,6 +6,7 @@ import type { PageBudget } from '../../hub/budgets/page-queries'
 import type { SeriesDay, UsageSeries, UsageTotal } from '../../hub/budgets/usage-queries'
 import { formatUsageQuery, type UsageView } from '../../hub/budgets/usage-view'
 import { formatDay } from '../../shared/format'
+import { runsPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { ActivationTable } from '../parts/activation-table'
@@ -77,7 +78,12 @@ export const BudgetsPage: FC<BudgetsPageProps> = (props) => {
       </section>
       <SpendSection view={view} chart={chart} rows={series} total={total} budgets={budgets} />
       <section class="block">
-        <h2>Latest runs</h2>
+        <h2>
+          Latest runs{' '}
+          <a class="meta" href={runsPath()}>
+            All runs
+          </a>
+        </h2>
         {activations.length === 0 ? (
           <NoRuns />
         ) : (

@@ -7,7 +7,8 @@ import { AccountLink } from './account-link'
 import { RelativeTime } from './relative-time'
 
 export interface ActivationTableProps {
-  rows: ActivationRow[]
+  /** With requesters where the list shows who asked. */
+  rows: (ActivationRow & { requesters?: readonly string[] })[]
   now: number
   /** Shows the agent's name; not needed on the page of one agent. */
   hasAgent?: boolean
@@ -49,8 +50,9 @@ export const ActivationTable: FC<ActivationTableProps> = ({ rows, now, hasAgent 
           <td class="nb" data-l="Started">
             <RelativeTime at={row.startedAt} now={now} />
           </td>
-          <td class="nb" data-l="Trigger">
+          <td class={row.requesters ? 'whole' : 'nb'} data-l="Trigger">
             {formatTask(row.task)}
+            {row.requesters && row.requesters.length > 0 && ` by ${row.requesters.join(', ')}`}
           </td>
           <td data-l="Outcome">
             <Outcome row={row} />

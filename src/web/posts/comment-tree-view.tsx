@@ -4,6 +4,7 @@ import type { FollowingRow } from '../../hub/following/queries'
 import type { RemovalRow } from '../../hub/moderation/viewer-queries'
 import { formatUnmet, listAccountsMissing } from '../../hub/traces/run-labels'
 import { commentPath, postPath } from '../../shared/paths'
+import { type FeedbackCounts, FeedbackForm, noFeedback } from '../activations/feedback-form'
 import type { Frame } from '../frame/frame'
 import { ModerateForm } from '../moderation/moderate-form'
 import { RemovedNotice } from '../moderation/removed-notice'
@@ -24,6 +25,8 @@ export interface CommentTreeProps {
   knownNames: ReadonlySet<string>
   /** The viewer's own votes by comment id. */
   votes: ReadonlyMap<string, number>
+  /** What people think of the answers of runs, by the id of the run. */
+  feedback: ReadonlyMap<string, FeedbackCounts>
   frame: Frame
   postId: string
   /** The reply being written, shown below its parent comment; null when there is none. */
@@ -87,6 +90,16 @@ const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props
         </p>
       )}
       {provenance && <ProvenanceLine of={provenance} />}
+      {provenance?.outcome && branch.deletedAt === null && (
+        <FeedbackForm
+          viewer={frame.viewer}
+          activationId={provenance.activationId}
+          formKey={branch.id}
+          agentName={branch.authorName}
+          counts={props.feedback.get(provenance.activationId) ?? noFeedback}
+          next={commentPath(postId, branch.id)}
+        />
+      )}
       {followed && <FollowingNote of={followed} postId={postId} />}
       <CommentActions {...props} />
       {hasComposer && reply && (

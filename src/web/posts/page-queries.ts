@@ -16,6 +16,7 @@ import { isAwaitingProviderSql } from '../../hub/outages/wait-sql'
 import { hasPlaceSql, postTables, shownPostFields } from '../../hub/posts/queries'
 import { limitFieldsOf } from '../../hub/reply-limits/limits-sql'
 import { selectNotWoken } from '../../hub/reply-limits/queries'
+import { selectFeedbackInThread } from '../../hub/run-feedback/queries'
 import { accounts } from '../../hub/schema/accounts'
 import { activations } from '../../hub/schema/activations'
 import { approvals } from '../../hub/schema/approvals'
@@ -227,6 +228,7 @@ export const threadStatements = (
   agents: selectHostedAgents(),
   notWoken: selectNotWoken(postId),
   votes: selectOwnVotes(credential, now, postId),
+  feedback: selectFeedbackInThread({ postId, reader: requestReader(credential, now) }),
   removals: selectRemovals(credential, now, postId),
   mayModerate: selectMayModerateThread(credential, now, postId),
   approvals: selectThreadApprovals(credential, now, postId),

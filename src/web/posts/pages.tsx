@@ -106,6 +106,7 @@ async function showThread(c: PageContext, reply: ReplyFormState, status = 200): 
       removals={new Map(answers.removals.map((row) => [row.commentId, row]))}
       mayModerate={answers.mayModerate}
       following={new Map(answers.following.map((row) => [row.answerId, row]))}
+      feedback={new Map(answers.feedback.map((row) => [row.activationId, row]))}
       votes={new Map(votes.map(({ commentId, value }) => [commentId, value]))}
       reply={reply}
     />,

@@ -6,6 +6,7 @@ import type { FollowingRow } from '../../hub/following/queries'
 import type { LiftRow } from '../../hub/lifted-limits/queries'
 import type { RemovalRow } from '../../hub/moderation/viewer-queries'
 import type { NotWokenAgent } from '../../hub/reply-limits/queries'
+import type { FeedbackSummary } from '../../hub/run-feedback/queries'
 import { formatPlural } from '../../shared/format'
 import { commentPath, postPath } from '../../shared/paths'
 import type { ResumePromise } from '../approvals/resume-line'
@@ -59,6 +60,8 @@ export interface ThreadPageProps {
   lift: LiftRow | null
   /** The viewer's own votes by comment id; '' is the post. */
   votes: ReadonlyMap<string, number>
+  /** What people think of the answers of runs, by the id of the run. */
+  feedback: ReadonlyMap<string, FeedbackSummary>
   /** What moderators removed, by comment id; '' is the post. */
   removals: ReadonlyMap<string, RemovalRow>
   mayModerate: boolean
@@ -94,6 +97,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
               isRoot
               branches={buildTree(comments)}
               votes={props.votes}
+              feedback={props.feedback}
               knownNames={known}
               frame={frame}
               postId={post.id}

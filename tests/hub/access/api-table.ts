@@ -3,6 +3,7 @@ import { definitionFiles, snapshot } from './contents'
 import { moderationTable } from './moderation-table'
 import { peopleTable } from './people-table'
 import { placeRows } from './place-table'
+import { runApiRows } from './runs-table'
 import { approvalRows } from './standing-rule-table'
 
 let count = 0
@@ -241,6 +242,7 @@ export const apiTable: Table = {
 
   // Every run can be inspected; what stands in it is redacted for those who may not see it (M9).
   'GET /activations': { expect: 'read' },
+  ...runApiRows,
   'GET /activations/:id': {
     expect: 'read',
     send: (world) => ({ path: `/activations/${world.activationId}` }),

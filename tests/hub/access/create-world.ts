@@ -15,7 +15,7 @@ import { canaries, definitionFacts, definitionFiles, snapshot } from './contents
 import { createModeration } from './create-moderation'
 import { createPeople } from './create-people'
 import { createPlaces } from './create-places'
-import { createPrivateRun } from './create-private-run'
+import { createPrivateRun, createPublicRun } from './create-private-run'
 import { createRules } from './create-rules'
 import { createServices } from './create-services'
 import { createWaysToSignIn } from './create-ways-to-sign-in'
@@ -253,6 +253,7 @@ export async function createWorld() {
     ...createRules([hub, privateHub], { agentId: wren.id }, admin),
     ...services,
     newPrivateRun: () => createPrivateRun(scout.id, piet.id),
+    newPublicRun: () => createPublicRun(scout.id, piet.id),
     ...{ call, callModule, findAsset },
   }
 }

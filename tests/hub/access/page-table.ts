@@ -1,5 +1,6 @@
 import type { Table } from './cells'
 import { peoplePageTable } from './people-page-table'
+import { runPageRows } from './runs-table'
 import { signInTable } from './sign-in-table'
 import { standingRulePageRows } from './standing-rule-table'
 
@@ -123,6 +124,7 @@ export const pageTable: Table = {
     expect: 'read',
     send: (world) => ({ path: `/activations/${world.activationId}` }),
   },
+  ...runPageRows,
   'GET /search': { expect: 'read', send: () => ({ path: '/search?q=title' }) },
   'GET /scheduler': { expect: 'read' },
   'GET /scheduler.csv': { expect: 'read' },

@@ -1,0 +1,47 @@
+import type { Table } from './cells'
+
+/** The list of runs, and feedback on answers, in a browser. */
+export const runPageRows: Table = {
+  'GET /runs': { expect: 'read' },
+  'GET /runs.csv': { expect: 'read' },
+  'POST /runs/views': {
+    expect: 'write',
+    send: () => ({ body: { name: 'Dear', query: 'agent=scout' } }),
+  },
+  'POST /runs/views/delete': { expect: 'write', send: () => ({ body: { name: 'Dear' } }) },
+  'POST /activations/:id/feedback': {
+    ...{ expect: 'write', except: { guest: 403, external: 403 } },
+    send: async (world) => ({
+      path: `/activations/${await world.newPublicRun()}/feedback`,
+      body: { value: 'down', note: 'Wrong' },
+    }),
+  },
+  'POST /activations/:id/feedback (remove)': {
+    expect: 'write',
+    send: (world) => ({
+      path: `/activations/${world.activationId}/feedback`,
+      body: { value: 'none' },
+    }),
+  },
+}
+
+/** The same in the API. */
+export const runApiRows: Table = {
+  'GET /activations/totals': { expect: 'read' },
+  'GET /activations/:id/feedback': {
+    expect: 'read',
+    send: (world) => ({ path: `/activations/${world.activationId}/feedback` }),
+  },
+  // People rate answers, agents do not.
+  'PUT /activations/:id/feedback': {
+    ...{ expect: 'write', except: { guest: 403, external: 403 } },
+    send: async (world) => ({
+      path: `/activations/${await world.newPublicRun()}/feedback`,
+      body: { value: 'down', note: 'Wrong' },
+    }),
+  },
+  'DELETE /activations/:id/feedback': {
+    expect: 'write',
+    send: (world) => ({ path: `/activations/${world.activationId}/feedback` }),
+  },
+}
