@@ -1,8 +1,8 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { DefinitionFacts } from '../../agents/contract/agents'
-import { flag, type RowOf } from '../../shared/db/fields'
-import { oneSql, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import { flag, nullable, type RowOf } from '../../shared/db/fields'
+import { manySql, oneSql, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
 import { accounts } from '../schema/accounts'
@@ -32,8 +32,13 @@ type NewDefinition = Pick<
   'accountId' | 'etag' | 'warnings' | 'createdBy' | 'createdAt'
 >
 
-/** Inserts a new version, unless the newest version has the same etag. */
-export const insertDefinition = prepare((v: Params<Required<NewDefinition>>) => {
+/**
+ * Inserts a new version, unless the newest version has the same etag. With the version that the author
+ * started from, it violates the primary key when another version exists by then.
+ */
+export const insertDefinition = prepare((v: Params<
+  Required<NewDefinition> & { baseVersion: number | null }
+>) => {
   const d = alias(agentDefinitions, 'd')
   const ofAgent = sql`FROM ${agentDefinitions} ${d} WHERE ${d.accountId} = ${v.accountId}`
   return write(
@@ -41,7 +46,7 @@ export const insertDefinition = prepare((v: Params<Required<NewDefinition>>) => 
       agentDefinitions,
       {
         accountId: v.accountId,
-        version: sql`coalesce((SELECT max(${d.version}) ${ofAgent}), 0) + 1`,
+        version: sql`coalesce(${v.baseVersion}, (SELECT max(${d.version}) ${ofAgent}), 0) + 1`,
         etag: v.etag,
         warnings: v.warnings,
         createdBy: v.createdBy,
@@ -114,3 +119,26 @@ export const selectDefinition = prepare((v: Params<{ name: string }>) =>
       WHERE ${a.name} = ${v.name}`,
   ),
 )
+
+/** Selects the versions of an agent's definition with their authors, newest first. */
+export const selectVersions = prepare((v: Params<{ name: string }>) => {
+  const u = alias(accounts, 'u')
+  return manySql(
+    {
+      version: d.version,
+      etag: d.etag,
+      createdAt: d.createdAt,
+      /** Null when unknown or deleted. */
+      createdBy: nullable(u.name),
+    },
+    sql`FROM ${accounts} ${a} JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
+      JOIN ${agentDefinitions} ${d} ON ${d.accountId} = ${a.id}
+      LEFT JOIN ${accounts} ${u} ON ${u.id} = ${d.createdBy}
+      WHERE ${a.name} = ${v.name} ORDER BY ${d.version} DESC LIMIT 200`,
+  )
+})
+
+export type VersionRow = RowOf<
+  Record<'version' | 'createdAt', typeof d.version> &
+    Record<'etag', typeof d.etag> & { createdBy: SQL<string | null> }
+>

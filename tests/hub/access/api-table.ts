@@ -224,6 +224,14 @@ export const apiTable: Table = {
     expect: 'admin',
     send: () => ({ path: '/agents/scout/definition' }),
   },
+  'GET /agents/:name/definition/versions': {
+    expect: 'admin',
+    send: () => ({ path: '/agents/scout/definition/versions' }),
+  },
+  'POST /agents/:name/definition/restore': {
+    expect: 'admin',
+    send: () => ({ path: '/agents/scout/definition/restore', body: { version: 1 } }),
+  },
   'POST /agents/:name/activate': {
     expect: 'admin',
     send: () => ({ path: '/agents/scout/activate', body: { task: 'Count the plums' } }),

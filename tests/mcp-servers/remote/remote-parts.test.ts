@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createArgumentCheck } from '../../../src/mcp-servers/remote/check-arguments'
-import { diffLines } from '../../../src/mcp-servers/remote/diff-lines'
+import { diffLines } from '../../../src/shared/diff-lines'
 import { hashOffer, showInvisible, toPlain } from '../../../src/mcp-servers/remote/pin'
 import { presentServer } from '../../../src/mcp-servers/remote/present'
 import type { RemoteToolRow } from '../../../src/mcp-servers/remote/queries'
