@@ -194,7 +194,12 @@ const warnUnknownHooks = (
       if (hookNames.includes(name)) return []
       const path = source.locate(['hooks', field, index])
       const known = hookNames.length > 0 ? `it has ${hookNames.join(', ')}` : 'it has none'
-      return [{ path, message: `Ignored: this hub has no hook ${name}; ${known}${formatNearest(name, hookNames)}` }]
+      return [
+        {
+          path,
+          message: `Ignored: this hub has no hook ${name}; ${known}${formatNearest(name, hookNames)}`,
+        },
+      ]
     }),
   )
 

@@ -53,7 +53,8 @@ const toProblem = (source: YamlSource, issue: z.core.$ZodIssue): ErrorDetail => 
 function suggestValue({ value }: YamlSource, issue: z.core.$ZodIssue): string {
   if (issue.code !== 'invalid_value') return ''
   const given = issue.path.reduce<unknown>(
-    (parent, step) => (isRecord(parent) || Array.isArray(parent) ? Reflect.get(parent, step) : null),
+    (parent, step) =>
+      isRecord(parent) || Array.isArray(parent) ? Reflect.get(parent, step) : null,
     value,
   )
   return typeof given === 'string' ? formatNearest(given, issue.values.map(String)) : ''

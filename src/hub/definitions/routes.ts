@@ -59,9 +59,7 @@ const restoreInput = z.object({
   base_version: versionInput.optional().describe('The current version, to refuse a conflict.'),
 })
 
-const filesAnswer = z
-  .record(z.string(), z.string())
-  .describe('Text by path, as they were saved.')
+const filesAnswer = z.record(z.string(), z.string()).describe('Text by path, as they were saved.')
 
 const versionsAnswer = z.object({
   versions: z.array(

@@ -4,11 +4,7 @@ import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import { checkPolicy, setPolicy } from '../grants/actions'
 import type { Policy } from '../grants/policy-body'
-import {
-  type AccountPolicyRow,
-  readDefaultPolicy,
-  selectPolicies,
-} from '../grants/policy-queries'
+import { type AccountPolicyRow, readDefaultPolicy, selectPolicies } from '../grants/policy-queries'
 import { putDefinition, type SaveOptions } from './actions'
 import { definitionErrors } from './errors'
 import { type DefinitionRow, selectDefinition, selectVersions } from './queries'
@@ -32,7 +28,13 @@ export async function saveDefinition(
   checkPolicy(policy, context)
   const saved = await putDefinition(context, actor, name, files, options)
   const seenAt = rows.find((row) => row.name === saved.name)?.updatedAt ?? 0
-  await setPolicy(context, { name: saved.name, policy, by: actor.accountId, isDryRun: false, seenAt })
+  await setPolicy(context, {
+    name: saved.name,
+    policy,
+    by: actor.accountId,
+    isDryRun: false,
+    seenAt,
+  })
   return saved
 }
 

@@ -72,7 +72,15 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
           </section>
         </div>
         <aside class="rail" aria-label={`About ${account.name}`}>
-          {agent && <AgentSidebar agent={agent} budget={props.budget} now={frame.now} />}
+          {agent && (
+            <AgentSidebar
+              name={account.name}
+              canEdit={frame.viewer?.isAdmin ?? false}
+              agent={agent}
+              budget={props.budget}
+              now={frame.now}
+            />
+          )}
           <section class="block">
             <h2>Account</h2>
             <dl class="def">

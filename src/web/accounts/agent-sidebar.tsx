@@ -4,19 +4,23 @@ import type { PageBudget } from '../../hub/budgets/page-queries'
 import { mergePolicy } from '../../hub/grants/queries'
 import { isOfflineModel } from '../../hub/traces/run-labels'
 import { formatPeriod, formatPlural, formatShare } from '../../shared/format'
+import { accountPath } from '../../shared/paths'
 import { formatBudgetConsequence, formatBudgetUsage } from '../budgets/budget-list'
 import { Meter, Status } from '../parts/meter'
 import { RelativeTime } from '../parts/relative-time'
 import type { AgentCard } from './page-queries'
 
 export interface AgentSidebarProps {
+  name: string
+  /** Whether the viewer can edit the definition. */
+  canEdit: boolean
   agent: AgentCard
   budget: PageBudget | null
   now: number
 }
 
 /** Sidebar of an agent's page: budget, grants, definition. */
-export const AgentSidebar: FC<AgentSidebarProps> = ({ agent, budget, now }) => (
+export const AgentSidebar: FC<AgentSidebarProps> = ({ name, canEdit, agent, budget, now }) => (
   <>
     <BudgetBlock budget={budget} />
     <GrantBlock agent={agent} />
@@ -44,6 +48,16 @@ export const AgentSidebar: FC<AgentSidebarProps> = ({ agent, budget, now }) => (
         </dd>
       </dl>
       <Warnings warnings={agent.warnings} />
+      {canEdit && (
+        <p class="acts up3">
+          <a class="btn" href={`${accountPath(name)}/edit`}>
+            Edit
+          </a>
+          <a class="btn" href={`${accountPath(name)}/versions`}>
+            Versions
+          </a>
+        </p>
+      )}
     </section>
   </>
 )

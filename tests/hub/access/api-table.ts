@@ -1,5 +1,6 @@
 import type { Table } from './cells'
-import { definitionFiles, snapshot } from './contents'
+import { snapshot } from './contents'
+import { definitionRows } from './definition-table'
 import { moderationTable } from './moderation-table'
 import { peopleTable } from './people-table'
 import { placeRows } from './place-table'
@@ -11,7 +12,6 @@ const fresh = (word: string): string => `${word}${++count}`
 
 const body = (fields: Record<string, unknown>) => () => ({ body: fields })
 const text = { content: 'A text' }
-const files = { files: definitionFiles('scout') }
 
 /** Who can do what through the hub's JSON API. */
 export const apiTable: Table = {
@@ -216,22 +216,7 @@ export const apiTable: Table = {
     }),
   },
 
-  'PUT /agents/:name/definition': {
-    expect: 'admin',
-    send: () => ({ path: '/agents/scout/definition', body: files }),
-  },
-  'GET /agents/:name/definition': {
-    expect: 'admin',
-    send: () => ({ path: '/agents/scout/definition' }),
-  },
-  'GET /agents/:name/definition/versions': {
-    expect: 'admin',
-    send: () => ({ path: '/agents/scout/definition/versions' }),
-  },
-  'POST /agents/:name/definition/restore': {
-    expect: 'admin',
-    send: () => ({ path: '/agents/scout/definition/restore', body: { version: 1 } }),
-  },
+  ...definitionRows,
   'POST /agents/:name/activate': {
     expect: 'admin',
     send: () => ({ path: '/agents/scout/activate', body: { task: 'Count the plums' } }),

@@ -1,4 +1,5 @@
 import type { Table } from './cells'
+import { definitionPageRows } from './definition-table'
 import { peoplePageTable } from './people-page-table'
 import { signInTable } from './sign-in-table'
 import { standingRulePageRows } from './standing-rule-table'
@@ -106,6 +107,7 @@ export const pageTable: Table = {
     send: (world) => form(`/p/${world.postId}/following`, { agent: 'scout' }),
   },
   'GET /a/:name': { expect: 'read', send: () => ({ path: '/a/scout' }) },
+  ...definitionPageRows,
   'POST /posts-preview': {
     expect: 'own',
     send: () => ({ body: { community: 'general', title: 'A title', content: '@scout hi' } }),
