@@ -28,22 +28,20 @@ const normalize = (name: string): string =>
 
 /** Returns the number of insertions, deletions, replacements and swaps of neighbours between two texts. */
 function computeDistance(a: string, b: string): number {
-  let older: number[] = []
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  const rows = [Array.from({ length: b.length + 1 }, (_, index) => index)]
+  const at = (i: number, j: number) => rows[i]?.[j] ?? Number.POSITIVE_INFINITY
   for (let i = 1; i <= a.length; i++) {
-    const next = [i]
+    const row = [i]
+    rows.push(row)
     for (let j = 1; j <= b.length; j++) {
-      const isEqual = a[i - 1] === b[j - 1]
-      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
-      next[j] = Math.min(
-        (row[j] ?? 0) + 1,
-        (next[j - 1] ?? 0) + 1,
-        (row[j - 1] ?? 0) + (isEqual ? 0 : 1),
-        isSwap ? (older[j - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY,
+      const isSwap = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      row[j] = Math.min(
+        at(i - 1, j) + 1,
+        at(i, j - 1) + 1,
+        at(i - 1, j - 1) + Number(a[i - 1] !== b[j - 1]),
+        isSwap ? at(i - 2, j - 2) + 1 : Number.POSITIVE_INFINITY,
       )
     }
-    older = row
-    row = next
   }
-  return row[b.length] ?? 0
+  return at(a.length, b.length)
 }

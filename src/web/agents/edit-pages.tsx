@@ -73,6 +73,27 @@ interface Shown {
   isConflict?: boolean
 }
 
+/** Reads what the form needs, for admins. @param name null for a new agent */
+async function readEditor(c: PageContext, name: string | null, isConflict: boolean) {
+  const { frame, answers } = await readPage(c, {
+    definition: name === null ? null : selectDefinition({ name }),
+    versions: name !== null && isConflict ? selectVersions({ name }) : null,
+    policies: selectPolicies(name),
+  })
+  if (!frame.viewer) throw grantErrors.signIn()
+  if (!frame.viewer.isAdmin) throw grantErrors.adminOnly()
+  const { definition = null, versions, policies } = answers
+  if (name !== null && !definition) throw definitionErrors.notFound()
+  return { frame, definition, versions: versions ?? [], policies }
+}
+
+/** Checks files that were submitted; saved files have been checked. */
+async function check(c: PageContext, { files, problems = [] }: Shown) {
+  if (!files || problems.length > 0) return { facts: null, problems }
+  const result = await c.var.context.agents.checkDefinition(files)
+  return result.ok ? { facts: result.facts, problems } : { facts: null, problems: result.problems }
+}
+
 /** @param name null for a new agent */
 async function show(
   c: PageContext,
@@ -80,47 +101,31 @@ async function show(
   shown: Shown,
   status = 200,
 ): Promise<Response> {
-  const { agents } = c.var.context
-  const { frame, answers } = await readPage(c, {
-    definition: name === null ? null : selectDefinition({ name }),
-    versions: name !== null && shown.isConflict ? selectVersions({ name }) : null,
-    policies: selectPolicies(name),
-  })
-  if (!frame.viewer) throw grantErrors.signIn()
-  if (!frame.viewer.isAdmin) throw grantErrors.adminOnly()
-  const { definition = null } = answers
-  if (name !== null && !definition) throw definitionErrors.notFound()
-  const current = definition && (await agents.readDefinition(definition.name, definition.etag))
+  const { isConflict = false } = shown
+  const { frame, definition, versions, policies } = await readEditor(c, name, isConflict)
+  const read = (version: { etag: string } | undefined | null) =>
+    name !== null && version ? c.var.context.agents.readDefinition(name, version.etag) : null
+  const current = await read(definition)
+  const { facts, problems } = await check(c, shown)
   const files = shown.files ?? current ?? {}
-  const { problems = [], problem = null } = shown
-  const check = shown.files && problems.length === 0 ? await agents.checkDefinition(files) : null
-  const facts = check?.ok ? check.facts : null
-  const found = check && !check.ok ? check.problems : problems
-  const base = shown.base ?? definition?.version ?? 0
-  const started = answers.versions?.find(({ version }) => version === base)
-  const old = started && name !== null && (await agents.readDefinition(name, started.etag))
+  const latest = definition?.version ?? 0
+  const { base = latest } = shown
+  const started = await read(versions.find(({ version }) => version === base))
+  const request = facts && { current, files, facts, policies }
   return sendPage(
     c,
     <EditPage
       frame={frame}
       name={definition?.name ?? null}
-      base={shown.isConflict ? (definition?.version ?? 0) : base}
+      base={isConflict ? latest : base}
       files={files}
-      form={toDefinitionForm(files, found, problem ?? describeProblems(found))}
-      problems={found}
+      form={toDefinitionForm(files, problems, shown.problem ?? describeProblems(problems))}
+      problems={problems}
       warnings={facts?.warnings ?? []}
-      preview={
-        facts &&
-        (await previewDefinition(c.var.context, {
-          ...{ current: current ?? null, files, facts },
-          policies: answers.policies,
-        }))
-      }
-      conflict={
-        shown.isConflict && old && current ? { from: base, diffs: diffFiles(old, current) } : null
-      }
+      preview={request && (await previewDefinition(c.var.context, request))}
+      conflict={started && current && { from: base, diffs: diffFiles(started, current) }}
     />,
-    found.length > 0 && status === 200 ? 422 : status,
+    problems.length > 0 && status === 200 ? 422 : status,
   )
 }
 

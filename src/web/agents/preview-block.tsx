@@ -63,7 +63,7 @@ export const PreviewBlock: FC<PreviewBlockProps> = ({ preview, form, isNew }) =>
 
 const Change: FC<{ before: string | null | undefined; after: string }> = ({ before, after }) =>
   before === undefined || before === null || before === after ? (
-    <>{after}</>
+    <span>{after}</span>
   ) : (
     <>
       <s>
