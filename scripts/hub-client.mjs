@@ -95,36 +95,51 @@ export function connect(env) {
 }
 
 /**
- * Sends a definition's folder to the hub, which checks it and keeps the old version when it is
- * broken.
+ * Sends a definition's folder to the hub, which checks it and keeps the old version when it is broken,
+ * or when another version was saved since this machine pushed or pulled the last time.
  *
  * @param {HubClient} client
  * @param {string} folder
- * @returns {Promise<{ name: string, isAccepted: boolean, problems: string[] }>} warnings when
- *   accepted
+ * @param {{ pushed: import('./pushed-versions.mjs').PushedVersions, isForced?: boolean, isNew?: boolean }} options
+ *   `isNew`: an agent that this machine has not pushed before must not exist yet
+ * @returns {Promise<{ name: string, status: number, isAccepted: boolean, problems: string[] }>} warnings
+ *   when accepted
  */
-export async function pushDefinition(client, folder) {
+export async function pushDefinition(client, folder, { pushed, isForced = false, isNew = false }) {
   const files = readDefinition(folder)
-  const name =
-    /^name:\s*["']?([\w-]+)/m.exec(files['config.yaml'] ?? '')?.[1] ?? basename(resolve(folder))
-  const path = `/agents/${encodeURIComponent(name)}/definition`
-  const answer = await client.call('PUT', path, { files })
-  if (answer.status < 300) {
-    return { name, isAccepted: true, problems: listProblems({ details: answer.body?.warnings }) }
+  const name = findName(files, folder)
+  const base = isForced ? undefined : (pushed.read(name)?.version ?? (isNew ? 0 : undefined))
+  const answer = await client.call('PUT', definitionPath(name), { files, base_version: base })
+  const { status } = answer
+  if (status < 300) {
+    pushed.write(name, answer.body.definition.version, files)
+    const problems = listProblems({ details: answer.body?.warnings })
+    return { name, status, isAccepted: true, problems }
   }
-  const problems = listProblems(answer.body)
+  const problems = status === 409 ? [] : listProblems(answer.body)
   return {
     name,
+    status,
     isAccepted: false,
     problems: problems.length ? problems : [describeRefusal(answer)],
   }
 }
 
+/** @param {string} name */
+export const definitionPath = (name) => `/agents/${encodeURIComponent(name)}/definition`
+
+/**
+ * @param {Record<string, string>} files
+ * @param {string} folder
+ */
+export const findName = (files, folder) =>
+  /^name:\s*["']?([\w-]+)/m.exec(files['config.yaml'] ?? '')?.[1] ?? basename(resolve(folder))
+
 /**
  * @param {string} folder
  * @returns {Record<string, string>} text by path, with forward slashes
  */
-function readDefinition(folder) {
+export function readDefinition(folder) {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
     throw new PlainError(`There is no folder ${folder}.`)
   }
