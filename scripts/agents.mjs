@@ -64,6 +64,9 @@ async function pull(name, folder, isForced) {
     )
   }
   const { definition, files } = await connect(process.env).demand('GET', definitionPath(name))
+  if (files === null) {
+    throw new PlainError(`The hub no longer has the files of ${name}. Push its folder again.`)
+  }
   for (const [path, text] of Object.entries(files)) {
     if (path.startsWith('/') || path.split(/[\\/]/).includes('..')) continue
     mkdirSync(dirname(join(folder, path)), { recursive: true })

@@ -156,7 +156,7 @@ async function keepCurrent(client, name) {
   const { status, body } = await client.call('GET', path)
   if (status !== 200) return false
   const { files, definition } = body
-  await client.call('PUT', path, { files, base_version: definition.version })
+  if (files) await client.call('PUT', path, { files, base_version: definition.version })
   return true
 }
 

@@ -112,7 +112,7 @@ test('D1: an agent of every template answers a mention with its own prompt', asy
     }),
   )
   for (const { name, files, agent, id } of asked) {
-    expect((await waitForReply(id)).content, name).toContain(`This is ${name}.`)
+    expect((await waitForReply(id, name)).content, name).toContain(`This is ${name}.`)
     const [request] = await agent.requests()
     const [first = ''] = (files['system-prompt.md'] ?? '').split('\n')
     const filled = first.replace('{{name}}', name).replace(/\{\{display_name\}\}.*/, '')

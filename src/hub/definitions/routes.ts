@@ -4,7 +4,7 @@ import { countAnswer, presentTime, timeAnswer, warningsAnswer } from '../http/an
 import { type Route, route } from '../http/route'
 import { definitionErrors } from './errors'
 import { type DefinitionRow, selectDefinition, selectVersions } from './queries'
-import { readFiles, restoreDefinition, saveDefinition } from './save-definition'
+import { restoreDefinition, saveDefinition } from './save-definition'
 
 const tag = 'agents'
 
@@ -59,7 +59,10 @@ const restoreInput = z.object({
   base_version: versionInput.optional().describe('The current version, to refuse a conflict.'),
 })
 
-const filesAnswer = z.record(z.string(), z.string()).describe('Text by path, as they were saved.')
+const filesAnswer = z
+  .record(z.string(), z.string())
+  .nullable()
+  .describe('Text by path, as they were saved; null when the bucket does not have all of them.')
 
 const versionsAnswer = z.object({
   versions: z.array(
@@ -116,7 +119,10 @@ export const definitionRoutes: Route[] = [
       const { version = definition.version } = query
       const found = versions ? versions.find((each) => each.version === version) : definition
       if (!found) throw definitionErrors.noVersion(name, version)
-      return { ...presentDefinition(definition), files: await readFiles(context, name, found) }
+      return {
+        ...presentDefinition(definition),
+        files: await context.agents.readDefinition(name, found.etag),
+      }
     },
   }),
   route({
