@@ -75,7 +75,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
           {agent && (
             <AgentSidebar
               name={account.name}
-              canEdit={frame.viewer?.isAdmin ?? false}
+              viewer={frame.viewer}
               agent={agent}
               budget={props.budget}
               now={frame.now}

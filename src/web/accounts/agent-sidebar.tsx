@@ -6,21 +6,22 @@ import { isOfflineModel } from '../../hub/traces/run-labels'
 import { formatPeriod, formatPlural, formatShare } from '../../shared/format'
 import { accountPath } from '../../shared/paths'
 import { formatBudgetConsequence, formatBudgetUsage } from '../budgets/budget-list'
+import type { PageViewer } from '../frame/frame'
 import { Meter, Status } from '../parts/meter'
 import { RelativeTime } from '../parts/relative-time'
 import type { AgentCard } from './page-queries'
 
 export interface AgentSidebarProps {
   name: string
-  /** Whether the viewer can edit the definition. */
-  canEdit: boolean
+  /** Admins can edit the definition. */
+  viewer: PageViewer | null
   agent: AgentCard
   budget: PageBudget | null
   now: number
 }
 
 /** Sidebar of an agent's page: budget, grants, definition. */
-export const AgentSidebar: FC<AgentSidebarProps> = ({ name, canEdit, agent, budget, now }) => (
+export const AgentSidebar: FC<AgentSidebarProps> = ({ name, viewer, agent, budget, now }) => (
   <>
     <BudgetBlock budget={budget} />
     <GrantBlock agent={agent} />
@@ -48,7 +49,7 @@ export const AgentSidebar: FC<AgentSidebarProps> = ({ name, canEdit, agent, budg
         </dd>
       </dl>
       <Warnings warnings={agent.warnings} />
-      {canEdit && (
+      {viewer?.isAdmin && (
         <p class="acts up3">
           <a class="btn" href={`${accountPath(name)}/edit`}>
             Edit
