@@ -2,7 +2,7 @@
  * Returns the known name that a misspelt one most likely means; null when none is near. Upper and lower
  * case, `-` and `_` count as equal.
  */
-export function findNearest(name: string, known: Iterable<string>): string | null {
+function findNearest(name: string, known: Iterable<string>): string | null {
   const wanted = normalize(name)
   const distanceMax = Math.max(1, Math.floor(wanted.length / 3))
   let nearest: { name: string; distance: number } | null = null

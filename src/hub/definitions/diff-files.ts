@@ -18,7 +18,7 @@ export function diffFiles(before: DefinitionFiles, after: DefinitionFiles): File
 }
 
 /** Formats the changed lines as text, one line each: `-` before the old, `+` before the new. */
-export const formatDiff = ({ lines }: FileDiff): string =>
+const formatDiff = ({ lines }: FileDiff): string =>
   lines.map((line) => (line === null ? '…' : `${line.sign} ${line.text}`)).join('\n')
 
 /** Formats differences for the details of an error. */
