@@ -2256,6 +2256,10 @@ export interface Routes {
     query: undefined
     body: {
       files: Record<string, string>
+      /** The version that these files started from, 0 for a new agent. Another current version is a conflict (409) with the differences. Default: no check. */
+      base_version?: number | undefined
+      /** Grants to add to the policy of the agent. */
+      allow_grants?: Array<string> | undefined
     }
     answer: {
       definition: {
@@ -2276,10 +2280,11 @@ export interface Routes {
       }>
     }
   }
-  /** Returns the active version of an agent’s definition (admin). */
+  /** Returns the active version of an agent’s definition with its files (admin). */
   'GET /agents/:name/definition': {
     query: {
-      include_files?: string | undefined
+      /** An earlier version, whose files are returned instead. */
+      version?: number | undefined
     }
     body: undefined
     answer: {
@@ -2299,8 +2304,50 @@ export interface Routes {
         path: string
         message: string
       }>
-      /** Its files by path, with include_files. */
-      files?: Record<string, string> | undefined
+      /** Text by path, as they were saved; null when the bucket does not have all of them. */
+      files: Record<string, string> | null
+    }
+  }
+  /** Lists the versions of an agent’s definition, newest first (admin). */
+  'GET /agents/:name/definition/versions': {
+    query: undefined
+    body: undefined
+    answer: {
+      versions: Array<{
+        version: number
+        etag: string
+        created_at: string
+        /** Name of the author. */
+        created_by: string | null
+      }>
+    }
+  }
+  /** Makes the files of an earlier version the new version of a definition (admin). */
+  'POST /agents/:name/definition/restore': {
+    query: undefined
+    body: {
+      /** The version whose files become the new version. */
+      version: number
+      /** The current version, to refuse a conflict. */
+      base_version?: number | undefined
+    }
+    answer: {
+      definition: {
+        agent_id: string
+        name: string
+        version: number
+        /** Hash of the files. */
+        etag: string
+        model: string
+        /** The grants that the definition requests. */
+        grants: Array<string>
+        is_paused: boolean
+        created_at: string
+      }
+      warnings: Array<{
+        path: string
+        message: string
+      }>
     }
   }
   /** Assigns a task to an agent; the reply arrives in your inbox (admin). */

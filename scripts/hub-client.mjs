@@ -1,5 +1,5 @@
 // Talks to a running hub as its admin, with the client of client/.
-import { pushFolder } from '../client/command/definition-folder.ts'
+import { findAgentName, pushFiles, readDefinition } from '../client/command/definition-folder.ts'
 import { HubClient, HubError } from '../client/index.ts'
 import { findAdminKey, findStateDir, PlainError, readRunningHub } from './local-state.mjs'
 
@@ -43,20 +43,31 @@ function describeRefusal({ code, status, message, hint, details }) {
 }
 
 /**
- * Sends a definition's folder to the hub, which checks it and keeps the old version when it is
- * broken.
+ * Sends a definition's folder to the hub, which checks it and keeps the old version when it is broken,
+ * or when another version was saved since this machine pushed or pulled the last time.
  *
  * @param {HubClient} client
  * @param {string} folder
- * @returns {Promise<{ name: string, isAccepted: boolean, problems: string[] }>} warnings when
- *   accepted
+ * @param {{ pushed: import('./pushed-versions.mjs').PushedVersions, isForced?: boolean, isNew?: boolean }} options
+ *   `isNew`: an agent that this machine has not pushed before must not exist yet
+ * @returns {Promise<{ name: string, status: number, isAccepted: boolean, problems: string[] }>} warnings
+ *   when accepted
  */
-export async function pushDefinition(client, folder) {
-  const { name, warnings, error } = await pushFolder(client, folder)
-  if (error === null) return { name, isAccepted: true, problems: warnings }
-  const problems = error.details.map(({ path, message }) => `${path}: ${message}`)
+export async function pushDefinition(client, folder, { pushed, isForced = false, isNew = false }) {
+  const files = readDefinition(folder)
+  const name = findAgentName(folder, files)
+  const base = isForced ? undefined : (pushed.read(name)?.version ?? (isNew ? 0 : undefined))
+  const { version, warnings, error } = await pushFiles(client, name, files, base)
+  if (error === null) {
+    pushed.write(name, version ?? 0, files)
+    return { name, status: 200, isAccepted: true, problems: warnings }
+  }
+  const { status } = error
+  const problems =
+    status === 409 ? [] : error.details.map(({ path, message }) => `${path}: ${message}`)
   return {
     name,
+    status,
     isAccepted: false,
     problems: problems.length ? problems : [describeRefusal(error)],
   }

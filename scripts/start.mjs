@@ -126,24 +126,52 @@ async function introduce(hub) {
 }
 
 /**
- * Loads every folder of agents/. A broken one keeps the version that ran before.
+ * Loads every folder of agents/ that has changed. What was changed or deleted on the hub since stays.
  * @param {import('../client/index.ts').HubClient} client
  * @returns {Promise<string[]>} names of the agents that are loaded
  */
 async function seedAgents(client) {
   const { pushDefinition } = await import('./hub-client.mjs')
+  const { PushedVersions } = await import('./pushed-versions.mjs')
+  const pushed = new PushedVersions(findStateDir(process.env), undefined)
   const loaded = []
   for (const folder of listAgentFolders()) {
-    const { name, isAccepted, problems } = await pushDefinition(client, join(agentsFolder, folder))
-    if (isAccepted) {
-      // Warnings are for whoever writes it: `npm run agents -- push` shows them.
-      loaded.push(name)
-      continue
-    }
+    const path = join(agentsFolder, folder)
+    const { name, status, isAccepted, problems } = await pushDefinition(client, path, { pushed })
+    if (isAccepted || (status === 409 && (await keepCurrent(client, name)))) loaded.push(name)
+    // Warnings are for whoever writes it: `npm run agents -- push` shows them.
+    if (isAccepted || (status === 409 && (await isUnchanged(pushed, name, path)))) continue
     console.error(`agents/${folder} is not loaded:`)
     for (const problem of problems) console.error(`  agents/${folder}/${problem}`)
   }
   return loaded
+}
+
+/**
+ * Loads the hub's own version of a definition again, since the keys of models may have changed. Returns
+ * false when there is none.
+ * @param {import('../client/index.ts').HubClient} client
+ * @param {string} name
+ */
+async function keepCurrent(client, name) {
+  const params = { name }
+  const found = await client.try('GET /agents/:name/definition', { params })
+  if (!found.ok) return false
+  const { files, definition } = found.answer
+  const body = { files: files ?? {}, base_version: definition.version }
+  if (files) await client.try('PUT /agents/:name/definition', { params, body })
+  return true
+}
+
+/**
+ * Whether a folder is as it was loaded the last time.
+ * @param {import('./pushed-versions.mjs').PushedVersions} pushed
+ * @param {string} name
+ * @param {string} folder
+ */
+async function isUnchanged(pushed, name, folder) {
+  const { readDefinition } = await import('../client/command/definition-folder.ts')
+  return pushed.isUnchanged(name, readDefinition(folder))
 }
 
 function describeModel() {

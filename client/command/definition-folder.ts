@@ -35,6 +35,8 @@ export const findAgentName = (folder: string, files: Files): string =>
 
 export interface Push {
   name: string
+  /** The version that it is now; null when the hub did not load it. */
+  version: number | null
   /** Warnings, a line each: `config.yaml:3:brain.model: …`. */
   warnings: string[]
   /** Why the hub did not load it: the version before stays active. */
@@ -42,20 +44,28 @@ export interface Push {
 }
 
 /** Sends a folder to the hub, which checks it and keeps the version before when it is broken. */
-export async function pushFolder(client: HubClient, folder: string): Promise<Push> {
+export const pushFolder = (client: HubClient, folder: string): Promise<Push> => {
   const files = readDefinition(folder)
-  const name = findAgentName(folder, files)
-  const options = { params: { name }, body: { files } }
-  const pushed = await client.try('PUT /agents/:name/definition', options)
-  if (!pushed.ok) return { name, warnings: [], error: pushed.error }
+  return pushFiles(client, findAgentName(folder, files), files)
+}
+
+/** Sends files. @param base the version that they started from, 0 for none: another one is not replaced */
+export async function pushFiles(
+  client: HubClient,
+  name: string,
+  files: Files,
+  base?: number,
+): Promise<Push> {
+  const body = { files, ...(base !== undefined && { base_version: base }) }
+  const pushed = await client.try('PUT /agents/:name/definition', { params: { name }, body })
+  if (!pushed.ok) return { name, version: null, warnings: [], error: pushed.error }
   const warnings = pushed.answer.warnings.map(({ path, message }) => `${path}: ${message}`)
-  return { name, warnings, error: null }
+  return { name, version: pushed.answer.definition.version, warnings, error: null }
 }
 
 /** Reads the files of an agent's active definition. @throws HubError */
 export async function fetchFiles(client: HubClient, name: string): Promise<Files> {
-  const options = { params: { name }, query: { include_files: 'true' } }
-  const { files } = await client.call('GET /agents/:name/definition', options)
+  const { files } = await client.call('GET /agents/:name/definition', { params: { name } })
   if (files && Object.keys(files).length > 0) return files
   const message = `The hub does not have the files of ${name}.`
   throw new HubError(message, { code: 'NOT_FOUND', status: 404, hint: 'Push its folder again.' })

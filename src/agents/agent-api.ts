@@ -11,6 +11,7 @@ import { toWatchRequest } from './live/watch-request'
 import type { ModelChoice, ModelRegistry } from './models/model-port'
 import { type OtlpOptions, toOtlp } from './run/otlp-spans'
 import { findRunLogProblem, openRun } from './run/stored-log'
+import { templates } from './templates/templates'
 
 export interface AgentApiDeps {
   namespace: DurableObjectNamespace<AgentObjectBase<unknown>>
@@ -61,7 +62,8 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
       return tools.filter((tool) => !deps.isToolExcluded(toolRestrictions, tool))
     },
     saveDefinition: (name, etag, files) => definitions.save(name, etag, files),
-    readDefinitionFiles: (name, etag) => definitions.readFiles(name, etag),
+    readDefinition: (name, etag) => definitions.readFiles(name, etag),
+    templates,
     sessions: createSessionApi(namespace),
     privateMemory: createPrivateMemoryApi(deps),
   }

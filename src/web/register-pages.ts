@@ -5,6 +5,7 @@ import type { ToolAdminApi } from '../mcp-servers/contract/tool-admin'
 import { notFound } from '../shared/errors'
 import { registerAccountPages } from './accounts/pages'
 import { registerActivationPages } from './activations/pages'
+import { registerAgentPages } from './agents/pages'
 import { registerApprovalPages } from './approvals/pages'
 import { registerAdminLogPages } from './audit/admin-log-pages'
 import { registerAuditPages } from './audit/pages'
@@ -59,6 +60,7 @@ export function registerPages(
   registerVotePages(app)
   registerAccountPages(app)
   registerQuietPages(app)
+  registerAgentPages(app)
   registerJoinPages(app)
   registerPeoplePages(app)
   registerTaskPages(app)

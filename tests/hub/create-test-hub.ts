@@ -8,6 +8,7 @@ import type {
 } from '../../src/agents/contract/agents'
 import { toOtlp } from '../../src/agents/run/otlp-spans'
 import { findRunLogProblem, openRun } from '../../src/agents/run/stored-log'
+import { templates } from '../../src/agents/templates/templates'
 import { createContext } from '../../src/hub/action-context'
 import { createHub } from '../../src/hub/app'
 import type { HubDeps } from '../../src/hub/http/hub-env'
@@ -76,6 +77,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     published: [] as { topic: string; event: unknown }[],
     kept: [] as { name: string; etag: string; files: DefinitionFiles }[],
     keepDefinition: (async () => {}) as AgentApi['saveDefinition'],
+    readDefinition: null as AgentApi['readDefinition'] | null,
     checkModel: (async (_agent, model) => model) as AgentApi['checkModel'],
     listUsableTools: (async (_agent, tools) => tools) as AgentApi['listUsableTools'],
     check: (() => ({ ok: false, problems: [] })) as (
@@ -137,9 +139,12 @@ export function createTestHub(settings: Record<string, string> = {}) {
     sessions: seen.sessions,
     privateMemory: seen.privateMemory,
     checkModel: (agent, model) => seen.checkModel(agent, model),
-    readDefinitionFiles: async (name, etag) =>
-      seen.kept.findLast((each) => each.name === name && each.etag === etag)?.files ?? {},
     listUsableTools: (agent, tools) => seen.listUsableTools(agent, tools),
+    templates,
+    readDefinition: async (name, etag) =>
+      seen.readDefinition
+        ? seen.readDefinition(name, etag)
+        : (seen.kept.find((each) => each.name === name && each.etag === etag)?.files ?? null),
     saveDefinition: async (name, etag, files) => {
       seen.kept.push({ name, etag, files })
       await seen.keepDefinition(name, etag, files)

@@ -132,10 +132,33 @@ describe('npm run agents', () => {
     expect(code).toBe(1)
   })
 
+  test('a push replaces no version that somebody else saved since; pull brings it back', async () => {
+    write('name: tide-watcher\n')
+    expect((await run('agents.mjs', 'push', agent)).code).toBe(0)
+    const files = { 'config.yaml': 'name: tide-watcher\n# theirs\n', 'system-prompt.md': 'Other.' }
+    const theirs = await fetch(`${hub.url}/api/v1/agents/tide-watcher/definition`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${hub.adminKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ files }),
+    })
+    expect(theirs.status).toBe(200)
+    write('name: tide-watcher\n# mine\n')
+    const refused = await run('agents.mjs', 'push', agent)
+    expect(refused.output).toContain('- # theirs')
+    expect(refused.output).toContain('--force')
+    const unsafe = await run('agents.mjs', 'pull', 'tide-watcher', agent)
+    expect(unsafe.output).toContain('has changes that are not on the hub')
+    const fetched = join(folder, 'fetched')
+    expect((await run('agents.mjs', 'pull', 'tide-watcher', fetched)).code).toBe(0)
+    expect(readFileSync(join(fetched, 'config.yaml'), 'utf8')).toContain('# theirs')
+    const merged = await run('agents.mjs', 'push', agent)
+    expect([refused.code, unsafe.code, merged.code]).toEqual([1, 1, 0])
+  })
+
   test('a folder that is not there, and words that are no command', async () => {
     const missing = await run('agents.mjs', 'push', join(folder, 'nobody'))
     expect(missing.output).toContain('There is no folder')
-    const unknown = await run('agents.mjs', 'pull')
+    const unknown = await run('agents.mjs', 'fetch', 'scout')
     expect(unknown.output).toContain('Usage: npm run agents -- push <folder>')
     expect([missing.code, unknown.code]).toEqual([1, 1])
   })

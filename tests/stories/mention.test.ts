@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
+import { templates } from '../../src/agents/templates/templates'
 import { d1Totals } from '../../src/shared/db/db'
 import {
   call,
@@ -11,6 +12,7 @@ import {
   waitForReply,
   waitForValue,
 } from '../support/cast'
+import { createAgent } from '../support/create-agent'
 import { externalUrls } from '../support/external-services'
 import { add, api, echo, mapEcho, setBehavior } from '../support/remote-servers'
 
@@ -99,4 +101,21 @@ test('L37: each further model call costs one more round trip, a tool call its de
   const { iterations = 0, calls = 0, reads = 0 } = results[0] ?? {}
   expect(calls).toBeGreaterThan(1)
   expect(roundTrips).toBe(iterations + 1 + calls + reads)
+})
+
+test('D1: an agent of every template answers a mention with its own prompt', async () => {
+  const asked = await Promise.all(
+    templates.map(async ({ name, files }) => {
+      const agent = await createAgent(name, [{ text: `This is ${name}.` }], { definition: files })
+      const id = await post(mira.key, `To ${name}`, `@${name} what do you do?`)
+      return { name, files, agent, id }
+    }),
+  )
+  for (const { name, files, agent, id } of asked) {
+    expect((await waitForReply(id, name)).content, name).toContain(`This is ${name}.`)
+    const [request] = await agent.requests()
+    const [first = ''] = (files['system-prompt.md'] ?? '').split('\n')
+    const filled = first.replace('{{name}}', name).replace(/\{\{display_name\}\}.*/, '')
+    expect(JSON.stringify(request), name).toContain(filled)
+  }
 })

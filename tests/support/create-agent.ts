@@ -40,6 +40,8 @@ export async function createAgent(
     grants?: string[]
     behavior?: string
     files?: Record<string, string>
+    /** A definition to use with the scripted model: its `brain:` is replaced. */
+    definition?: Record<string, string>
   } = {},
 ): Promise<TestAgent> {
   const provider = given.provider ?? 'openai-compatible'
@@ -54,9 +56,16 @@ export async function createAgent(
     `api_base: "${fakeUrl}/s/${script}/v1"`,
     'api_key_env: FAKE_API_KEY',
   ]
+  const { definition } = given
+  const config = definition?.['config.yaml']?.replace(
+    /^brain:\n(?: .*\n)*/m,
+    () => `brain: { ${brain.join(', ')} }\n`,
+  )
   const accountId = await pushDefinition(name, {
     'config.yaml': `name: ${name}\nbrain: { ${brain.join(', ')} }\ncapabilities: { grants: ${JSON.stringify(given.grants ?? ['hub:read'])} }\n${given.behavior ?? ''}`,
     'system-prompt.md': 'You are a test agent.',
+    ...definition,
+    ...(config !== undefined && { 'config.yaml': config }),
     ...given.files,
   })
   return {

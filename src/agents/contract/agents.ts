@@ -3,7 +3,7 @@
  * Types only.
  */
 import type { AccountId, ActivationId } from '../../shared/ids'
-import type { DefinitionCheck, DefinitionFiles } from './definitions'
+import type { DefinitionCheck, DefinitionFiles, DefinitionTemplate } from './definitions'
 import type { PrivateMemoryApi } from './private-memory'
 import type { SessionApi } from './sessions'
 import type { TextDeletion } from './text-deletion'
@@ -74,8 +74,10 @@ export interface AgentApi {
   listUsableTools(agent: { name: string; etag: string }, tools: string[]): Promise<string[]>
   /** Stores the files in R2 under their etag, where agents read them. */
   saveDefinition(name: string, etag: string, files: DefinitionFiles): Promise<void>
-  /** Reads the files of a version; none when they are gone. */
-  readDefinitionFiles(name: string, etag: string): Promise<DefinitionFiles>
+  /** Returns the files of a version; null when they are not complete. */
+  readDefinition(name: string, etag: string): Promise<DefinitionFiles | null>
+  /** Definitions to start from. */
+  templates: readonly DefinitionTemplate[]
   sessions: SessionApi
   privateMemory: PrivateMemoryApi
 }

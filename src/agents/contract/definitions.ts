@@ -36,6 +36,8 @@ export interface DefinitionFacts {
   schedules: ScheduleFacts[]
   durationSecondsMax: number
   activationTokensMax: number
+  /** The most that a run can cost, up to the tokens of one call; null when a model has no known price. */
+  runCostMaxMicrousd: number | null
   /** The smallest and the usual worst-case charge of one model call. */
   callFloor: { microusd: number; tokens: number }
   callWant: { microusd: number; tokens: number }
@@ -57,3 +59,12 @@ export type DefinitionCheck =
   | { ok: true; facts: DefinitionFacts }
   /** `path` is `config.yaml:3:brain.model`: file, line, field. */
   | { ok: false; problems: ErrorDetail[] }
+
+/** A definition to start from. */
+export interface DefinitionTemplate {
+  name: string
+  title: string
+  /** What the agent does, in a sentence. */
+  summary: string
+  files: DefinitionFiles
+}

@@ -1,5 +1,7 @@
 import type { GrantPolicy } from '../../hub/contract/hub'
 import type { ErrorDetail } from '../../shared/errors'
+import { formatNearest } from '../../shared/find-nearest'
+import { modelProviders } from '../../shared/settings'
 import type { DefinitionCheck, DefinitionFiles } from '../contract/agents'
 import { calculateCostMax } from '../models/catalogue'
 import type { Model, ModelChoice, Prices } from '../models/model-port'
@@ -59,6 +61,7 @@ export async function checkDefinition(
       models: models.map(({ id }) => id),
       priority: config.behavior?.priority ?? 'normal',
       activationTokensMax: definition.limits.tokens,
+      runCostMaxMicrousd: isNative ? priceRun(models, definition.limits.tokens) : 0,
       isOffline: model.isOffline,
       grants: definition.grants,
       answersMentions: definition.wakesOn.mentions,
@@ -80,6 +83,7 @@ export async function checkDefinition(
         ...warnUnknownGrants(config, { isTooWide, hasTool }, source),
         ...warnMissingSkillGrants(definition, isGranted, source),
         ...warnUnavailableAlternatives(definition, models, source),
+        ...warnUnknownProvider(config, source),
         ...(isNative ? warnSubstitution(definition.brain, model, source) : []),
       ],
     },
@@ -124,6 +128,18 @@ function priceCall(
   }
 }
 
+/** Returns the cost of a run that uses all its tokens on the most expensive model; null without its price. */
+function priceRun(models: Model[], tokens: number): number | null {
+  const costs = models.map(({ prices, isOffline }) => {
+    if (isOffline) return 0
+    return prices && calculateCostMax(prices, 0, tokens)
+  })
+  return costs.reduce<number | null>(
+    (most, cost) => (most === null || cost === null ? null : Math.max(most, cost)),
+    0,
+  )
+}
+
 /** Warns of servers without an address or a command whose name is not a server of this hub. */
 function warnUnknownServers(
   { capabilities }: Config,
@@ -134,7 +150,7 @@ function warnUnknownServers(
     const { name, url, command } = typeof server === 'string' ? { name: server } : server
     if ((url ?? command) !== undefined || serverNames.includes(name)) return []
     const path = source.locate(['capabilities', 'mcp_servers', index])
-    const message = `Ignored: this hub has no server ${name}; it has ${serverNames.join(', ')}`
+    const message = `Ignored: this hub has no server ${name}; it has ${serverNames.join(', ')}${formatNearest(name, serverNames)}`
     return [{ path, message }]
   })
 }
@@ -150,6 +166,16 @@ const warnUnavailableAlternatives = (
     const path = source.locate(['brain', 'alternatives', index])
     return [{ path, message: `Ignored: ${name} is not configured on this hub` }]
   })
+
+/** Warns of a provider that this hub does not know, e.g. a misspelt one. */
+function warnUnknownProvider({ brain }: Config, source: YamlSource): ErrorDetail[] {
+  const name = brain?.provider
+  if (name === undefined || modelProviders.includes(name)) return []
+  const path = source.locate(['brain', 'provider'])
+  const known = modelProviders.join(', ')
+  const message = `There is no provider ${name}; use one of ${known}${formatNearest(name, modelProviders)}`
+  return [{ path, message }]
+}
 
 /** Finds hooks that are both enabled and disabled. */
 const findHookConflicts = ({ hooks }: Definition, source: YamlSource): ErrorDetail[] =>
@@ -172,7 +198,12 @@ const warnUnknownHooks = (
       if (hookNames.includes(name)) return []
       const path = source.locate(['hooks', field, index])
       const known = hookNames.length > 0 ? `it has ${hookNames.join(', ')}` : 'it has none'
-      return [{ path, message: `Ignored: this hub has no hook ${name}; ${known}` }]
+      return [
+        {
+          path,
+          message: `Ignored: this hub has no hook ${name}; ${known}${formatNearest(name, hookNames)}`,
+        },
+      ]
     }),
   )
 

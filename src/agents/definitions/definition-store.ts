@@ -7,8 +7,8 @@ import { readDefinition } from './read-definition'
 export interface DefinitionStore {
   /** Saves the files of a version; idempotent. */
   save(name: string, etag: string, files: DefinitionFiles): Promise<void>
-  /** Reads the files of a version; none when they are gone. */
-  readFiles(name: string, etag: string): Promise<DefinitionFiles>
+  /** Reads the files of a version; null when they are not complete. */
+  readFiles(name: string, etag: string): Promise<DefinitionFiles | null>
   /** Reads a version. The error message names the file and, when it is invalid, the field. */
   read(
     name: string,
@@ -26,7 +26,10 @@ export function createDefinitionStore(bucket: R2Bucket): DefinitionStore {
         Object.entries(files).map(([path, text]) => bucket.put(folder + path, text)),
       )
     },
-    readFiles: (name, etag) => readFolder(bucket, folderOf(name, etag)),
+    async readFiles(name, etag) {
+      const files = await readFolder(bucket, folderOf(name, etag))
+      return (await computeDefinitionEtag(files)) === etag ? files : null
+    },
     async read(name, etag) {
       const files = await readFolder(bucket, folderOf(name, etag))
       for (const required of [configFile, promptFile]) {

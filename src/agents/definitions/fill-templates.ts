@@ -1,4 +1,5 @@
 import type { ErrorDetail } from '../../shared/errors'
+import { formatNearest } from '../../shared/find-nearest'
 import type { Config } from './config-schema'
 
 /** Templates of `{{...}}` in a prompt. An unset field becomes an empty text, or its default. */
@@ -46,7 +47,7 @@ export function fillTemplates(
     const known = Object.keys(templates).join(', ')
     problems.push({
       path: `${file}:${line}:${whole}`,
-      message: `Unknown template. Use one of ${known}`,
+      message: `Unknown template. Use one of ${known}${formatNearest(key, Object.keys(templates))}`,
     })
     return whole
   })

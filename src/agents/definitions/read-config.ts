@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { ErrorDetail } from '../../shared/errors'
+import { formatNearest } from '../../shared/find-nearest'
 import { type Config, configSchema } from './config-schema'
 import { explainUnknownField, findUnusableFields } from './unusable-fields'
 import { readYaml, type YamlSource } from './yaml-source'
@@ -55,8 +56,19 @@ const findUnknown = (issue: z.core.$ZodIssue): PropertyKey[][] =>
 
 const toProblem = (source: YamlSource, issue: z.core.$ZodIssue): ErrorDetail => ({
   path: source.locate(issue.path),
-  message: issue.message,
+  message: issue.message + suggestValue(source, issue),
 })
+
+/** Returns the option that a misspelt value most likely means, as the end of a message. */
+function suggestValue({ value }: YamlSource, issue: z.core.$ZodIssue): string {
+  if (issue.code !== 'invalid_value') return ''
+  const given = issue.path.reduce<unknown>(
+    (parent, step) =>
+      isRecord(parent) || Array.isArray(parent) ? Reflect.get(parent, step) : null,
+    value,
+  )
+  return typeof given === 'string' ? formatNearest(given, issue.values.map(String)) : ''
+}
 
 function removeField(root: Record<string, unknown>, path: PropertyKey[]): void {
   let parent: unknown = root

@@ -1,5 +1,7 @@
 import { activationLimits } from '../../shared/config'
+import { formatNearest } from '../../shared/find-nearest'
 import type { Config } from './config-schema'
+import { listKnownFields } from './known-fields'
 
 interface Finding {
   path: PropertyKey[]
@@ -26,7 +28,7 @@ export function explainUnknownField(path: PropertyKey[]): string {
   if (LOCAL_MACHINE.test(field)) {
     return 'Ignored: agents on this hub have no shell and no disk. Use grants for the tools of a server instead'
   }
-  return 'Ignored: unknown field'
+  return `Ignored: unknown field${formatNearest(field, listKnownFields(path.slice(0, -1)))}`
 }
 
 /** Finds valid fields that have no effect on this platform, with what to do instead. */

@@ -3,7 +3,7 @@ import type {
   DefinitionFacts,
   DefinitionFiles,
 } from '../../agents/contract/agents'
-import { batch, run } from '../../shared/db/batch'
+import { batch } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
 import { insertAccount, updateAccount } from '../accounts/queries'
 import { reservedNames } from '../accounts/reserved-names'
@@ -15,6 +15,7 @@ import type { Actor } from '../contract/hub'
 import { putExplorationStatements } from '../exploration/definition-queries'
 import { armSweep, wakeAgents } from '../inbox/deliver'
 import { agentWaitStatements } from '../outages/queries'
+import { diffFiles, toDiffDetails } from './diff-files'
 import { definitionErrors } from './errors'
 import {
   type DefinitionRow,
@@ -40,54 +41,106 @@ function requireValid(check: DefinitionCheck, name: string): DefinitionFacts {
   throw definitionErrors.invalid(name, problems)
 }
 
+/** What a definition is saved over. */
+interface Current {
+  /** Null when the name is free. */
+  id: AccountId | null
+  /** Null when there is no definition. */
+  definition: DefinitionRow | null
+}
+
 /**
- * Returns the account that the definition belongs to; null when the name is free.
+ * Returns the account that the definition belongs to, with its active definition.
  *
  * @throws CONFLICT for a person, and for an external agent that still has keys: the holder of a key
  *   could otherwise act as the agent
  */
-async function findAgent(context: ActionContext, name: string): Promise<AccountId | null> {
+async function findAgent(context: ActionContext, name: string): Promise<Current> {
   const { db, clock } = context
-  const account = await run(db, selectNamedAccount({ name, now: clock.now() }))
-  if (!account) return null
+  const { account, definition } = await batch(db, {
+    account: selectNamedAccount({ name, now: clock.now() }),
+    definition: selectDefinition({ name }),
+  })
+  if (!account) return { id: null, definition: null }
   const isAgent = account.kind === 'agent' && !account.isImported
-  if (isAgent && (account.isHosted || !account.hasKeys)) return account.id
+  if (isAgent && (account.isHosted || !account.hasKeys)) {
+    return { id: account.id, definition: definition ?? null }
+  }
   throw isAgent ? definitionErrors.externalAgent(name) : definitionErrors.notAnAgent(name)
+}
+
+/** How a definition is saved. */
+export interface SaveOptions {
+  /** The version that the author started from, 0 for a new agent; absent skips the conflict check. */
+  baseVersion?: number | undefined
+  /** The earlier version whose files these are. */
+  restoredFrom?: number
 }
 
 /**
  * Validates a definition and makes it the agent's active version; creates the agent if necessary. The
  * same files again change nothing.
  *
- * @throws INVALID_DEFINITION with file, line and field; the previous version stays active
+ * @throws INVALID_DEFINITION with file, line and field; the previous version stays active. CONFLICT
+ *   with the differences when the current version is not the one that the author started from
  */
 export async function putDefinition(
   context: ActionContext,
   actor: Actor,
   name: string,
   files: DefinitionFiles,
+  options: SaveOptions = {},
 ): Promise<DefinitionRow> {
   const { agents, scheduler } = context
   const facts = requireValid(await agents.checkDefinition(files), name)
-  const existingId = await findAgent(context, name)
+  const sent = { name, files, facts, options }
+  const current = await findAgent(context, name)
+  await refuseOutdated(context, current, sent)
   await agents.saveDefinition(name, facts.etag, files)
-  const write = (id: AccountId | null) => writeDefinition(context, actor, facts, id)
   const token = await armSweep(context)
-  const row = await write(existingId).catch(async (error: unknown) => {
-    if (existingId || findFailedConstraint(error) !== 'accounts.name') throw error
-    // Another request registered the name in between; look up its account again.
-    return write(await findAgent(context, name))
-  })
+  const row = await writeDefinition(context, actor, sent, current.id).catch(
+    async (error: unknown) => {
+      const failed = findFailedConstraint(error)
+      const isTaken = current.id === null && failed === 'accounts.name'
+      if (!isTaken && failed !== 'agent_definitions.account_id') throw error
+      // Another request registered the name or saved a version in between.
+      const changed = await findAgent(context, name)
+      await refuseOutdated(context, changed, sent)
+      return writeDefinition(context, actor, sent, changed.id)
+    },
+  )
   // Wake the agent: it can have unclaimed mentions from before this definition.
   context.defer(wakeAgents(context, [{ accountId: row.agentId }], token))
   if (facts.exploration || facts.schedules.length > 0) context.defer(scheduler.sweepNow())
   return row
 }
 
+/** A valid definition that is being saved. */
+interface Sent {
+  name: string
+  files: DefinitionFiles
+  facts: DefinitionFacts
+  options: SaveOptions
+}
+
+/** @throws CONFLICT when the current version is another one than the author started from */
+async function refuseOutdated(
+  { agents }: ActionContext,
+  { definition }: Current,
+  { name, files, facts, options: { baseVersion } }: Sent,
+): Promise<void> {
+  const version = definition?.version ?? 0
+  if (baseVersion === undefined || baseVersion === version) return
+  if (definition?.etag === facts.etag) return
+  const stored = definition && (await agents.readDefinition(name, definition.etag))
+  const details = toDiffDetails(stored ? diffFiles(stored, files) : [], version)
+  throw definitionErrors.changedSince(name, baseVersion, version, details)
+}
+
 async function writeDefinition(
   context: ActionContext,
   actor: Actor,
-  facts: DefinitionFacts,
+  { facts, options }: Sent,
   existingId: AccountId | null,
 ): Promise<DefinitionRow> {
   const { db, clock } = context
@@ -112,12 +165,16 @@ async function writeDefinition(
       warnings: facts.warnings,
       createdBy: actor.accountId,
       createdAt: now,
+      baseVersion: options.baseVersion ?? null,
     }),
     entry: recordAdminAction(context, actor.accountId, {
-      action: 'definition.push',
-      targetType: 'account',
-      targetId: id,
-      after: { etag: facts.etag, schedules: facts.schedules.length, is_new: existingId === null },
+      ...{ action: 'definition.push', targetType: 'account', targetId: id },
+      after: {
+        etag: facts.etag,
+        schedules: facts.schedules.length,
+        is_new: existingId === null,
+        ...(options.restoredFrom !== undefined && { restored_from: options.restoredFrom }),
+      },
     }),
     agent: upsertAgent(id, facts, now),
     exploration: putExplorationStatements(id, facts, now),

@@ -8,6 +8,31 @@ export const definitionErrors = {
       hint: 'Fix the listed fields. The previous version stays active.',
       details,
     }),
+  /** @param details the difference from the current version to the definition that was sent */
+  changedSince: (name: string, base: number, current: number, details: ErrorDetail[]) =>
+    new AppError(
+      'CONFLICT',
+      current === 0
+        ? `There is no agent ${name} any more.`
+        : base === 0
+          ? `An agent ${name} exists already, with version ${current}.`
+          : `The definition of ${name} has changed: this is based on version ${base}, and the current version is ${current}.`,
+      {
+        hint:
+          current === 0
+            ? 'Send base_version 0 to create it again.'
+            : `Merge the differences and send base_version ${current}.`,
+        details,
+      },
+    ),
+  noVersion: (name: string, version: number) =>
+    new AppError('NOT_FOUND', `${name} has no version ${version}.`, {
+      hint: 'Check the number in the list of versions.',
+    }),
+  missingFiles: (name: string, version: number) =>
+    new AppError('NOT_FOUND', `The files of version ${version} of ${name} are not complete.`, {
+      hint: 'Push the folder of the agent again, or restore another version.',
+    }),
   externalAgent: (name: string) =>
     new AppError('CONFLICT', `The name ${name} belongs to an external agent.`, {
       hint: 'Give the agent another name, or have the owner of the external agent delete its keys (DELETE /api/v1/agents/me/keys/:id).',

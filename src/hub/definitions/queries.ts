@@ -1,8 +1,16 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { DefinitionFacts } from '../../agents/contract/agents'
-import { flag, type RowOf } from '../../shared/db/fields'
-import { oneSql, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import { flag, nullable, type RowOf } from '../../shared/db/fields'
+import {
+  manySql,
+  oneSql,
+  orm,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+} from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
 import { accounts } from '../schema/accounts'
@@ -32,25 +40,30 @@ type NewDefinition = Pick<
   'accountId' | 'etag' | 'warnings' | 'createdBy' | 'createdAt'
 >
 
-/** Inserts a new version, unless the newest version has the same etag. */
-export const insertDefinition = prepare((v: Params<Required<NewDefinition>>) => {
-  const d = alias(agentDefinitions, 'd')
-  const ofAgent = sql`FROM ${agentDefinitions} ${d} WHERE ${d.accountId} = ${v.accountId}`
-  return write(
-    insertSelect(
-      agentDefinitions,
-      {
-        accountId: v.accountId,
-        version: sql`coalesce((SELECT max(${d.version}) ${ofAgent}), 0) + 1`,
-        etag: v.etag,
-        warnings: v.warnings,
-        createdBy: v.createdBy,
-        createdAt: v.createdAt,
-      },
-      sql`WHERE coalesce((SELECT ${d.etag} ${ofAgent} ORDER BY ${d.version} DESC LIMIT 1), '') <> ${v.etag}`,
-    ),
-  )
-})
+/**
+ * Inserts a new version, unless the newest version has the same etag. With the version that the author
+ * started from, it violates the primary key when another version exists by then.
+ */
+export const insertDefinition = prepare(
+  (v: Params<Required<NewDefinition> & { baseVersion: number | null }>) => {
+    const d = alias(agentDefinitions, 'd')
+    const ofAgent = sql`FROM ${agentDefinitions} ${d} WHERE ${d.accountId} = ${v.accountId}`
+    return write(
+      insertSelect(
+        agentDefinitions,
+        {
+          accountId: v.accountId,
+          version: sql`coalesce(${v.baseVersion}, (SELECT max(${d.version}) ${ofAgent}), 0) + 1`,
+          etag: v.etag,
+          warnings: v.warnings,
+          createdBy: v.createdBy,
+          createdAt: v.createdAt,
+        },
+        sql`WHERE coalesce((SELECT ${d.etag} ${ofAgent} ORDER BY ${d.version} DESC LIMIT 1), '') <> ${v.etag}`,
+      ),
+    )
+  },
+)
 
 /** Makes the newest definition the active version, used from the agent's next activation on. */
 export function upsertAgent(
@@ -112,5 +125,31 @@ export const selectDefinition = prepare((v: Params<{ name: string }>) =>
     sql`FROM ${accounts} ${a} JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
       JOIN ${agentDefinitions} ${d} ON ${d.accountId} = ${a.id} AND ${d.version} = ${g.definitionVersion}
       WHERE ${a.name} = ${v.name}`,
+  ),
+)
+
+const u = alias(accounts, 'u')
+
+const versionFields = {
+  version: d.version,
+  etag: d.etag,
+  createdAt: d.createdAt,
+  /** Null when unknown. */
+  createdBy: nullable(u.name),
+}
+
+export type VersionRow = RowOf<typeof versionFields>
+
+/** Versions that are listed at most. */
+const versionsMax = sql.raw('200')
+
+/** Selects the versions of an agent's definition with their authors, newest first. */
+export const selectVersions = prepare((v: Params<{ name: string }>) =>
+  manySql(
+    versionFields,
+    sql`FROM ${accounts} ${a} JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
+      JOIN ${agentDefinitions} ${d} ON ${d.accountId} = ${a.id}
+      LEFT JOIN ${accounts} ${u} ON ${u.id} = ${d.createdBy}
+      WHERE ${a.name} = ${v.name} ORDER BY ${d.version} DESC LIMIT ${versionsMax}`,
   ),
 )

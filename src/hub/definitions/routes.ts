@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { run } from '../../shared/db/batch'
+import { batch, run } from '../../shared/db/batch'
 import { countAnswer, presentTime, timeAnswer, warningsAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
-import { putDefinition } from './actions'
 import { definitionErrors } from './errors'
-import { type DefinitionRow, selectDefinition } from './queries'
+import { type DefinitionRow, selectDefinition, selectVersions } from './queries'
+import { restoreDefinition, saveDefinition } from './save-definition'
 
 const tag = 'agents'
 
@@ -22,13 +22,6 @@ const definitionAnswer = z.object({
   warnings: warningsAnswer,
 })
 
-const filesAnswer = definitionAnswer.extend({
-  files: z
-    .record(z.string(), z.string())
-    .optional()
-    .describe('Its files by path, with include_files.'),
-})
-
 const presentDefinition = (row: DefinitionRow): z.input<typeof definitionAnswer> => ({
   definition: {
     agent_id: row.agentId,
@@ -43,10 +36,43 @@ const presentDefinition = (row: DefinitionRow): z.input<typeof definitionAnswer>
   warnings: row.warnings as z.input<typeof warningsAnswer>,
 })
 
+const versionInput = z.int().min(0).max(1_000_000)
+
 const filesInput = z.object({
   files: z
     .record(z.string().min(1).max(200), z.string().max(200_000))
     .refine((files) => Object.keys(files).length <= 100, 'Must have at most 100 files'),
+  base_version: versionInput
+    .optional()
+    .describe(
+      'The version that these files started from, 0 for a new agent. Another current version is a conflict (409) with the differences. Default: no check.',
+    ),
+  allow_grants: z
+    .array(z.string().trim().min(1).max(200))
+    .max(100)
+    .default([])
+    .describe('Grants to add to the policy of the agent.'),
+})
+
+const restoreInput = z.object({
+  version: versionInput.describe('The version whose files become the new version.'),
+  base_version: versionInput.optional().describe('The current version, to refuse a conflict.'),
+})
+
+const filesAnswer = z
+  .record(z.string(), z.string())
+  .nullable()
+  .describe('Text by path, as they were saved; null when the bucket does not have all of them.')
+
+const versionsAnswer = z.object({
+  versions: z.array(
+    z.object({
+      version: countAnswer,
+      etag: z.string(),
+      created_at: timeAnswer,
+      created_by: z.string().nullable().describe('Name of the author.'),
+    }),
+  ),
 })
 
 export const definitionRoutes: Route[] = [
@@ -61,26 +87,77 @@ export const definitionRoutes: Route[] = [
     body: filesInput,
     answer: definitionAnswer,
     handle: async (call) => {
-      const { files } = call.body
-      const row = await putDefinition(call.context, call.actor(), call.param('name'), files)
+      const { files, base_version: baseVersion, allow_grants: allowGrants } = call.body
+      const options = { baseVersion, allowGrants }
+      const name = call.param('name')
+      const row = await saveDefinition(call.context, call.actor(), name, files, options)
       return presentDefinition(row)
     },
   }),
   route({
     method: 'get',
     path: '/agents/:name/definition',
-    summary: 'Returns the active version of an agent’s definition (admin)',
+    summary: 'Returns the active version of an agent’s definition with its files (admin)',
     tag,
     access: 'admin',
     rate: 'read',
-    query: z.object({ include_files: z.stringbool().default(false) }),
-    answer: filesAnswer,
+    query: z.object({
+      version: z.coerce
+        .number()
+        .pipe(versionInput)
+        .optional()
+        .describe('An earlier version, whose files are returned instead.'),
+    }),
+    answer: definitionAnswer.extend({ files: filesAnswer }),
     handle: async ({ context, param, query }) => {
-      const row = await run(context.db, selectDefinition({ name: param('name') }))
-      if (!row) throw definitionErrors.notFound()
-      if (!query.include_files) return presentDefinition(row)
-      const files = await context.agents.readDefinitionFiles(row.name, row.etag)
-      return { ...presentDefinition(row), files }
+      const name = param('name')
+      const { definition, versions } = await batch(context.db, {
+        definition: selectDefinition({ name }),
+        versions: query.version === undefined ? null : selectVersions({ name }),
+      })
+      if (!definition) throw definitionErrors.notFound()
+      const { version = definition.version } = query
+      const found = versions ? versions.find((each) => each.version === version) : definition
+      if (!found) throw definitionErrors.noVersion(name, version)
+      return {
+        ...presentDefinition(definition),
+        files: await context.agents.readDefinition(name, found.etag),
+      }
     },
+  }),
+  route({
+    method: 'get',
+    path: '/agents/:name/definition/versions',
+    summary: 'Lists the versions of an agent’s definition, newest first (admin)',
+    tag,
+    access: 'admin',
+    rate: 'read',
+    answer: versionsAnswer,
+    handle: async ({ context, param }) => {
+      const rows = await run(context.db, selectVersions({ name: param('name') }))
+      if (rows.length === 0) throw definitionErrors.notFound()
+      return {
+        versions: rows.map(({ version, etag, createdAt, createdBy }) => ({
+          ...{ version, etag, created_at: presentTime(createdAt), created_by: createdBy },
+        })),
+      }
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/agents/:name/definition/restore',
+    summary: 'Makes the files of an earlier version the new version of a definition (admin)',
+    tag,
+    access: 'admin',
+    rate: 'write',
+    body: restoreInput,
+    answer: definitionAnswer,
+    handle: async ({ context, body, param, actor }) =>
+      presentDefinition(
+        await restoreDefinition(context, actor(), param('name'), {
+          version: body.version,
+          baseVersion: body.base_version,
+        }),
+      ),
   }),
 ]

@@ -63,6 +63,20 @@ export function previewPolicy(
   })
 }
 
+/** Returns the changes for members' requests if the definition of an agent requested other grants. */
+export const previewRequested = (
+  row: AccountPolicyRow,
+  requested: string[],
+  tools: ToolCatalog,
+): ToolChanges =>
+  compare(
+    tools.evaluatePolicy(toEffectivePolicy(row)),
+    tools.evaluatePolicy(toEffectivePolicy({ ...row, requested })),
+  )
+
+/** The changes of a policy for one account and those who request. */
+export type ToolChanges = Omit<PolicyChange, 'name' | 'kind' | 'requestedBy' | 'community'>
+
 /** The communities for whose moderators a line of these policies holds. */
 const listModeratedOf = (rows: AccountPolicyRow[]): string[] => [
   ...new Set(
@@ -70,10 +84,7 @@ const listModeratedOf = (rows: AccountPolicyRow[]): string[] => [
   ),
 ]
 
-function compare(
-  before: ToolAccess[],
-  after: ToolAccess[],
-): Omit<PolicyChange, 'name' | 'kind' | 'requestedBy' | 'community'> {
+function compare(before: ToolAccess[], after: ToolAccess[]): ToolChanges {
   const pairs = after.flatMap((current, index) => {
     const previous = before[index]
     return previous ? [{ previous, current, name: current.tool.name }] : []

@@ -1,5 +1,5 @@
+import { type DiffLine, diffLines } from '../../shared/diff-lines'
 import type { RemoteServerSummary, RemoteToolState } from '../contract/tool-admin'
-import { type DiffLine, diffLines } from './diff-lines'
 import { type Pin, showInvisible } from './pin'
 import { hasInvisibleNames } from './plain-schema'
 import type { RemoteServerRow, RemoteToolRow } from './queries'

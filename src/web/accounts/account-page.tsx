@@ -75,7 +75,15 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
           </section>
         </div>
         <aside class="rail" aria-label={`About ${account.name}`}>
-          {agent && <AgentSidebar {...props} agent={agent} now={frame.now} />}
+          {agent && (
+            <AgentSidebar
+              {...props}
+              name={account.name}
+              viewer={frame.viewer}
+              agent={agent}
+              now={frame.now}
+            />
+          )}
           <section class="block">
             <h2>Account</h2>
             <dl class="def">

@@ -5,13 +5,18 @@ import { mergePolicy } from '../../hub/grants/queries'
 import type { FeedbackRow } from '../../hub/run-feedback/queries'
 import { isOfflineModel } from '../../hub/traces/run-labels'
 import { formatPeriod, formatPlural, formatShare } from '../../shared/format'
+import { accountPath } from '../../shared/paths'
 import { formatBudgetConsequence, formatBudgetUsage } from '../budgets/budget-list'
+import type { PageViewer } from '../frame/frame'
 import { Meter, Status } from '../parts/meter'
 import { RelativeTime } from '../parts/relative-time'
 import { AgentFeedback } from './agent-feedback'
 import type { AgentCard } from './page-queries'
 
 export interface AgentSidebarProps {
+  name: string
+  /** Admins can edit the definition. */
+  viewer: PageViewer | null
   agent: AgentCard
   budget: PageBudget | null
   /** What people think of its answers of the last days. */
@@ -20,38 +25,51 @@ export interface AgentSidebarProps {
 }
 
 /** Sidebar of an agent's page: budget, grants, definition, feedback. */
-export const AgentSidebar: FC<AgentSidebarProps> = ({ agent, budget, feedback, now }) => (
-  <>
-    <BudgetBlock budget={budget} />
-    <GrantBlock agent={agent} />
-    <section class="block">
-      <h2>Definition</h2>
-      <dl class="def">
-        <dt>Version</dt>
-        <dd class="num">
-          {agent.definitionVersion}
-          {agent.definitionAt !== null && (
-            <>
-              , <RelativeTime at={agent.definitionAt} now={now} />
-            </>
-          )}
-        </dd>
-        <dt>Model</dt>
-        <dd>
-          {agent.model}
-          {isOfflineModel(agent.model) && (
-            <p class="meta">
-              The built-in offline model searches and quotes posts at no cost.{' '}
-              <a href="/docs#models">Use another model</a>
-            </p>
-          )}
-        </dd>
-      </dl>
-      <Warnings warnings={agent.warnings} />
-    </section>
-    <AgentFeedback rows={feedback} now={now} />
-  </>
-)
+export const AgentSidebar: FC<AgentSidebarProps> = (props) => {
+  const { name, viewer, agent, budget, feedback, now } = props
+  return (
+    <>
+      <BudgetBlock budget={budget} />
+      <GrantBlock agent={agent} />
+      <section class="block">
+        <h2>Definition</h2>
+        <dl class="def">
+          <dt>Version</dt>
+          <dd class="num">
+            {agent.definitionVersion}
+            {agent.definitionAt !== null && (
+              <>
+                , <RelativeTime at={agent.definitionAt} now={now} />
+              </>
+            )}
+          </dd>
+          <dt>Model</dt>
+          <dd>
+            {agent.model}
+            {isOfflineModel(agent.model) && (
+              <p class="meta">
+                The built-in offline model searches and quotes posts at no cost.{' '}
+                <a href="/docs#models">Use another model</a>
+              </p>
+            )}
+          </dd>
+        </dl>
+        <Warnings warnings={agent.warnings} />
+        {viewer?.isAdmin && (
+          <p class="acts up3">
+            <a class="btn" href={`${accountPath(name)}/edit`}>
+              Edit
+            </a>
+            <a class="btn" href={`${accountPath(name)}/versions`}>
+              Versions
+            </a>
+          </p>
+        )}
+      </section>
+      <AgentFeedback rows={feedback} now={now} />
+    </>
+  )
+}
 
 const BudgetBlock: FC<{ budget: PageBudget | null }> = ({ budget }) => {
   const share = budget && computeUsedShares(budget)

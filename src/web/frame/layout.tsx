@@ -7,6 +7,7 @@ import type { Frame, PageViewer } from './frame'
 
 export type Place =
   | 'feed'
+  | 'agents'
   | 'communities'
   | 'inbox'
   | 'budgets'
@@ -131,6 +132,9 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
           <a class="wide" href="/m" aria-current={here('communities')}>
             Communities
           </a>
+          <a class="wide" href="/agents" aria-current={here('agents')}>
+            Agents
+          </a>
           {frame.viewer && (
             <a href="/inbox" aria-current={here('inbox')}>
               Inbox{frame.viewer.unreadCount > 0 && <b> {frame.viewer.unreadCount}</b>}
@@ -183,6 +187,7 @@ const MoreMenu: FC<{ viewer: PageViewer | null }> = ({ viewer }) => (
     </summary>
     <div>
       <a href="/m">Communities</a>
+      <a href="/agents">Agents</a>
       {viewer && viewer.queueCount !== null && (
         <a href="/moderation">Moderation{viewer.queueCount > 0 && <b> {viewer.queueCount}</b>}</a>
       )}

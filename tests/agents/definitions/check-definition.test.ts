@@ -60,6 +60,7 @@ test('B4: the floor and the want of a call are its worst case in whole micro-dol
       models: ['anthropic/big'],
       priority: 'normal',
       activationTokensMax: 100_000,
+      runCostMaxMicrousd: 1_500_000,
       isOffline: false,
       grants: [],
       answersMentions: true,

@@ -1,5 +1,6 @@
 import type { Table } from './cells'
-import { definitionFiles, snapshot } from './contents'
+import { snapshot } from './contents'
+import { definitionRows } from './definition-table'
 import { moderationTable } from './moderation-table'
 import { peopleTable } from './people-table'
 import { placeRows } from './place-table'
@@ -12,7 +13,6 @@ const fresh = (word: string): string => `${word}${++count}`
 
 const body = (fields: Record<string, unknown>) => () => ({ body: fields })
 const text = { content: 'A text' }
-const files = { files: definitionFiles('scout') }
 
 /** Who can do what through the hub's JSON API. */
 export const apiTable: Table = {
@@ -217,14 +217,7 @@ export const apiTable: Table = {
     }),
   },
 
-  'PUT /agents/:name/definition': {
-    expect: 'admin',
-    send: () => ({ path: '/agents/scout/definition', body: files }),
-  },
-  'GET /agents/:name/definition': {
-    expect: 'admin',
-    send: () => ({ path: '/agents/scout/definition' }),
-  },
+  ...definitionRows,
   'POST /agents/:name/activate': {
     expect: 'admin',
     send: () => ({ path: '/agents/scout/activate', body: { task: 'Count the plums' } }),

@@ -30,7 +30,12 @@ export const canaries = {
 export const definitionFacts = (name: string, etag: string): DefinitionFacts => ({
   ...{ name, namePath: 'config.yaml:1:name', displayName: name, description: 'Finds things' },
   ...{ model: 'offline/extractive', models: ['offline/extractive'], priority: 'normal' },
-  ...{ activationTokensMax: 100_000, isOffline: true, grants: ['hub:read', 'hub:write'] },
+  ...{
+    activationTokensMax: 100_000,
+    runCostMaxMicrousd: 0,
+    isOffline: true,
+    grants: ['hub:read', 'hub:write'],
+  },
   ...{ answersMentions: true, answersReplies: false, answersDms: false, exploration: null },
   ...{ followsThreads: true },
   schedules: [],

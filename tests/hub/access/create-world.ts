@@ -46,6 +46,7 @@ export async function createWorld() {
     each.seen.cancel = async () => true
     each.seen.watch = async () => new Response('watched')
     each.seen.keepDefinition = createDefinitionStore(env.FILES).save
+    each.seen.readDefinition = createDefinitionStore(env.FILES).readFiles
     Object.assign(each.context().live, createLivePublisher(env.LIVE))
     Object.assign(each.seen.sessions, hub.seen.sessions)
     each.seen.check = async (files) => {

@@ -1,4 +1,5 @@
 import type { Table } from './cells'
+import { definitionPageRows } from './definition-table'
 import { peoplePageTable } from './people-page-table'
 import { runPageRows } from './runs-table'
 import { signInTable } from './sign-in-table'
@@ -112,6 +113,7 @@ export const pageTable: Table = {
     send: async (world) => form(`/p/${await world.newStop()}/lifted-limits`, {}),
   },
   'GET /a/:name': { expect: 'read', send: () => ({ path: '/a/scout' }) },
+  ...definitionPageRows,
   'POST /posts-preview': {
     expect: 'own',
     send: () => ({ body: { community: 'general', title: 'A title', content: '@scout hi' } }),

@@ -18,6 +18,7 @@ const facts: DefinitionFacts = {
   models: ['offline/extractive'],
   priority: 'normal',
   activationTokensMax: 100_000,
+  runCostMaxMicrousd: 0,
   isOffline: true,
   grants: ['hub:read', 'hub:write'],
   answersMentions: true,

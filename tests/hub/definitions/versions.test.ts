@@ -25,6 +25,7 @@ const facts: DefinitionFacts = {
   models: ['offline/extractive'],
   priority: 'normal',
   activationTokensMax: 100_000,
+  runCostMaxMicrousd: 0,
   durationSecondsMax: 300,
   callFloor: { microusd: 1, tokens: 2 },
   callWant: { microusd: 3, tokens: 4 },

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import { createArgumentCheck } from '../../../src/mcp-servers/remote/check-arguments'
-import { diffLines } from '../../../src/mcp-servers/remote/diff-lines'
 import { hashOffer, showInvisible, toPlain } from '../../../src/mcp-servers/remote/pin'
 import { presentServer } from '../../../src/mcp-servers/remote/present'
 import type { RemoteToolRow } from '../../../src/mcp-servers/remote/queries'
 import { toTool } from '../../../src/mcp-servers/remote/to-tool'
 import { watchLine } from '../../../src/mcp-servers/remote/watch-line'
 import { toWireName } from '../../../src/mcp-servers/remote/wire-name'
+import { diffLines } from '../../../src/shared/diff-lines'
 
 const tool = {
   name: 'sum',

@@ -20,3 +20,23 @@ export function diffLines(before: string, after: string): DiffLine[] {
 
 const toSigned = (lines: string[], sign: DiffLine['sign']): DiffLine[] =>
   lines.map((text) => ({ sign, text }))
+
+/** Unchanged lines that are kept around a change. */
+const contextLines = 3
+
+/**
+ * Returns the changed lines of two texts with the lines around them; `null` stands for unchanged lines
+ * that are left out.
+ */
+export function diffHunks(before: string, after: string): (DiffLine | null)[] {
+  const lines = diffLines(before, after)
+  const isNear = lines.map((_, index) =>
+    lines
+      .slice(Math.max(0, index - contextLines), index + contextLines + 1)
+      .some(({ sign }) => sign !== ' '),
+  )
+  return lines.flatMap((line, index) => {
+    if (isNear[index]) return [line]
+    return index === 0 || isNear[index - 1] ? [null] : []
+  })
+}

@@ -1,0 +1,7 @@
+import { accountPath } from '../../shared/paths'
+
+export const newAgentPath = '/agents/new'
+export const editPath = (name: string): string => `${accountPath(name)}/edit`
+export const versionsPath = (name: string): string => `${accountPath(name)}/versions`
+export const exportPath = (name: string, version: number): string =>
+  `${versionsPath(name)}/${version}.tar`

@@ -1,0 +1,134 @@
+import type { FC } from 'hono/jsx'
+import type { DefinitionFiles } from '../../agents/contract/agents'
+import type { FileDiff } from '../../hub/definitions/diff-files'
+import type { DefinitionPreview } from '../../hub/definitions/preview-definition'
+import type { ErrorDetail } from '../../shared/errors'
+import { accountPath } from '../../shared/paths'
+import { ErrorSummary } from '../form/error-summary'
+import { Field } from '../form/field'
+import type { FormState } from '../form/form-state'
+import type { Frame } from '../frame/frame'
+import { Layout } from '../frame/layout'
+import { AccountLink } from '../parts/account-link'
+import { DeleteForm } from '../people/person-forms'
+import { editPath, newAgentPath, versionsPath } from './agent-paths'
+import { listPaths } from './definition-form'
+import { FileDiffs } from './file-diff'
+import { PreviewBlock } from './preview-block'
+import { ProblemList } from './problem-list'
+
+export interface EditPageProps {
+  frame: Frame
+  /** Null for a new agent. */
+  name: string | null
+  /** The version that the form starts from. */
+  base: number
+  files: DefinitionFiles
+  form: FormState<string>
+  problems: ErrorDetail[]
+  warnings: ErrorDetail[]
+  preview: DefinitionPreview | null
+  /** What others changed since the author started; null without a conflict. */
+  conflict: { from: number; diffs: FileDiff[] } | null
+}
+
+/** The editor of an agent's definition: a text field for each file. Works without scripts. */
+export const EditPage: FC<EditPageProps> = (props) => {
+  const { frame, name, files, form, problems, warnings, conflict } = props
+  const title = name === null ? 'New agent' : `Edit ${name}`
+  return (
+    <Layout frame={frame} title={title} place="agents" sheet="admin">
+      <h1>{title}</h1>
+      {name !== null && (
+        <p class="by up2">
+          <AccountLink name={name} kind="agent" /> version {props.base}{' '}
+          <a class="ul" href={versionsPath(name)}>
+            All versions
+          </a>
+        </p>
+      )}
+      <div class="up4">
+        <ErrorSummary problem={form.problem} />
+      </div>
+      <ProblemList title="Problems" files={files} problems={problems} look="bad" />
+      {conflict && (
+        <section class="block" aria-label="Changes by others">
+          <h2>
+            Changed since you started: version {conflict.from} to {props.base}
+          </h2>
+          <FileDiffs of={conflict.diffs} none="The files of both versions are the same." />
+        </section>
+      )}
+      <ProblemList title="Warnings" files={files} problems={warnings} look="warn" />
+      <DefinitionForm {...props} />
+      {name !== null && (
+        <details class="danger up6">
+          <summary>Delete this agent</summary>
+          <DeleteForm name={name} />
+        </details>
+      )}
+    </Layout>
+  )
+}
+
+const fieldNotes: Readonly<Record<string, string>> = {
+  'config.yaml': 'Name, model, grants, behavior and limits, as YAML.',
+  'system-prompt.md':
+    'Who the agent is and how it answers. {{name}} and other fields are filled in.',
+}
+
+const DefinitionForm: FC<EditPageProps> = ({ name, base, files, form, preview }) => (
+  <form class="form wide up4" method="post" action={name === null ? newAgentPath : editPath(name)}>
+    <input type="hidden" name="base" value={String(base)} />
+    <input type="hidden" name="paths" value={JSON.stringify(listPaths(files))} />
+    {preview && <PreviewBlock preview={preview} form={form} isNew={name === null} />}
+    {preview && <Actions hasPreview name={name} />}
+    {listPaths(files).map((path) => (
+      <Field
+        form={form}
+        as="textarea"
+        name={path}
+        label={path}
+        rows={Math.min(30, Math.max(8, (files[path] ?? '').split('\n').length + 1))}
+        class="code"
+        spellcheck={path.endsWith('.md')}
+        autocomplete="off"
+        autocapitalize="none"
+        hint={fieldNotes[path] ?? 'Empty the field to delete the file.'}
+      />
+    ))}
+    <div>
+      <Field
+        form={form}
+        name="new_skill"
+        label="New skill"
+        maxlength={64}
+        autocomplete="off"
+        autocapitalize="none"
+        hint="A short name, such as release-checklist. The agent reads a skill when its trigger matches."
+      />
+      <p class="up2">
+        <button type="submit" class="btn" name="do" value="add_skill">
+          Add skill
+        </button>
+      </p>
+    </div>
+    {!preview && <Actions hasPreview={false} name={name} />}
+  </form>
+)
+
+const Actions: FC<{ hasPreview: boolean; name: string | null }> = ({ hasPreview, name }) => (
+  <div class="acts">
+    <button type="submit" class={hasPreview ? 'btn' : 'btn go'} name="do" value="preview">
+      Check and preview
+    </button>
+    {hasPreview && (
+      <button type="submit" class="btn go" name="do" value="save">
+        {name === null ? 'Create agent' : 'Save'}
+      </button>
+    )}
+    <a class="ul" href={name === null ? '/agents' : accountPath(name)}>
+      Cancel
+    </a>
+  </div>
+)

@@ -1,0 +1,92 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { canReadSql } from '../../hub/communities/readable-sql'
+import { isHubPausedSql, isWaitingSql } from '../../hub/inbox/waiting-sql'
+import { accounts } from '../../hub/schema/accounts'
+import { activations } from '../../hub/schema/activations'
+import { usageDays } from '../../hub/schema/budgets'
+import { comments } from '../../hub/schema/comments'
+import { agents } from '../../hub/schema/definitions'
+import { inboxItems } from '../../hub/schema/inbox'
+import { posts } from '../../hub/schema/posts'
+import type { Reader } from '../../hub/viewers/reader'
+import { flag, number, type RowOf } from '../../shared/db/fields'
+import { manySql, type Params, prepare } from '../../shared/db/statement'
+
+/** Agents on a page of the list. */
+export const agentsShown = 50
+/** Days whose cost the list shows, today included. */
+export const costDays = 30
+
+const DAY_MS = 86_400_000
+
+const a = alias(accounts, 'a')
+const g = alias(agents, 'g')
+const i = alias(inboxItems, 'i')
+const n = alias(comments, 'n')
+const p = alias(posts, 'p')
+const u = alias(usageDays, 'u')
+const x = alias(activations, 'x')
+
+/** The newest comment of an agent that the reader can read. */
+export interface LastAnswer {
+  id: string
+  postId: string
+  title: string
+  at: number
+}
+
+const listFields = (reader: Params<{ reader: Reader }>['reader']) => ({
+  name: a.name,
+  displayName: a.displayName,
+  description: a.description,
+  model: g.model,
+  version: g.definitionVersion,
+  isDisabled: flag(sql`${a.disabledAt} IS NOT NULL`),
+  isPaused: flag(sql`${g.isPaused} OR ${isHubPausedSql}`),
+  consecutiveFailures: g.consecutiveFailures,
+  isRunning: flag(sql`EXISTS (SELECT 1 FROM ${activations} ${x}
+    WHERE ${x.agentId} = ${a.id} AND ${x.state} = 'running')`),
+  isWaiting: flag(sql`EXISTS (SELECT 1 FROM ${inboxItems} ${i}
+    WHERE ${i.accountId} = ${a.id} AND ${isWaitingSql(i)})`),
+  costMicrousd: number(sql`coalesce(spent.microusd, 0)`),
+  /** True when calls of models without a price are missing in the cost. */
+  hasUnpriced: flag(sql`coalesce(spent.unpriced, 0) > 0`),
+  lastAnswer: sql<LastAnswer | null>`(
+    SELECT json_object('id', ${n.id}, 'postId', ${p.id}, 'title', ${p.title}, 'at', ${n.createdAt})
+    FROM ${comments} ${n} CROSS JOIN ${posts} ${p} ON ${p.id} = ${n.postId}
+    WHERE ${n.authorId} = ${a.id} AND ${n.deletedAt} IS NULL AND ${p.deletedAt} IS NULL
+      AND ${canReadSql(p.communityId, reader)}
+    ORDER BY ${n.createdAt} DESC, ${n.id} DESC LIMIT 1)`.mapWith((text: string) =>
+    JSON.parse(text),
+  ),
+})
+
+export type AgentRow = RowOf<ReturnType<typeof listFields>>
+
+interface ListRequest {
+  /** Name of the last agent on the page before; '' on the first page. */
+  after: string
+  sinceDay: number
+  reader: Reader
+}
+
+const selectAgentRows = prepare((v: Params<ListRequest>) =>
+  manySql(
+    listFields(v.reader),
+    sql`FROM ${agents} ${g} CROSS JOIN ${accounts} ${a} ON ${a.id} = ${g.accountId}
+      LEFT JOIN (
+        SELECT ${u.scopeId} AS id, sum(${u.costMicrousd}) AS microusd, sum(${u.unpricedCalls}) AS unpriced
+        FROM ${usageDays} ${u} WHERE ${u.scope} = 'agent' AND ${u.day} > ${v.sinceDay} GROUP BY ${u.scopeId}
+      ) spent ON spent.id = ${g.accountId}
+      WHERE ${a.name} > ${v.after} ORDER BY ${a.name} LIMIT ${sql.raw(String(agentsShown + 1))}`,
+  ),
+)
+
+/** Selects a page of the agents of this hub by name, with one more row when there is another page. */
+export const selectAgentList = (
+  after: string,
+  now: number,
+  reader: Reader,
+): ReturnType<typeof selectAgentRows> =>
+  selectAgentRows({ after, sinceDay: Math.floor(now / DAY_MS) - costDays, reader })

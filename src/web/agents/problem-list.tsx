@@ -1,0 +1,50 @@
+import type { FC } from 'hono/jsx'
+import type { DefinitionFiles } from '../../agents/contract/agents'
+import type { ErrorDetail } from '../../shared/errors'
+import { splitPlace } from './definition-form'
+
+export interface ProblemListProps {
+  title: string
+  files: DefinitionFiles
+  problems: readonly ErrorDetail[]
+  look: 'bad' | 'warn'
+}
+
+/** Lists problems of a definition by file, line and field, with the text of the line. */
+export const ProblemList: FC<ProblemListProps> = ({ title, files, problems, look }) =>
+  problems.length === 0 ? null : (
+    <section class="block" aria-label={title}>
+      <h2>{title}</h2>
+      <ul class="list tall">
+        {problems.map(({ path, message }) => {
+          const { file, line, field } = splitPlace(path)
+          const text = line === null ? undefined : files[file]?.split('\n')[line - 1]
+          return (
+            <li>
+              <p>
+                {files[file] === undefined ? (
+                  <code>{file}</code>
+                ) : (
+                  <a href={`#${encodeURIComponent(file)}`}>
+                    <code>{file}</code>
+                  </a>
+                )}
+                {line !== null && `, line ${line}`}
+                {field && (
+                  <>
+                    , <code>{field}</code>
+                  </>
+                )}
+                : <span class={look}>{/[.?!]$/.test(message) ? message : `${message}.`}</span>
+              </p>
+              {text !== undefined && text.trim() !== '' && (
+                <pre class="code">
+                  {line} {text}
+                </pre>
+              )}
+            </li>
+          )
+        })}
+      </ul>
+    </section>
+  )
