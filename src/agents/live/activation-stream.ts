@@ -162,9 +162,11 @@ export class ActivationStream {
     text?: string,
   ): void {
     if (!activationId) return
-    const progress = { type: 'tool-progress', call_id: callId, name, doing } as const
-    if (text === undefined) this.#send(this.#findSockets(activationId), progress)
-    else this.#send(this.#findByView(activationId, 'full'), { ...progress, text })
+    const progress = { type: 'tool-progress', call_id: callId, name } as const
+    if (text === undefined)
+      return this.#send(this.#findSockets(activationId), { ...progress, doing })
+    const said = { ...progress, doing: `${doing}: ${text}`, text }
+    this.#send(this.#findByView(activationId, 'full'), said)
   }
 
   #sendMissed(

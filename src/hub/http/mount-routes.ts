@@ -79,8 +79,7 @@ async function createCall(
     context: c.var.context,
     credential,
     reader: requestReader(credential, c.var.context.clock.now()),
-    query: route.query ? parse(route.query, readQuery(c), 'query') : undefined,
-    body: route.body ? await parseBody(c, route) : undefined,
+    ...(await parseInput(c, route)),
     param: (name) => c.req.param(name) ?? '',
     read: async (statements) => {
       const page = await readWithViewer(c, credential, statements, {
@@ -95,11 +94,17 @@ async function createCall(
   }
 }
 
-/** Parses the body. Input of a caller that may not use the route is refused for that, not for its form. */
-async function parseBody(c: Context<HubEnv>, route: Route): Promise<unknown> {
-  const text = await readBody(c, route)
+/** Parses query and body. Input of a caller that may not use the route is refused for that, not for its form. */
+async function parseInput(
+  c: Context<HubEnv>,
+  route: Route,
+): Promise<Pick<Call<unknown, unknown>, 'query' | 'body'>> {
+  const text = route.body && (await readBody(c, route))
   try {
-    return route.body && parse(route.body, text, 'body')
+    return {
+      query: route.query && parse(route.query, readQuery(c), 'query'),
+      body: route.body && parse(route.body, text, 'body'),
+    }
   } catch (error) {
     if (route.access === 'own') await requireViewer(c, 'read')
     throw error

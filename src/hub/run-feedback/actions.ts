@@ -1,4 +1,4 @@
-import { run } from '../../shared/db/batch'
+import { batch, run } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
 import { activationRequestErrors } from '../activations/errors'
 import type { Actor } from '../contract/hub'
@@ -62,12 +62,16 @@ export async function rateAnswer(
   })
 }
 
-/** Removes the feedback of an account on a run. Repeating changes nothing. */
+/** Removes the feedback of an account on a run. Repeating changes nothing. @throws NOT_FOUND */
 export async function removeFeedback(
   { db }: ActionContext,
   { accountId }: Actor,
   id: string,
 ): Promise<FeedbackResult> {
-  await run(db, deleteFeedback({ id, accountId }))
+  const { target } = await batch(db, {
+    target: selectFeedbackTarget({ id, accountId, reader: accountReader(accountId) }),
+    deleted: deleteFeedback({ id, accountId }),
+  })
+  if (!target) throw activationRequestErrors.notFound()
   return { activationId: id, feedback: null }
 }

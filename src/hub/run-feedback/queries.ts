@@ -61,6 +61,14 @@ export const selectFeedbackTarget = prepare(
     ),
 )
 
+/** Selects whether a run is shown to a reader. */
+export const selectIsRunShown = prepare(({ id, reader }: Params<{ id: string; reader: Reader }>) =>
+  oneSql(
+    { isShown: flag(sql`1`) },
+    sql`FROM ${activations} ${x} WHERE ${x.id} = ${id} AND ${isRunShownSql(reader)}`,
+  ),
+)
+
 /** Saves the one feedback that an account has on a run that has ended. */
 export const saveFeedback: (feedback: Feedback) => Statement<void> = prepare(
   (v: Params<Feedback>) =>

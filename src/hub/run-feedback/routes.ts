@@ -1,9 +1,10 @@
 import * as z from 'zod'
+import { activationRequestErrors } from '../activations/errors'
 import { countAnswer, presentTime, timeAnswer } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { type FeedbackResult, rateAnswer, removeFeedback } from './actions'
 import { feedbackInput } from './inputs'
-import { selectFeedback } from './queries'
+import { selectFeedback, selectIsRunShown } from './queries'
 
 const tag = 'activations'
 const path = '/activations/:id/feedback'
@@ -41,7 +42,10 @@ export const runFeedbackRoutes: Route[] = [
       ),
     }),
     handle: async ({ param, reader, read }) => {
-      const { rows } = (await read({ rows: selectFeedback({ id: param('id'), reader }) })).answers
+      const of = { id: param('id'), reader }
+      const { answers } = await read({ shown: selectIsRunShown(of), rows: selectFeedback(of) })
+      if (!answers.shown) throw activationRequestErrors.notFound()
+      const { rows } = answers
       return {
         up: rows[0]?.up ?? 0,
         down: rows[0]?.down ?? 0,

@@ -6,7 +6,6 @@ import type { AccountId } from '../../shared/ids'
 import {
   isAccountDisabledSql,
   isAccountShutOutSql,
-  isShutOutSql,
   type Restriction,
   restrictionSql,
 } from '../bans/ban-sql'
@@ -79,13 +78,18 @@ const a = alias(accounts, 'a')
 type BoundValues = Readonly<Record<keyof ViewerValues, SQLWrapper>>
 
 const opener = alias(apiKeys, 'opener')
+const openerAccount = alias(accounts, 'opener_account')
+
+/** The key that opened a service key, and its account. Joins, since SQLite limits how deep conditions nest. */
+const joinOpenerSql = sql`
+    LEFT JOIN ${apiKeys} ${opener} ON ${k.kind} = 'service' AND ${opener.id} = ${k.openedBy}
+    LEFT JOIN ${accounts} ${openerAccount} ON ${openerAccount.id} = ${opener.accountId}`
 
 /** What a service key can do: act for external agents only, as long as the account that it belongs to could. */
 const canServeSql = (
   now: SQLWrapper,
 ): SQL => sql`(${k.kind} <> 'service' OR (${isExternalAgentSql(a)}
-  AND NOT EXISTS (SELECT 1 FROM ${apiKeys} ${opener} WHERE ${opener.id} = ${k.openedBy}
-    AND ${isShutOutSql(opener.accountId, now)})))`
+  AND NOT coalesce(${isAccountShutOutSql(openerAccount, now)}, 0)))`
 
 const isPendingSql = sql`EXISTS (SELECT 1 FROM ${claims} WHERE ${claims.accountId} = ${a.id})`
 
@@ -95,11 +99,11 @@ const accountCte = (v: BoundValues, condition: SQL): SQL => sql`
     SELECT ${a.id}, ${a.name}, ${a.kind}, ${a.role}, ${a.displayName}, ${a.ownerId}, ${k.id} AS key_id, ${k.scopes},
            ${k.lastUsedAt}, ${isAccountDisabledSql(a)} AS is_disabled, ${isPendingSql} AS is_pending,
            ${restrictionSql(a, null, v.now)} AS restriction
-    FROM ${apiKeys} ${k} JOIN ${accounts} ${a} ON ${a.id} = ${k.accountId}
+    FROM ${apiKeys} ${k} JOIN ${accounts} ${a} ON ${a.id} = ${k.accountId}${joinOpenerSql}
     WHERE ${k.hash} = ${v.hash} AND (${k.expiresAt} IS NULL OR ${k.expiresAt} > ${v.now})
       AND ${k.kind} IN ('key', 'service', 'session') AND (${k.kind} = 'session') = ${v.isSession}
-      AND ${condition} AND ${canServeSql(v.now)}
       AND (${k.adminKeyHash} IS NULL OR ${k.adminKeyHash} = ${v.adminKeyHash})
+      AND ${condition} AND ${canServeSql(v.now)}
     UNION ALL
     SELECT ${a.id}, ${a.name}, ${a.kind}, 'admin', ${a.displayName}, NULL, NULL, '["read","write"]', NULL, 0, 0, NULL
     FROM ${accounts} ${a} WHERE ${v.isAdminKey} = 1 AND ${a.id} = ${sql.raw(`'${adminAccountId}'`)}

@@ -72,8 +72,7 @@ const handleEvent = (event, now) => {
   showWords()
   if (event.doing) {
     const line = document.querySelector('[data-running] .do')
-    const text = event.text ? `: ${event.text}` : ''
-    line.textContent = `${line.dataset.name} is ${event.doing}${text}`
+    line.textContent = `${line.dataset.name} is ${event.doing}`
   }
   if (event.seq) scheduleRefresh(200)
   if (event.type !== 'over') return

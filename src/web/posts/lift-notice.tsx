@@ -20,7 +20,7 @@ export const LiftForm: FC<{
   if (viewer?.kind !== 'human' || continued.length === 0) return null
   const names = [...new Set(continued.map(({ name }) => name))].join(', ')
   return (
-    <form class="lift meta" method="post" action={`${postPath(postId)}/lifted-limits`}>
+    <form class="acts meta up3" method="post" action={`${postPath(postId)}/lifted-limits`}>
       <button type="submit" class="btn">
         Lift limit once
       </button>

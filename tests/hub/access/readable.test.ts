@@ -24,7 +24,11 @@ test('T21: the pages of the hub run statements that say who reads them, and few 
   const { cookie } = await world.requesters.toBrowserHeaders('admin', 'olga')
   for (const [name, row] of Object.entries(pageTable)) {
     const { method, path } = readName(name)
-    if (method !== 'GET' || /^\/(live|credentials|tools\/remote)\b/.test(path)) continue
+    if (
+      method !== 'GET' ||
+      /^\/(live|credentials|tools\/remote|connect|settings\/connections)\b/.test(path)
+    )
+      continue
     const sent = (await row.send?.(world, 'admin'))?.path ?? path
     const url = `http://hub.test${sent}`
     const response = await world.fetchHub(

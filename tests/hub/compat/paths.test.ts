@@ -19,7 +19,9 @@ const toPattern = (path: string) => new RegExp(`^${path.replace(/:\w+/g, '[^/]+'
 const shared = [
   'GET /activations/:id',
   'GET /admin/log',
+  'GET /agents',
   'GET /agents/:name/why-quiet',
+  'GET /agents/new',
   'GET /approvals',
   'GET /audit',
   'GET /audit/:id',

@@ -45,6 +45,9 @@ async function measure(): Promise<Map<string, number>> {
 const exceptions: { names: string[]; max?: number; reason: string }[] = [
   {
     names: [
+      'GET /agents',
+      'GET /a/:name/edit',
+
       ...['GET /', 'GET /m/:name', 'GET /m/:name (private)', 'GET /dm', 'GET /tools'],
       ...['GET /p/:id', 'GET /p/:id (private)', 'GET /p/:id (members)'],
       ...['GET /policy', 'GET /policy/:name', 'GET /agents/:name/grants', 'GET /metrics'],
@@ -65,6 +68,11 @@ const exceptions: { names: string[]; max?: number; reason: string }[] = [
   {
     names: ['GET /agents/:name/why-quiet'],
     reason: 'the items in the inbox of the agent, which has an eighth of all',
+  },
+  {
+    names: ['GET /runs', 'GET /runs.csv', 'GET /activations/totals'],
+    max: 60_000,
+    reason: 'totals of the 10,000 newest runs of the filter',
   },
   { names: ['GET /usage'], reason: 'the calls of the two days at the ends of the period' },
   { names: ['sweep'], reason: 'once a day the usage of the month is added up again' },

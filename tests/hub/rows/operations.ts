@@ -23,8 +23,9 @@ const listReads = (world: World, table: Table, base: string): Operation[] =>
     .filter(([name]) => name.startsWith('GET ') && !isOfOthers(name))
     .map(([name, row]) => ({ name, run: () => read(world, name, row, base) }))
 
-/** Pages of credentials and remote servers are of the whole Worker; sockets have no answer to read. */
-const isOfOthers = (name: string) => /^GET \/(credentials|tools\/remote|live)\b/.test(name)
+/** Pages of credentials, remote servers and connected accounts are of the whole Worker; sockets have no answer to read. */
+const isOfOthers = (name: string) =>
+  /^GET \/(credentials|tools\/remote|settings\/connections|connect|live)\b/.test(name)
 
 async function read(world: World, name: string, row: Row, base: string) {
   const column = readCell(row, 'owner') === '+' ? 'owner' : 'admin'
