@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 
@@ -68,8 +69,8 @@ const inRooms = ['tests/{agents,architecture,log,mcp-servers,shared}/**/*.test.t
 const setup = 'tests/support/setup.ts'
 const support = { globalSetup: ['tests/support/global-setup.ts'] }
 
-/** A file for each core; the default leaves one core idle. */
-const maxWorkers = '100%'
+/** More files than cores: those that kill processes or watch a clock mostly wait. */
+const maxWorkers = Math.ceil(availableParallelism() * 1.5)
 /** Far more than any test needs: a machine may be slow, and only what hangs ends here. */
 const patience = { testTimeout: 60_000, hookTimeout: 60_000 }
 

@@ -163,8 +163,10 @@ export class ActivationStream {
   ): void {
     if (!activationId) return
     const progress = { type: 'tool-progress', call_id: callId, name } as const
-    if (text === undefined)
-      return this.#send(this.#findSockets(activationId), { ...progress, doing })
+    if (text === undefined) {
+      this.#send(this.#findSockets(activationId), { ...progress, doing })
+      return
+    }
     const said = { ...progress, doing: `${doing}: ${text}`, text }
     this.#send(this.#findByView(activationId, 'full'), said)
   }

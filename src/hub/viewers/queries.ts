@@ -82,7 +82,7 @@ const openerAccount = alias(accounts, 'opener_account')
 
 /** The key that opened a service key, and its account. Joins, since SQLite limits how deep conditions nest. */
 const joinOpenerSql = sql`
-    LEFT JOIN ${apiKeys} ${opener} ON ${k.kind} = 'service' AND ${opener.id} = ${k.openedBy}
+    LEFT JOIN ${apiKeys} ${opener} ON ${opener.id} = iif(${k.kind} = 'service', ${k.openedBy}, NULL)
     LEFT JOIN ${accounts} ${openerAccount} ON ${openerAccount.id} = ${opener.accountId}`
 
 /** What a service key can do: act for external agents only, as long as the account that it belongs to could. */

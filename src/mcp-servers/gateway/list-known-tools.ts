@@ -75,6 +75,7 @@ const describeServer = ({ name, description, isForHosted, tools }: ToolServer): 
     grant: tool.grantShape,
     shapes: tool.shapes,
     isForHosted: isForHosted === true,
+    isForOutside: tool.isForOutside,
     isScoped: tool.isScoped,
   })),
 })

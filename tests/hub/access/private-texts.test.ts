@@ -81,7 +81,7 @@ test('M9 T2 H22 T21: no answer and no page shows a private text to those who may
   // The search covers the places of these texts: their owners read them there.
   const places = [...shown.keys()].sort()
   expect(places).toEqual([
-    ...['approval', 'atrium', 'audit', 'cellar', 'dm', 'request', 'session', 'trace'],
+    ...['approval', 'atrium', 'audit', 'cellar', 'definition', 'dm', 'request', 'session', 'trace'],
   ])
   expect(paths.length).toBeGreaterThan(100)
 })

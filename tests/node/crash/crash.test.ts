@@ -64,27 +64,33 @@ async function rows<Row>(sql: string): Promise<Row[]> {
 const count = async (sql: string): Promise<number> =>
   Number(Object.values((await rows<Record<string, number>>(sql))[0] ?? {})[0])
 
-/** Posts one mention of each agent, as a client that repeats with the same key until it is told. */
-async function postMention(round: string, index: number): Promise<void> {
+/** Sends a text as a client that repeats with the same key until it is told. Returns the answer. */
+async function send<Answer>(path: string, key: string, body: unknown): Promise<Answer> {
   for (const end = Date.now() + patienceMs; Date.now() < end; ) {
     try {
-      const response = await api(
-        'POST',
-        '/posts',
-        {
-          submolt: 'general',
-          title: `${round} ${index}`,
-          content: `@a${index} what about the pelicans?`,
-        },
-        { 'idempotency-key': `${round}-${index}` },
-      )
-      if (response.ok) return
+      const response = await api('POST', path, body, { 'idempotency-key': key })
+      if (response.ok) return (await response.json()) as Answer
     } catch {
       // the machine is down: try again
     }
     await new Promise((resolve) => setTimeout(resolve, 250))
   }
-  throw new Error(`${round} ${index} was never accepted`)
+  throw new Error(`${key} was never accepted`)
+}
+
+/** Posts one mention of an agent, and returns the id of the post. */
+async function postMention(round: string, index: number): Promise<string> {
+  const content = `@a${index} what about the pelicans?`
+  const text = { submolt: 'general', title: `${round} ${index}`, content }
+  const key = `${round}-${index}`
+  return (await send<{ post: { id: string } }>('/posts', key, text)).post.id
+}
+
+/** Adds a comment to a post once the run that it asked for works, or later. */
+async function steer(postId: string): Promise<void> {
+  const begun = `SELECT count(*) FROM activations WHERE post_id = '${postId}'`
+  await waitFor(() => count(begun).then(Boolean, () => false), `a run for ${postId}`)
+  await send(`/posts/${postId}/comments`, `steer ${postId}`, { content: 'And the herons?' })
 }
 
 async function waitFor(isThere: () => Promise<boolean> | boolean, what: string): Promise<void> {
@@ -95,7 +101,7 @@ async function waitFor(isThere: () => Promise<boolean> | boolean, what: string):
   }
 }
 
-const postMentions = (round: string): Promise<void>[] =>
+const postMentions = (round: string): Promise<string>[] =>
   Array.from({ length: agentsCount }, (_, index) => postMention(round, index))
 
 /** Waits until every mention of a round has a reply. */
@@ -179,6 +185,49 @@ describe(`L36 S6 invariant 1: the machine dies while ${agentsCount} agents are a
     expectPaid(point, struck?.name ?? '', from)
     expect(recoveryMs).toBeLessThan(recoveryMsMax * slowness)
   })
+
+  test.each([
+    'model1.during',
+    'renew.before',
+    'renew.during',
+    'renew.after',
+    'commit.before',
+    'commit.during',
+    'commit.after',
+  ])(
+    'C2: %s, while requesters add to what they asked: nothing is lost or answered twice',
+    async (point) => {
+      const round = `steered ${point}`
+      const from = fake.requests.length
+      const hit = control.aim(point)
+      const steered = postMentions(round).map(async (posted) => steer(await posted))
+      await hit
+      await hub.kill()
+      control.release()
+      await start()
+      await Promise.all(steered)
+      const unread = 'SELECT count(*) FROM inbox_items WHERE is_task = 1 AND read_at IS NULL'
+      const working = "SELECT count(*) FROM activations WHERE state = 'running'"
+      await waitFor(async () => (await count(unread)) + (await count(working)) === 0, 'rest')
+      // each run that consumed the mention, the comment or both has one reply
+      const threads = await rows<{ items: number; runs: number; replies: number }>(
+        `SELECT count(i.id) AS items, count(DISTINCT i.claimed_by) AS runs,
+         (SELECT count(*) FROM comments c WHERE c.post_id = p.id AND c.activation_id IS NOT NULL) AS replies
+       FROM posts p JOIN inbox_items i ON i.post_id = p.id AND i.is_task = 1
+       WHERE p.title LIKE '${round}%' GROUP BY p.id`,
+      )
+      expect(threads).toHaveLength(agentsCount)
+      for (const { items, runs, replies } of threads) {
+        expect(items).toBe(2)
+        expect(replies).toBe(runs)
+      }
+      for (let index = 0; index < agentsCount; index++) {
+        const read = paidFor(`a${index}`, from).map(({ body }) => JSON.stringify(body.messages))
+        expect(read.some((text) => text.includes('And the herons?'))).toBe(true)
+      }
+      await expectConsistent()
+    },
+  )
 
   async function expectConsistent(): Promise<void> {
     expect(
