@@ -67,6 +67,7 @@ export async function callTool(
     resultBytes: result.resultBytes,
     ...(result.isUntrusted && { isUntrusted: true }),
     ...(result.isPrivate && { isPrivate: true }),
+    ...(result.isOwnAccount && { isOwnAccount: true }),
     ...(timings.length > 0 && { hooks: timings }),
     ...changedArguments(call, guarded.value),
   }
@@ -119,6 +120,7 @@ interface CallResult {
   resultBytes: number
   isUntrusted?: true
   isPrivate?: true
+  isOwnAccount?: true
   audit: AuditEntry | null
 }
 

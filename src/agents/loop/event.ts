@@ -197,6 +197,8 @@ export type LoopEvent = { at: number } & (
       isUntrusted?: true
       /** The text holds data that is private to the reader. */
       isPrivate?: true
+      /** It is what the connected account of the requester returned, for nobody else. */
+      isOwnAccount?: true
       /** The arguments that the tool ran with, when a hook changed those of the model. */
       arguments?: string
     } & ToolOutput)

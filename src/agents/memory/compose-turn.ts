@@ -43,7 +43,8 @@ export function composeTurn(finished: FinishedActivation): StoredActivation | nu
   const facts = events.find((event) => event.type === 'loaded')?.facts
   const session = facts?.session
   if (!session) return null
-  const { summary, history, run } = compactIfNeeded(foldConversation(events), finished.window)
+  const conversation = compactIfNeeded(foldConversation(events), finished.window)
+  const { summary, history, run } = quotesOwnAccount(facts, events) ? nothing : conversation
   const messages = truncateMessages([
     ...(summary === null ? [] : history),
     { role: 'user', text: session.task },
@@ -83,6 +84,20 @@ function findOwner(
   const hasRead =
     hasPrivate || events.some((event) => event.type === 'tool_returned' && event.isPrivate)
   return hasRead ? privacy.reader : privacy.privateTo
+}
+
+/**
+ * Whether the messages of a run can quote what the connected account of its requester returned, in a closed
+ * community, whose members share the turns. Then the turn has the answer that they read anyway, and nothing else.
+ */
+const quotesOwnAccount = ({ privacy }: LoadedFacts, events: LoopEvent[]): boolean =>
+  privacy?.community !== undefined &&
+  events.some((event) => event.type === 'tool_returned' && event.isOwnAccount)
+
+const nothing: Pick<Conversation, 'summary' | 'history' | 'run'> = {
+  summary: null,
+  history: [],
+  run: [],
 }
 
 /** Compacts a conversation that is too long, with an extract as its summary: no model call is made here. */

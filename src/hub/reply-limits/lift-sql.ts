@@ -19,13 +19,21 @@ export const hasPersonSinceSql = (post: SQLWrapper, moment: SQLWrapper): SQL => 
     WHERE ${c.postId} = ${post} AND ${c.createdAt} > ${moment} AND ${a.kind} = 'human')`
 
 /** Columns of an inbox item that say whether it is a mention that a limit kept from waking an agent. */
-type Mention = Record<'isTask' | 'refusal' | 'type' | 'postId' | 'createdAt', SQLWrapper>
+type Mention = Record<
+  'isTask' | 'refusal' | 'type' | 'postId' | 'createdAt' | 'requesters',
+  SQLWrapper
+>
 
 /** Whether an inbox item is a mention that was refused in a thread since a person's last comment there. */
 export const isRefusedMentionSql = (item: Mention): SQL => sql`
   (${item.isTask} = 0 AND ${item.refusal} IS NOT NULL AND ${item.type} = 'mention'
     AND NOT ${hasPersonSinceSql(item.postId, item.createdAt)})`
 
-/** Whether a refused mention was stopped by a limit that a person can lift, and was not there at the last lift. */
+/**
+ * Whether a refused mention was stopped by a limit that a person can lift, and was not there at the last lift. One
+ * of a run for the hub itself can't be lifted: it has no requester, so what an agent wrote would run with the rights
+ * of whoever lifts it alone.
+ */
 export const isLiftableSql = (item: Mention): SQL => sql`
-  (${item.refusal} IN ('reply_limit_post', 'reply_limit_hops') AND ${item.createdAt} > ${liftedAtSql(item.postId)})`
+  (${item.refusal} IN ('reply_limit_post', 'reply_limit_hops') AND coalesce(${item.requesters}, '') <> '[]'
+    AND ${item.createdAt} > ${liftedAtSql(item.postId)})`

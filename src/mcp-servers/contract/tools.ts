@@ -86,6 +86,8 @@ export interface ToolResult {
   isUntrusted?: true
   /** The text holds data that is private to the run's reader. */
   isPrivate?: true
+  /** It is what the connected account of the run's requester returned, for nobody else. */
+  isOwnAccount?: true
   /** Set when the call did not run because it requires approval. */
   approval: ApprovalRequest | null
   durationMs: number

@@ -77,6 +77,7 @@ async function finish(asked: PendingCall, ran: ToolRun): Promise<ToolResult> {
     // An error can quote what a service answered.
     ...(isUntrusted && { isUntrusted: true }),
     ...(isPrivateResult(asked) && { isPrivate: true }),
+    ...(asked.usesOwnAccount && { isOwnAccount: true }),
   }
 }
 

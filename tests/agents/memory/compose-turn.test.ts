@@ -5,9 +5,16 @@ import type { Message } from '../../../src/agents/loop/message'
 import type { Ending } from '../../../src/agents/loop/state'
 import { composeTurn } from '../../../src/agents/memory/compose-turn'
 import { memoryLimits } from '../../../src/shared/config'
-import type { AccountId, ActivationId, CommentId, PostId } from '../../../src/shared/ids'
+import type {
+  AccountId,
+  ActivationId,
+  CommentId,
+  CommunityId,
+  PostId,
+} from '../../../src/shared/ids'
 
 const activationId = 'act-1' as ActivationId
+const alice = 'alice-id' as AccountId
 const answered: Ending = { outcome: 'completed', error: null, reply: 'answer', text: '' }
 
 const history: Message[] = [
@@ -260,7 +267,6 @@ describe('a finished activation as its session remembers it', () => {
   })
 
   it('T2: the turn of a private run, and of a public run that read private data, is private', () => {
-    const alice = 'alice-id' as AccountId
     const inDm = { reader: alice, privateTo: alice }
     const inThread = { reader: alice, privateTo: null }
     const ownerOf = (over: Partial<LoadedFacts>, ...events: LoopEvent[]) =>
@@ -273,5 +279,24 @@ describe('a finished activation as its session remembers it', () => {
     expect(ownerOf({ privacy: inThread }, said('', 'c1'), found)).toBe(alice)
     // journals of earlier versions have no privacy
     expect(ownerOf({})).toBeNull()
+  })
+
+  it('C6 T2: in a closed community the turn has the answer only, when an own account was used', () => {
+    const attic = 'attic-id' as CommunityId
+    const privacy = { reader: attic, privateTo: attic, community: 'attic' }
+    const mails = {
+      ...returned('c1', 'a secret mail'),
+      ...{ isPrivate: true, isOwnAccount: true },
+    } as LoopEvent
+    const answer: Ending = { ...answered, text: 'You have one mail.' }
+    const turnOf = (over: Partial<LoadedFacts>) =>
+      compose([loaded(over), said('Let me see.', 'c1'), mails, said('You have one mail.')], answer)
+    const turn = turnOf({ privacy })
+    expect(turn).toMatchObject({ privateTo: attic, summary: null })
+    expect(JSON.stringify(turn)).not.toContain('secret mail')
+    expect(JSON.stringify(turn?.messages)).toContain('You have one mail.')
+    expect(JSON.stringify(turnOf({ privacy: { reader: alice, privateTo: null } }))).toContain(
+      'secret mail',
+    )
   })
 })

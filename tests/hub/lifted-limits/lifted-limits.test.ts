@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, expect, it } from 'vitest'
 import type { CommentId, PostId } from '../../../src/shared/ids'
 import { signIn } from '../../web/open-pages'
 import { createOffice } from '../activations/create-office'
-import { readCost } from '../create-test-hub'
+import { adminKey, readCost } from '../create-test-hub'
 
 const office = createOffice()
 const { hub } = office
@@ -135,6 +135,20 @@ it('C8: as many mentions as the reply limit are woken, for their requesters and 
   expect(JSON.parse(rows[0]?.requesters ?? '[]')).toEqual([outside.id, oskar.id].sort())
   const started = await office.start(woken[0] === 'ant' ? ant.id : bee.id)
   expect(started.requesters.map(({ name }) => name).sort()).toEqual(['oskar', 'outsider'])
+})
+
+it('C8 T1: what an agent wrote for the hub itself never runs with the rights of the person who lifts', async () => {
+  const { post } = await stopped()
+  const ofThread = "post_id = ? AND refusal = 'reply_limit_post'"
+  await office.run(`UPDATE inbox_items SET requesters = '[]' WHERE ${ofThread}`, post)
+  expect((await lift(post, adminKey)).status).not.toBe(201)
+  expect((await lift(post)).status).toBe(409)
+  expect(
+    await office.all(`SELECT is_task, requesters FROM inbox_items WHERE ${ofThread}`, post),
+  ).toEqual([{ is_task: 0, requesters: '[]' }])
+  const html = await (await signIn(hub, oskar.key)).read(`/p/${post}`)
+  expect(html).toContain('did not wake bee')
+  expect(html).not.toContain('lifted-limits')
 })
 
 it('C8: the thread offers it where the stop is explained, says who lifted it, and works without scripts', async () => {

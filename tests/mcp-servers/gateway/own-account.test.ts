@@ -3,28 +3,31 @@ import { expect, test } from 'vitest'
 import * as z from 'zod'
 import type { GrantPolicy } from '../../../src/hub/contract/hub'
 import { selectHeldLines } from '../../../src/hub/contract/policy-line'
+import { noPrivacy, type Privacy } from '../../../src/hub/contract/privacy'
 import type { AccountOwner, Connect } from '../../../src/mcp-servers/credentials/connection'
 import { AccountMissingError } from '../../../src/mcp-servers/credentials/own-accounts'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
+import { resultsServer } from '../../../src/mcp-servers/results/server'
 import { defineTool } from '../../../src/mcp-servers/tool/define-tool'
-import type { AccountId } from '../../../src/shared/ids'
+import type { AccountId, CommunityId } from '../../../src/shared/ids'
 import { fakeConnect } from '../../support/fake-connect'
 import { createFakeClock, createFakeHubApi, scoutAtWork } from '../../support/fake-hub-api'
 import { fakeMemory } from '../../support/fake-memory'
 import { testFileStores } from '../../support/file-stores'
 
-const look = defineTool({
-  ...{ name: 'look', description: 'Looks.', tier: 'read', isIdempotent: true, doing: 'looking' },
-  input: z.strictObject({}),
-  grant: 'desk:read',
-  service: () => 'desk',
-  run: async () => 'seen',
-})
+const createLook = (name: string, times: number) =>
+  defineTool({
+    ...{ name, description: 'Looks.', tier: 'read', isIdempotent: true, doing: 'looking' },
+    input: z.strictObject({}),
+    grant: 'desk:read',
+    service: () => 'desk',
+    run: async () => 'seen '.repeat(times),
+  })
 const desk = {
   name: 'desk',
   description: 'A desk.',
   services: { server: 'remote' } as never,
-  tools: [look],
+  tools: [createLook('look', 1), createLook('look_long', 20_000)],
 }
 const people = ['mira', 'tomas', 'ada'].map((name) => ({
   ...{ id: `account-${name}` as AccountId, name },
@@ -32,7 +35,10 @@ const people = ['mira', 'tomas', 'ada'].map((name) => ({
 }))
 
 /** Calls the tool under a policy. Returns its result, and whose account each connection used. */
-async function callUnder(policy: Partial<GrantPolicy>, fails = false) {
+async function callUnder(
+  policy: Partial<GrantPolicy>,
+  { fails = false, tool = 'desk_look', privacy = noPrivacy } = {},
+) {
   const owners: (AccountOwner | null)[] = []
   const connect: Connect = async (request) => {
     owners.push(request.owner)
@@ -42,10 +48,10 @@ async function callUnder(policy: Partial<GrantPolicy>, fails = false) {
   const whole = { requested: ['*'], allowed: [], denied: [], ...policy }
   const gateway = createGateway({
     ...{ ...testFileStores, hub: createFakeHubApi(whole).hubApi, memory: fakeMemory, connect },
-    ...{ clock: createFakeClock(), servers: [desk] },
+    ...{ clock: createFakeClock(), servers: [desk, resultsServer] },
   })
-  const call = { callId: 'call-1', tool: 'desk_look', arguments: '{}' }
-  const result = await gateway.call(scoutAtWork, call, new AbortController().signal)
+  const call = { callId: 'call-1', tool, arguments: '{}' }
+  const result = await gateway.call({ ...scoutAtWork, privacy }, call, new AbortController().signal)
   return { result, owners }
 }
 
@@ -83,7 +89,7 @@ test('C6: a call as requester never falls back to a credential of the hub', asyn
   const [mira] = people
   const missed = await callUnder(
     { allowed: ['desk:*'], asRequester: ['desk:*'], requesters: mira ? [mira] : [] },
-    true,
+    { fails: true },
   )
   expect(missed.owners.map((owner) => owner?.name)).toEqual(['mira'])
   expect(missed.result).toMatchObject({
@@ -96,6 +102,19 @@ test('C6: what an account of a requester returns is private to the run', async (
   const [mira] = people
   const requesters = mira ? [mira] : []
   const own = await callUnder({ allowed: ['desk:*'], asRequester: ['desk:*'], requesters })
-  expect(own.result).toMatchObject({ isPrivate: true, isUntrusted: true })
-  expect((await callUnder({ allowed: ['desk:*'], requesters })).result.isPrivate).toBeUndefined()
+  expect(own.result).toMatchObject({ isPrivate: true, isOwnAccount: true, isUntrusted: true })
+  const { result } = await callUnder({ allowed: ['desk:*'], requesters })
+  expect([result.isPrivate, result.isOwnAccount]).toEqual([undefined, undefined])
+})
+
+test('C6 T2: in a closed community a long result of an own account is not stored for those who read there', async () => {
+  const attic = 'attic-id' as CommunityId
+  const closed = { reader: attic, privateTo: attic, community: 'attic' }
+  const policy = { allowed: ['desk:*', 'results:read'], requesters: people.slice(0, 1) }
+  const asRequester = ['desk:*']
+  const textUnder = async (over: Partial<GrantPolicy>, privacy: Privacy) =>
+    (await callUnder({ ...policy, ...over }, { privacy, tool: 'desk_look_long' })).result.text
+  expect(await textUnder({ asRequester }, closed)).toMatch(/Truncated.*Request less/)
+  expect(await textUnder({}, closed)).toMatch(/Truncated.*handle/)
+  expect(await textUnder({ asRequester }, noPrivacy)).toMatch(/Truncated.*handle/)
 })
