@@ -95,7 +95,9 @@ test('C5: what a text would do appears below the form once typing stops; its scr
   const before = await scripts()
   await page.locator('#content').pressSequentially('@scout which plums?')
   await page.locator('#promise').waitFor()
-  expect(await page.textContent('#promise')).toMatch(/scout.*answers.*costs nothing.*It may use \d+ tools.*hub\.search/s)
+  expect(await page.textContent('#promise')).toMatch(
+    /scout.*answers.*costs nothing.*It may use \d+ tools.*hub\.search/s,
+  )
   expect(await scripts()).toBeGreaterThan(before)
   await page.fill('#content', 'Thanks')
   await expect.poll(() => page.textContent('#promise')).toContain('wakes no agent')
