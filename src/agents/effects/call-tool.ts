@@ -65,13 +65,18 @@ export async function callTool(
     isError: shown.value.isError,
     durationMs,
     resultBytes: result.resultBytes,
-    ...(result.isUntrusted && { isUntrusted: true }),
-    ...(result.isPrivate && { isPrivate: true }),
-    ...(result.isOwnAccount && { isOwnAccount: true }),
+    ...marksOf(result),
     ...(timings.length > 0 && { hooks: timings }),
     ...changedArguments(call, guarded.value),
   }
 }
+
+/** Where the text of a result is from, as far as it matters to who may read it. */
+const marksOf = ({ isUntrusted, isPrivate, isOwnAccount }: CallResult) => ({
+  ...(isUntrusted && { isUntrusted }),
+  ...(isPrivate && { isPrivate }),
+  ...(isOwnAccount && { isOwnAccount }),
+})
 
 /** Returns the arguments when a hook changed them: the journal is their only record. */
 const changedArguments = ({ arguments: asked }: AdmittedCall, decision: GuardDecision) =>
