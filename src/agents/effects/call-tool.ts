@@ -65,13 +65,22 @@ export async function callTool(
     isError: shown.value.isError,
     durationMs,
     resultBytes: result.resultBytes,
-    ...(result.isUntrusted && { isUntrusted: true }),
-    ...(result.isPrivate && { isPrivate: true }),
-    ...(result.isOwnAccount && { isOwnAccount: true }),
+    ...toMarks(result),
     ...(timings.length > 0 && { hooks: timings }),
     ...changedArguments(call, guarded.value),
   }
 }
+
+/** Returns what later runs have to know about the text of a result. */
+const toMarks = ({
+  isUntrusted,
+  isPrivate,
+  isOwnAccount,
+}: CallResult): Pick<CallResult, 'isUntrusted' | 'isPrivate' | 'isOwnAccount'> => ({
+  ...(isUntrusted && { isUntrusted }),
+  ...(isPrivate && { isPrivate }),
+  ...(isOwnAccount && { isOwnAccount }),
+})
 
 /** Returns the arguments when a hook changed them: the journal is their only record. */
 const changedArguments = ({ arguments: asked }: AdmittedCall, decision: GuardDecision) =>

@@ -5,13 +5,7 @@ import type { Message } from '../../../src/agents/loop/message'
 import type { Ending } from '../../../src/agents/loop/state'
 import { composeTurn } from '../../../src/agents/memory/compose-turn'
 import { memoryLimits } from '../../../src/shared/config'
-import type {
-  AccountId,
-  ActivationId,
-  CommentId,
-  CommunityId,
-  PostId,
-} from '../../../src/shared/ids'
+import type { AccountId, ActivationId, CommentId, PostId } from '../../../src/shared/ids'
 
 const activationId = 'act-1' as ActivationId
 const alice = 'alice-id' as AccountId
@@ -282,7 +276,7 @@ describe('a finished activation as its session remembers it', () => {
   })
 
   it('C6 T2: in a closed community the turn has the answer only, when an own account was used', () => {
-    const attic = 'attic-id' as CommunityId
+    const attic = 'attic-id' as AccountId
     const privacy = { reader: attic, privateTo: attic, community: 'attic' }
     const mails = {
       ...returned('c1', 'a secret mail'),
