@@ -15,7 +15,12 @@ function privacyAfter(privacy: Privacy | undefined, marks: object): Privacy | un
     definition: null,
     getActivation: () => ({ events, state: { activationId: 'act-1' as ActivationId } }),
   } as unknown as EffectContext
-  const facts = { task: 'mention', agentName: 'scout', answer: null, ...(privacy && { privacy }) }
+  const facts: Partial<LoadedFacts> = {
+    task: 'mention',
+    agentName: 'scout',
+    answer: null,
+    ...(privacy && { privacy }),
+  }
   return toToolCaller(context, facts as LoadedFacts).privacy
 }
 
