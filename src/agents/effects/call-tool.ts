@@ -65,14 +65,18 @@ export async function callTool(
     isError: shown.value.isError,
     durationMs,
     resultBytes: result.resultBytes,
-    ...marksOf(result),
+    ...toMarks(result),
     ...(timings.length > 0 && { hooks: timings }),
     ...changedArguments(call, guarded.value),
   }
 }
 
-/** Where the text of a result is from, as far as it matters to who may read it. */
-const marksOf = ({ isUntrusted, isPrivate, isOwnAccount }: CallResult) => ({
+/** Returns what later runs have to know about the text of a result. */
+const toMarks = ({
+  isUntrusted,
+  isPrivate,
+  isOwnAccount,
+}: CallResult): Pick<CallResult, 'isUntrusted' | 'isPrivate' | 'isOwnAccount'> => ({
   ...(isUntrusted && { isUntrusted }),
   ...(isPrivate && { isPrivate }),
   ...(isOwnAccount && { isOwnAccount }),

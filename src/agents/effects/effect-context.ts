@@ -10,6 +10,7 @@ import { type AdmittedCall, CallRegister } from '../loop/admit-calls'
 import type { Charge, LoadedFacts, LoopEvent } from '../loop/event'
 import { hasReadUntrusted } from '../loop/has-read-untrusted'
 import type { Message } from '../loop/message'
+import { findPrivacy } from '../loop/own-account'
 import type { LoopState } from '../loop/state'
 import type { MemoryStore } from '../memory/memory-store'
 import type { TokenRatio } from '../models/token-ratio'
@@ -84,6 +85,7 @@ export function findCall(events: LoopEvent[], callId: string): AdmittedCall | nu
 export function toToolCaller(context: EffectContext, facts: LoadedFacts): ToolCaller {
   const toolRestrictions = context.definition?.definition.toolRestrictions
   const { events } = context.getActivation()
+  const privacy = findPrivacy(facts, events)
   return {
     accountId: context.agentId,
     name: facts.agentName,
@@ -93,7 +95,7 @@ export function toToolCaller(context: EffectContext, facts: LoadedFacts): ToolCa
     ...(toolRestrictions ? { toolRestrictions } : {}),
     hasReadUntrusted: hasReadUntrusted(facts, events),
     isExploration: facts.task === 'exploration',
-    ...(facts.privacy && { privacy: facts.privacy }),
+    ...(privacy && { privacy }),
   }
 }
 

@@ -14,6 +14,7 @@ import { countTotalChars, estimateTokensOfChars } from '../loop/estimate'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
 import { hasReadUntrusted } from '../loop/has-read-untrusted'
 import type { Message } from '../loop/message'
+import { hasUsedOwnAccount } from '../loop/own-account'
 import { composeReply } from '../loop/reply'
 import type { Ending } from '../loop/state'
 import { extractSummary } from '../loop/summarize'
@@ -91,8 +92,7 @@ function findOwner(
  * community, whose members share the turns. Then the turn has the answer that they read anyway, and nothing else.
  */
 const quotesOwnAccount = ({ privacy }: LoadedFacts, events: LoopEvent[]): boolean =>
-  privacy?.community !== undefined &&
-  events.some((event) => event.type === 'tool_returned' && event.isOwnAccount)
+  privacy?.community !== undefined && hasUsedOwnAccount(events)
 
 const nothing: Pick<Conversation, 'summary' | 'history' | 'run'> = {
   summary: null,

@@ -5,10 +5,10 @@ import type { Message } from '../../../src/agents/loop/message'
 import type { Ending } from '../../../src/agents/loop/state'
 import { composeTurn } from '../../../src/agents/memory/compose-turn'
 import { memoryLimits } from '../../../src/shared/config'
-import type * as Ids from '../../../src/shared/ids'
+import type { AccountId, ActivationId, CommentId, PostId } from '../../../src/shared/ids'
 
-const activationId = 'act-1' as Ids.ActivationId
-const alice = 'alice-id' as Ids.AccountId
+const activationId = 'act-1' as ActivationId
+const alice = 'alice-id' as AccountId
 const answered: Ending = { outcome: 'completed', error: null, reply: 'answer', text: '' }
 
 const history: Message[] = [
@@ -34,7 +34,7 @@ const facts = (over: Partial<LoadedFacts> = {}): LoadedFacts => ({
   agentName: 'scout',
   model: { id: 'a/b', isOffline: false, substitutedFor: null },
   definition: { version: 1, etag: 'e' },
-  answer: { postId: 'p' as Ids.PostId, parentId: null, requesters: ['mira'] },
+  answer: { postId: 'p' as PostId, parentId: null, requesters: ['mira'] },
   problem: null,
   session: { id: 'general_p', task: 'You were asked: herons?', gist: '@mira: herons? -' },
   ...over,
@@ -90,8 +90,8 @@ const woken: LoopEvent = {
   type: 'woken',
   at: 0,
   activationId,
-  replyId: 'r' as Ids.CommentId,
-  reportId: 'x' as Ids.PostId,
+  replyId: 'r' as CommentId,
+  reportId: 'x' as PostId,
 }
 
 const roomy: ContextWindow = {
@@ -276,7 +276,7 @@ describe('a finished activation as its session remembers it', () => {
   })
 
   it('C6 T2: in a closed community the turn has the answer only, when an own account was used', () => {
-    const attic = 'attic-id' as Ids.CommunityId
+    const attic = 'attic-id' as AccountId
     const privacy = { reader: attic, privateTo: attic, community: 'attic' }
     const mails = {
       ...returned('c1', 'a secret mail'),
