@@ -121,6 +121,18 @@ const scenes = fc.record({
 })
 type Scene = typeof scenes extends fc.Arbitrary<infer Value> ? Value : never
 
+const calm: Scene = {
+  ...{ author: 'member', place: 'post', names: ['scout'], budget: 'none', agentComments: 0 },
+  ...{ isPaused: false, answersMentions: true, answersReplies: true, isBusy: false },
+}
+/** A scene for each consequence, which the random ones may leave out. */
+const consequenceScenes: Scene[] = [
+  calm,
+  { ...calm, answersMentions: false },
+  { ...calm, isPaused: true },
+  { ...calm, budget: 'hub' },
+]
+
 const findAgent = (name: string): Account => {
   const found = agents.find((each) => each.name === name)
   if (!found) throw new Error(`no agent ${name}`)
@@ -248,7 +260,7 @@ test('C5: what is promised is what happens: who wakes, with which tools, for how
       }
       for (const each of willWake) await compareRun(each, author)
     }),
-    { numRuns: 40 },
+    { numRuns: 40, examples: consequenceScenes.map((scene): [Scene] => [scene]) },
   )
   expect([...consequences].sort()).toEqual(['not_woken', 'refuses', 'starts', 'waits'])
 })
