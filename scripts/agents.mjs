@@ -1,8 +1,8 @@
 // `npm run agents -- push <folder>` checks and loads an agent's definition; `pull <name> [folder]` brings
 // back the one that the hub has.
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { findAgentName, readDefinition } from '../client/command/definition-folder.ts'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { findAgentName, readDefinition, writeFolder } from '../client/command/definition-folder.ts'
 import { connect, demand, pushDefinition } from './hub-client.mjs'
 import { findStateDir, PlainError } from './local-state.mjs'
 import { PushedVersions } from './pushed-versions.mjs'
@@ -70,11 +70,7 @@ async function pull(name, folder, isForced) {
   if (files === null) {
     throw new PlainError(`The hub no longer has the files of ${name}. Push its folder again.`)
   }
-  for (const [path, text] of Object.entries(files)) {
-    if (path.startsWith('/') || path.split(/[\\/]/).includes('..')) continue
-    mkdirSync(dirname(join(folder, path)), { recursive: true })
-    writeFileSync(join(folder, path), text)
-  }
+  writeFolder(folder, files)
   pushed.write(name, definition.version, files)
   console.log(`${folder} has version ${definition.version} of ${name}.`)
 }
