@@ -2,6 +2,7 @@ import { batch } from '../../shared/db/batch'
 import { AppError, notFound } from '../../shared/errors'
 import type { PostId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
+import { recordAdminAction } from '../admin-log/compose-entry'
 import type { Actor } from '../contract/hub'
 import { armSweep, wakeAgents } from '../inbox/deliver'
 import { publishChange } from '../moderation/moderate-content'
@@ -15,6 +16,13 @@ const notPerson = () =>
     hint: 'Wait until a person comments in the thread or lifts the limit.',
   })
 
+const notPayer = () =>
+  new AppError(
+    'FORBIDDEN',
+    'Only the accounts that a mention was for, moderators of the community and admins can lift this limit.',
+    { hint: 'The runs spend the money of these accounts. Comment and mention the agent yourself to continue.' },
+  )
+
 const nothingStopped = () =>
   new AppError('CONFLICT', 'No limit stops agents in this thread, or it was lifted already.', {
     hint: 'Comment in the thread and mention an agent to continue.',
@@ -22,9 +30,10 @@ const nothingStopped = () =>
 
 /**
  * Lifts the limits between agents in a thread once: comments of agents are counted from now, and as many of the
- * mentions that were stopped as the reply limit wake their agents. The person becomes one of their requesters.
+ * mentions that were stopped as the reply limit wake their agents: those that the person may lift. The person
+ * becomes one of their requesters.
  *
- * @throws FORBIDDEN for agents, NOT_FOUND, CONFLICT when nothing is stopped or it was lifted already, and what a
+ * @throws FORBIDDEN for agents and for those who may lift none of them, NOT_FOUND, CONFLICT when nothing is stopped or it was lifted already, and what a
  *   comment throws
  */
 export async function liftLimits(
@@ -36,11 +45,13 @@ export async function liftLimits(
   const { db, clock } = context
   const { thread, stopped } = await batch(db, {
     thread: selectLimitedThread({ postId: id, reader: actorReader(actor) }),
-    stopped: selectStopped({ postId: id }),
+    stopped: selectStopped({ postId: id as PostId, liftedBy: actor.accountId }),
   })
   if (!thread) throw notFound('post')
-  const continued = stopped.slice(0, countContinued(thread.limits))
-  if (continued.length === 0) throw nothingStopped()
+  const count = countContinued(thread.limits)
+  if (stopped.length === 0 || count === 0) throw nothingStopped()
+  const continued = stopped.filter(({ mayLift }) => mayLift).slice(0, count)
+  if (continued.length === 0) throw notPayer()
   const { id: postId, communityId } = thread
   const { accountId, activationId } = actor
   const now = clock.now()
@@ -48,10 +59,19 @@ export async function liftLimits(
   const { result } = await writeGuarded(
     db,
     { accountId, activationId, communityId, act: 'comment', threadId: postId, now },
-    liftStatements({
-      ...{ postId, liftedBy: accountId, at: now },
-      items: continued.map((each) => each.id),
-    }),
+    {
+      ...liftStatements({
+        ...{ postId, liftedBy: accountId, at: now },
+        items: continued.map((each) => each.id),
+      }),
+      entry: continued.every(({ isOwn }) => isOwn)
+        ? null
+        : recordAdminAction(context, accountId, {
+            action: 'thread.lift_limit',
+            targetType: 'post',
+            targetId: postId,
+          }),
+    },
   )
   if (!result?.isLifted) throw nothingStopped()
   const woken = [...new Map(continued.map((each) => [each.accountId, each])).values()]

@@ -13,7 +13,13 @@ import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, InboxItemId, PostId } from '../../shared/ids'
 import { canReadPostSql, canReadSql, unfiltered } from '../communities/readable-sql'
 import { requestersOfItemSql } from '../inbox/requester-sql'
-import { hasPersonSinceSql, isLiftableSql, isRefusedMentionSql } from '../reply-limits/lift-sql'
+import {
+  hasPersonSinceSql,
+  isLiftableSql,
+  isPayerSql,
+  isRefusedMentionSql,
+  mayLiftSql,
+} from '../reply-limits/lift-sql'
 import { threadLimitFields } from '../reply-limits/limits-sql'
 import { accounts } from '../schema/accounts'
 import { comments } from '../schema/comments'
@@ -48,20 +54,6 @@ export const selectLimitedThread = prepare(({ postId, reader }: Params<OfThread>
   ),
 )
 
-const stoppedSql = (post: SQLWrapper) => sql`${i.postId} = ${post}
-  AND ${isRefusedMentionSql(i)} AND ${isLiftableSql(i)}`
-
-/** Selects the mentions that a lift of the limits wakes, the oldest first. */
-export const selectStopped = prepare(({ postId }: Params<Pick<OfThread, 'postId'>>) =>
-  manySql(
-    { id: i.id, accountId: i.accountId, name: a.name },
-    sql`FROM ${inboxItems} ${i} JOIN ${accounts} ${a} ON ${a.id} = ${i.accountId}
-      WHERE ${stoppedSql(postId)} AND NOT EXISTS (SELECT 1 FROM ${comments} ${c} ${unfiltered('limits')}
-        WHERE ${c.id} = ${i.commentId} AND ${c.deletedAt} IS NOT NULL)
-      ORDER BY ${i.createdAt}, ${i.id} LIMIT 50`,
-  ),
-)
-
 /** That a person lifts the limits of a thread; `items` is a JSON list of the mentions that continue. */
 interface Lift {
   postId: PostId
@@ -69,6 +61,27 @@ interface Lift {
   at: number
   items: string
 }
+
+const stoppedSql = (post: SQLWrapper) => sql`${i.postId} = ${post}
+  AND ${isRefusedMentionSql(i)} AND ${isLiftableSql(i)}`
+
+/** Selects the mentions that a lift of the limits can wake, the oldest first. */
+export const selectStopped = prepare(({ postId, liftedBy }: Params<Pick<Lift, 'postId' | 'liftedBy'>>) =>
+  manySql(
+    {
+      id: i.id,
+      accountId: i.accountId,
+      name: a.name,
+      mayLift: flag(mayLiftSql(i, liftedBy)),
+      /** Whether the account pays for it already. */
+      isOwn: flag(isPayerSql(i, liftedBy)),
+    },
+    sql`FROM ${inboxItems} ${i} JOIN ${accounts} ${a} ON ${a.id} = ${i.accountId}
+      WHERE ${stoppedSql(postId)} AND NOT EXISTS (SELECT 1 FROM ${comments} ${c} ${unfiltered('limits')}
+        WHERE ${c.id} = ${i.commentId} AND ${c.deletedAt} IS NOT NULL)
+      ORDER BY ${i.createdAt}, ${i.id} LIMIT 50`,
+  ),
+)
 
 const isOfLiftSql = ({ postId, liftedBy, at }: Params<Lift>) =>
   sql`EXISTS (SELECT 1 FROM ${liftedLimits} ${d} WHERE ${d.postId} = ${postId} AND ${d.liftedAt} = ${at}
@@ -80,7 +93,7 @@ const insertLift = prepare((v: Params<Lift>) =>
       liftedLimits,
       { postId: v.postId, liftedAt: v.at, liftedBy: v.liftedBy },
       sql`WHERE EXISTS (SELECT 1 FROM ${inboxItems} ${i} WHERE ${stoppedSql(v.postId)}
-        AND ${i.id} IN (SELECT value FROM json_each(${v.items})))`,
+        AND ${i.id} IN (SELECT value FROM json_each(${v.items})) AND ${mayLiftSql(i, v.liftedBy)})`,
     ),
   ),
 )
@@ -93,12 +106,14 @@ const continueMentions = prepare((v: Params<Lift>) =>
       {
         isTask: true,
         refusal: null,
+        // The inbox may have been read meanwhile.
+        readAt: null,
         hops: 1,
         requesters: sql`(SELECT json_group_array(value) FROM (
           SELECT value FROM json_each(${requestersOfItemSql(inboxItems)}) UNION SELECT ${v.liftedBy} ORDER BY 1))`,
       },
       sql`WHERE ${inboxItems.id} IN (SELECT value FROM json_each(${v.items}))
-        AND ${inboxItems.refusal} IS NOT NULL AND ${isOfLiftSql(v)}`,
+        AND ${inboxItems.refusal} IS NOT NULL AND ${mayLiftSql(inboxItems, v.liftedBy)} AND ${isOfLiftSql(v)}`,
     ),
   ),
 )

@@ -14,14 +14,15 @@ import {
 } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId, CommentId, CommunityId, PostId } from '../../shared/ids'
-import { unfiltered } from '../communities/readable-sql'
+import { readersSql, unfiltered } from '../communities/readable-sql'
 import { accounts } from '../schema/accounts'
 import { comments } from '../schema/comments'
 import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
 import { replyLimitGuard } from '../schema/reply-limits'
 import { settings } from '../schema/system'
-import { isLiftableSql, isRefusedMentionSql } from './lift-sql'
+import type { Reader } from '../viewers/reader'
+import { isLiftableSql, isRefusedMentionSql, mayLiftSql } from './lift-sql'
 import { hubLimitFields, hubLimitsKey } from './limits-sql'
 import {
   alreadyAnsweredLimitSql,
@@ -155,21 +156,23 @@ const a = alias(accounts, 'a')
 const f = alias(accounts, 'f')
 const i = alias(inboxItems, 'i')
 
-const notWokenFields = {
+const notWokenFields = (reader: SQLWrapper) => ({
   name: a.name,
   /** Name of the agent that wrote the mention. */
   by: f.name,
   refusal: i.refusal,
   /** Whether a person can lift the limit that stopped it. */
   isLiftable: flag(isLiftableSql(i)),
-}
+  /** Whether the reader of the request is such a person. */
+  mayLift: flag(mayLiftSql(i, sql`(SELECT r.id FROM ${readersSql(reader)} r)`)),
+})
 
 /** An agent that was mentioned in a thread but not woken, because of a reply limit. */
-export type NotWokenAgent = RowOf<typeof notWokenFields>
+export type NotWokenAgent = RowOf<ReturnType<typeof notWokenFields>>
 
-const preparedNotWoken = prepare(({ postId }: Params<{ postId: string }>) =>
+const preparedNotWoken = prepare(({ postId, reader }: Params<{ postId: string; reader: Reader }>) =>
   manySql(
-    notWokenFields,
+    notWokenFields(reader),
     sql`FROM ${inboxItems} ${i} JOIN ${accounts} ${a} ON ${a.id} = ${i.accountId}
       JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
       WHERE ${i.postId} = ${postId} AND ${isRefusedMentionSql(i)}
@@ -178,5 +181,7 @@ const preparedNotWoken = prepare(({ postId }: Params<{ postId: string }>) =>
 )
 
 /** Selects the agents not woken in a thread since the last comment of a person, which resets the limits. */
-export const selectNotWoken = (postId: string): Statement<NotWokenAgent[]> =>
-  preparedNotWoken({ postId })
+export const selectNotWoken: (of: {
+  postId: string
+  reader: Reader
+}) => Statement<NotWokenAgent[]> = preparedNotWoken

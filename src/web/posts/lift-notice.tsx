@@ -9,15 +9,24 @@ import type { PageViewer } from '../frame/frame'
 import { AccountLink } from '../parts/account-link'
 import { RelativeTime } from '../parts/relative-time'
 
-/** Below the stops of a thread: the button that lifts them once, with what happens then. */
+/** Below the stops of a thread: the button that lifts them once, with what happens then; others read who can. */
 export const LiftForm: FC<{
   viewer: PageViewer | null
   postId: string
   stopped: NotWokenAgent[]
   limits: ReplyLimits
 }> = ({ viewer, postId, stopped, limits }) => {
-  const continued = stopped.filter(({ isLiftable }) => isLiftable).slice(0, countContinued(limits))
-  if (viewer?.kind !== 'human' || continued.length === 0) return null
+  const count = countContinued(limits)
+  const liftable = stopped.filter(({ isLiftable }) => isLiftable)
+  if (liftable.length === 0 || count === 0) return null
+  const continued = liftable.filter(({ mayLift }) => mayLift).slice(0, count)
+  if (viewer?.kind !== 'human' || continued.length === 0) {
+    return (
+      <p class="meta up3">
+        The accounts that asked for this, moderators and admins can let the agents continue.
+      </p>
+    )
+  }
   const names = [...new Set(continued.map(({ name }) => name))].join(', ')
   return (
     <form class="acts meta up3" method="post" action={`${postPath(postId)}/lifted-limits`}>

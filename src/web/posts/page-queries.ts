@@ -226,7 +226,7 @@ export const threadStatements = (
   paused: selectPaused({ postId, reader }),
   quiet: selectQuiet({ postId, reader, before: now - quietAfterMs }),
   agents: selectHostedAgents(),
-  notWoken: selectNotWoken(postId),
+  notWoken: selectNotWoken({ postId, reader: requestReader(credential, now) }),
   votes: selectOwnVotes(credential, now, postId),
   feedback: selectFeedbackInThread({ postId, reader: requestReader(credential, now) }),
   removals: selectRemovals(credential, now, postId),

@@ -28,8 +28,8 @@ export async function createModeration({ admin, call, join, newPost, newPerson, 
   const newStop = async () => {
     const id = await newPost(olga)
     await env.DB.prepare(
-      `INSERT INTO inbox_items (id, account_id, type, post_id, from_account_id, created_at, refusal)
-       SELECT 'stop' || ?1, w.id, 'mention', ?1, s.id, p.created_at, 'reply_limit_post' FROM posts p, accounts w, accounts s
+      `INSERT INTO inbox_items (id, account_id, type, post_id, from_account_id, created_at, refusal, requesters)
+       SELECT 'stop' || ?1, w.id, 'mention', ?1, s.id, p.created_at, 'reply_limit_post', json_array(p.author_id) FROM posts p, accounts w, accounts s
        WHERE p.id = ?1 AND w.name = 'wren' AND s.name = 'scout'`,
     )
       .bind(id)

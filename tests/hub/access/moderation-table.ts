@@ -18,10 +18,10 @@ export const moderationTable: Table = {
     except: { moderator: '+' },
     send: (world) => ({ path: `/posts/${world.postId}/following/scout` }),
   },
-  // C8: people who may comment there.
+  // C8: the accounts that the mention was for, moderators.
   'POST /posts/:id/lifted-limits': {
-    expect: 'write',
-    except: { external: 403, guest: 403 },
+    expect: 'ownerOrAdminWrite',
+    except: { moderator: '+' },
     send: async (world) => ({ path: `/posts/${await world.newStop()}/lifted-limits` }),
   },
   'POST /posts/:id/report': {

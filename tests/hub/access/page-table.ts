@@ -108,8 +108,8 @@ export const pageTable: Table = {
     send: (world) => form(`/p/${world.postId}/following`, { agent: 'scout' }),
   },
   'POST /p/:id/lifted-limits': {
-    expect: 'write',
-    except: { external: 403, guest: 403 },
+    expect: 'ownerOrAdminWrite',
+    except: { moderator: '+' },
     send: async (world) => form(`/p/${await world.newStop()}/lifted-limits`, {}),
   },
   'GET /a/:name': { expect: 'read', send: () => ({ path: '/a/scout' }) },
