@@ -9,7 +9,7 @@ export const toStoredLog = (events: RunEvent[]): string =>
 
 /** Returns a stored run as its owner sees it. */
 export function openTrace(stored: string | null | undefined): Trace {
-  const trace = openRun(stored ?? '', 'all')
+  const trace = openRun(stored ?? '', 'all', false)
   if (!trace) throw new Error(`not a log: ${stored?.slice(0, 100)}`)
   return trace
 }

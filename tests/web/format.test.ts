@@ -63,7 +63,7 @@ test('trace: the axis has few round marks and covers everything', () => {
 
 test('trace: a log that cannot be read, or of an older version, is null', () => {
   for (const json of [null, '', '[]', 'null', '{', '{}', '{"version":2,"events":[]}'])
-    expect(readTrace({ openRun }, json, 'all')).toBeNull()
+    expect(readTrace({ openRun }, json, 'all', { usesOwnAccount: false })).toBeNull()
 })
 
 test('assets: shrinking keeps the meaning', () => {

@@ -57,8 +57,10 @@ export interface AgentApi {
   /**
    * Returns an activation from its log, as COMMIT and PARK stored it, with what a viewer may see;
    * null when the log cannot be read.
+   *
+   * @param knowsOwnAccount whether the access was decided knowing that the run used its requester's account
    */
-  openRun(stored: string, access: RunAccess): Trace | null
+  openRun(stored: string, access: RunAccess, knowsOwnAccount: boolean): Trace | null
   /** Returns why a stored log cannot be read; null when it can. */
   findRunLogProblem(stored: string): RunLogProblem | null
   /** Converts an activation to OpenTelemetry: an ExportTraceServiceRequest in JSON. */

@@ -7,6 +7,8 @@ export interface WatchRequest {
   after: number
   /** `full` shows everything, `thread` hides private content; `outline` also hides the text while it is written. */
   view: 'full' | 'thread' | 'outline'
+  /** Whether the view was decided knowing that the run uses its requester's account; absent: it was not. */
+  knowsOwnAccount?: boolean
   tags?: string[] // by which `disconnect` finds the watcher
   /** When the watcher's access ends, in milliseconds since the Unix epoch; absent: it does not. */
   until?: number

@@ -5,6 +5,7 @@ import { formatWindowWarning } from '../loop/compaction'
 import { outputTokensFloor } from '../loop/estimate'
 import type { CallFacts, LoadedFacts, LoopEvent, LoopEventOf } from '../loop/event'
 import type { ModelAnswer } from '../loop/message'
+import { hasUsedOwnAccount } from '../loop/own-account'
 import { type EffectContext, notifyWatchers, refreshTools, toHookContext } from './effect-context'
 import { measurePrompt, type Prompt } from './measure-prompt'
 import { recordCount } from './model-ratios'
@@ -193,9 +194,10 @@ function measureSentPrompt(context: EffectContext, { request, promptTokens }: Ca
 /** Calls the model and streams its text to live watchers. */
 async function callStreaming(context: EffectContext, { model, request }: CallPlan) {
   const { stream } = context
-  const { activationId } = context.getActivation().state
+  const { state, events } = context.getActivation()
+  const { activationId } = state
   if (!activationId) throw new Error('a model call without an activation')
-  const call = stream.beginCall(activationId)
+  const call = stream.beginCall(activationId, hasUsedOwnAccount(events))
   request.onDelta = (delta) => {
     if (delta.kind === 'text' && context.doing !== 'writing') {
       context.doing = 'writing'

@@ -4,6 +4,7 @@ import { liveLimits, streamLimits } from '../../shared/config'
 import type { ActivationId } from '../../shared/ids'
 import type { RunAccess, RuntimeEvent, WatchRequest } from '../contract/agents'
 import type { ToolRequest } from '../loop/message'
+import { hasUsedOwnAccount } from '../loop/own-account'
 import type { Ending } from '../loop/state'
 import { toRuntimeEvents } from '../run/live-events'
 import { redactRunLog } from '../run/redact'
@@ -61,9 +62,10 @@ export class ActivationStream {
   /** Answers an upgrade; sends missed events and the text so far, then everything as it occurs. */
   watch(
     request: Request,
-    { activationId, after, view, tags = [], until }: WatchRequest,
+    watched: WatchRequest,
     work: ActivationSnapshot,
   ): Response {
+    const { activationId, after, view, tags = [], until } = watched
     if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket') {
       const headers = { upgrade: 'websocket' }
       return new Response('This endpoint is a WebSocket. Connect with an upgrade request.', {
@@ -75,7 +77,9 @@ export class ActivationStream {
     if (watchers >= streamLimits.watchersPerActivationMax) {
       return new Response('This run has too many viewers. Try again later.', { status: 503 })
     }
-    if (this.#closed.has(tags, Date.now())) {
+    const isCurrent = work.activationId === activationId
+    const isUnaware = isCurrent && !knowsOfAccount(watched) && hasUsedOwnAccount(work.events)
+    if (isUnaware || this.#closed.has(tags, Date.now())) {
       return new Response('Access to this run has just changed. Try again in a few seconds.', {
         status: 503,
       })
@@ -84,9 +88,8 @@ export class ActivationStream {
     if (this.#call?.activationId === activationId) this.#flush(false)
     const { 0: client, 1: server } = new WebSocketPair()
     this.#hasWatchers = true
-    this.#sockets.acceptWebSocket(server, [activationId, tagOf(activationId, view), ...tags])
+    this.#sockets.acceptWebSocket(server, [activationId, tagOf(watched), ...tags])
     if (until !== undefined) server.serializeAttachment({ until } satisfies Attachment)
-    const isCurrent = work.activationId === activationId
     this.#send([server], { type: 'hello', doing: isCurrent ? work.doing : null })
     if (isCurrent) this.#sendMissed(server, after, view, work)
     if (!isCurrent || work.isCommitted) this.#end([server])
@@ -111,6 +114,7 @@ export class ActivationStream {
     endingBefore: Ending | null,
   ): void {
     if (!activationId || this.#count(activationId) === 0) return
+    if (hasUsedOwnAccount(events)) this.#endUnaware(activationId)
     const log = toRunLog(events, ending)
     const sentCount = toRuntimeEvents(toRunLog(events.slice(0, -1), endingBefore)).length
     for (const access of ['all', 'none'] as const) {
@@ -122,9 +126,14 @@ export class ActivationStream {
     if (isCommitted) this.#end(this.#findSockets(activationId))
   }
 
-  /** Starts a model call with empty text and reasoning. */
-  beginCall(activationId: ActivationId): LiveCall {
+  /**
+   * Starts a model call with empty text and reasoning.
+   *
+   * @param usesOwnAccount whether the model reads what the account of the requester returned
+   */
+  beginCall(activationId: ActivationId, usesOwnAccount: boolean): LiveCall {
     this.#stopTimer()
+    if (usesOwnAccount) this.#endUnaware(activationId)
     const text = new LiveText(this.#mask)
     const reasoning = new LiveText(this.#mask)
     this.#call = { activationId, text, reasoning }
@@ -217,7 +226,18 @@ export class ActivationStream {
   }
 
   #findByView(activationId: ActivationId, view: WatchRequest['view']): WebSocket[] {
-    return this.#findSockets(tagOf(activationId, view))
+    return [false, true].flatMap((knowsOwnAccount) =>
+      this.#findSockets(tagOf({ activationId, view, knowsOwnAccount })),
+    )
+  }
+
+  /** Closes the sockets of viewers whose access was decided before the run used the account of its requester. */
+  #endUnaware(activationId: ActivationId): void {
+    for (const view of ['full', 'thread'] as const) {
+      for (const socket of this.#findSockets(tagOf({ activationId, view }))) {
+        ignoreErrors(() => socket.close(watcherEndedCode, 'access ended'))
+      }
+    }
   }
 
   #end(sockets: WebSocket[]): void {
@@ -246,8 +266,14 @@ const viewsOf = { all: ['full'], none: ['thread', 'outline'] } as const satisfie
 
 const kindsOf = { full: ['reasoning', 'text'], thread: ['text'], outline: [] } as const
 
-const tagOf = (activationId: ActivationId, view: WatchRequest['view']): string =>
-  `${activationId} ${view}`
+type Watched = Pick<WatchRequest, 'activationId' | 'view' | 'knowsOwnAccount'>
+
+/** Whether a watcher may stay when the run uses its requester's account: an outline shows no texts. */
+const knowsOfAccount = ({ view, knowsOwnAccount = false }: Watched): boolean =>
+  view === 'outline' || knowsOwnAccount
+
+const tagOf = ({ activationId, view, knowsOwnAccount = false }: Watched): string =>
+  `${activationId} ${view}${knowsOwnAccount ? ' aware' : ''}`
 
 /** What is stored with a socket whose access ends by itself. */
 interface Attachment {

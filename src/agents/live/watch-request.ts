@@ -5,11 +5,12 @@ const views = ['full', 'thread', 'outline'] as const
 
 /** Returns an upgrade request for the agent's object, with the watched activation in the query. */
 export function toWatchRequest(watched: WatchRequest, request: Request): Request {
-  const { activationId, after, view, tags = [], until } = watched
+  const { activationId, after, view, knowsOwnAccount = false, tags = [], until } = watched
   const query = new URLSearchParams({
     activationId,
     after: String(after),
     view,
+    own: knowsOwnAccount ? '1' : '',
     tags: JSON.stringify(tags),
     until: String(until ?? ''),
   })
@@ -24,6 +25,7 @@ export function readWatchRequest(request: Request): WatchRequest {
     activationId: (query.get('activationId') ?? '') as ActivationId,
     after: Number(query.get('after')) || 0,
     view: views.find((view) => view === query.get('view')) ?? 'outline',
+    knowsOwnAccount: query.get('own') === '1',
     tags: JSON.parse(query.get('tags') ?? '[]'),
     ...(until > 0 && { until }),
   }

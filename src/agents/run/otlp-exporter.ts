@@ -3,6 +3,7 @@ import type { ActivationId } from '../../shared/ids'
 import type { Log } from '../../shared/log'
 import type { Waterfall } from '../contract/agents'
 import { type OtlpOptions, toOtlp } from './otlp-spans'
+import { redactRunLog } from './redact'
 import { parseRunLog } from './stored-log'
 import { toWaterfall } from './waterfall'
 
@@ -53,7 +54,9 @@ export function createOtlpExporter(deps: ExporterDeps): TraceExporter {
         log.warn('trace export skipped: unreadable log', { activation, reason: parsed.problem })
         return
       }
-      const trace = toWaterfall(parsed.log)
+      // What the account of a requester returned leaves the hub for nobody.
+      const isOwn = parsed.log.usesOwnAccount === true
+      const trace = toWaterfall(isOwn ? redactRunLog(parsed.log, 'none') : parsed.log)
       const problem = await exportTrace(trace)
       if (problem === null) return
       failures++

@@ -18,6 +18,8 @@ export interface RunLog {
   events: RunEvent[]
   /** Long texts were truncated to make the log fit, so the run cannot be replayed. */
   isTruncated?: true
+  /** It used the account that its requester connected, so its texts are for nobody else. */
+  usesOwnAccount?: true
 }
 
 /** A call that a model requested, with the id that it runs with. */

@@ -203,4 +203,5 @@ export const runLogSchema = z.object({
   version: z.literal(runLogVersion),
   events: z.array(event),
   isTruncated: z.literal(true).optional(),
+  usesOwnAccount: z.literal(true).optional(),
 })

@@ -1,5 +1,6 @@
 import { type AdmittedCall, CallRegister } from '../loop/admit-calls'
 import type { LoopEvent, LoopEventOf } from '../loop/event'
+import { hasUsedOwnAccount } from '../loop/own-account'
 import type { Ending } from '../loop/state'
 import { PlanRevisions, planToolName } from './plan-revisions'
 import {
@@ -23,7 +24,11 @@ export function toRunLog(
   const builder = new RunLogBuilder(journal)
   const events = journal.map((event, index) => builder.convert(event, index))
   if (ending) events.push(builder.end(ending, finishedAt))
-  return { version: runLogVersion, events }
+  return {
+    version: runLogVersion,
+    ...(hasUsedOwnAccount(journal) && { usesOwnAccount: true }),
+    events,
+  }
 }
 
 const errors = {

@@ -37,11 +37,21 @@ export function findRunLogProblem(stored: string): RunLogProblem | null {
   return parsed.ok ? null : parsed.problem
 }
 
-/** Returns a stored log as its viewer may see it; null when the log cannot be read. */
-export function openRun(stored: string, access: RunAccess): Trace | null {
+/**
+ * Returns a stored log as its viewer may see it; null when the log cannot be read.
+ *
+ * @param knowsOwnAccount whether the access was decided knowing that the run used its requester's account
+ */
+export function openRun(
+  stored: string,
+  access: RunAccess,
+  knowsOwnAccount: boolean,
+): Trace | null {
   const parsed = parseRunLog(stored)
   if (!parsed.ok) return null
-  const shown = redactRunLog(parsed.log, access)
+  // A log that is read while its run goes on can be newer than what the access was decided by.
+  const isOutdated = !knowsOwnAccount && parsed.log.usesOwnAccount === true
+  const shown = redactRunLog(parsed.log, isOutdated ? 'none' : access)
   return { ...toWaterfall(shown), plan: foldPlan(shown), events: toRuntimeEvents(shown) }
 }
 

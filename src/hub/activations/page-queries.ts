@@ -13,7 +13,7 @@ import { comments } from '../schema/comments'
 import { communities } from '../schema/communities'
 import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
-import { traceAccessColumns } from '../traces/trace-access-queries'
+import { ownRequestersSql, traceAccessColumns } from '../traces/trace-access-queries'
 import type { Reader } from '../viewers/reader'
 
 const x = alias(activations, 'x')
@@ -77,7 +77,7 @@ const detailColumns = (reader: SQLWrapper) => ({
   /** Whom it is private to, such as `m/cellar` and `@mira`; for admins, who may have to open it. */
   ownerNames: sql`(SELECT json_group_array(w.label) FROM (
     SELECT 'm/' || ${o.name} AS label FROM ${communities} ${o} WHERE ${o.id} = ${x.communityId} AND NOT ${canReadSql(o.id, reader)}
-    UNION ALL SELECT '@' || ${f.name} FROM json_each(iif(${x.task} IN ('dm', 'manual'), ${x.requesters}, '[]')) r
+    UNION ALL SELECT '@' || ${f.name} FROM json_each(${ownRequestersSql}) r
       JOIN ${accounts} ${f} ON ${f.id} = r.value) w)`.mapWith((json: string): string[] =>
     JSON.parse(json),
   ),

@@ -162,7 +162,7 @@ async function readActivation(call: Call<unknown, unknown>): Promise<VisibleActi
   const reader = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
   const access = findTraceAccess(reader, row)
   const log = (await readLiveLog(context, row)) ?? row.trace
-  return { row, trace: readTrace(context.agents, log, access), isRedacted: access !== 'all' }
+  return { row, trace: readTrace(context.agents, log, access, row), isRedacted: access !== 'all' }
 }
 
 /**

@@ -1,5 +1,7 @@
 import { and, eq, ne, not, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import { one, orm, type Statement } from '../../shared/db/statement'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { one, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import { updateSet } from '../../shared/db/write-sql'
 import type { ActivationId } from '../../shared/ids'
 import { isStoppedSql } from '../bans/ban-sql'
 import type { RunningActivation } from '../contract/hub'
@@ -7,6 +9,8 @@ import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { communities } from '../schema/communities'
 import { agents } from '../schema/definitions'
+
+const x = alias(activations, 'x')
 
 /** Selects a running activation with its agent, unless the agent is disabled, banned or muted. */
 export const selectRunning = (
@@ -44,3 +48,21 @@ export const selectRunning = (
 /** Whether an activation runs: the condition of every write of COMMIT, so that a repeat changes nothing. */
 export const isRunningSql = (activationId: SQLWrapper): SQL =>
   sql`EXISTS (SELECT 1 FROM ${activations} WHERE ${activations.id} = ${activationId} AND ${activations.state} = 'running')`
+
+/**
+ * Marks a run as one that uses the account which its requester connected.
+ *
+ * @param activationId of the run, or of the request that resumed it
+ */
+export const markOwnAccount = prepare(
+  ({ activationId }: Params<{ activationId: ActivationId }>): Statement<void> =>
+    write(
+      updateSet(
+        activations,
+        { usesOwnAccount: true },
+        sql`WHERE ${activations.id} = coalesce(
+            (SELECT ${x.id} FROM ${activations} ${x} WHERE ${x.resumedBy} = ${activationId}), ${activationId})
+          AND ${activations.usesOwnAccount} = 0`,
+      ),
+    ),
+)

@@ -1,6 +1,6 @@
 import { batch, run } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
-import { selectRunning } from '../activations/running-queries'
+import { markOwnAccount, selectRunning } from '../activations/running-queries'
 import { recordAdminAction } from '../admin-log/compose-entry'
 import { selectApprovalsForCall } from '../approvals/queries'
 import { insertExternalApproval, markApprovalUsed } from '../approvals/request-queries'
@@ -51,6 +51,8 @@ export const createGrantApi = (open: () => ActionContext): GrantApi => ({
     })
     return isUsed ? { id } : null
   },
+
+  markOwnAccount: (activationId) => run(open().db, markOwnAccount({ activationId })),
 
   takeRateLimit: async (buckets, now) => {
     const { shortMs, isTaken } = await batch(open().db, createTakeTokensStatements(buckets, now))

@@ -1,5 +1,5 @@
 import type { ActionContext } from '../action-context'
-import { isClosedToAdmin, type TraceViewer } from '../traces/trace-access'
+import { isClosedToAdmin, isOfOthersAccount, type TraceViewer } from '../traces/trace-access'
 import { readTrace } from '../traces/trace-view'
 import type { AuditDetail } from './list-queries'
 
@@ -24,7 +24,11 @@ export function readCallContents(
   if (row.activationId !== null && isClosedToAdmin(viewer, row)) {
     return { arguments: null, result: null, isClosed: true }
   }
-  const steps = readTrace(agents, trace, 'all')?.steps ?? []
+  // An admin can have opened it, nobody else can.
+  if (viewer?.isAdmin !== true && isOfOthersAccount(viewer, row)) {
+    return { arguments: null, result: null, isClosed: false }
+  }
+  const steps = readTrace(agents, trace, 'all', row)?.steps ?? []
   const tool = steps.flatMap(({ tools }) => tools).find((each) => each.callId === callId)
   return {
     arguments: stored ?? tool?.arguments ?? null,

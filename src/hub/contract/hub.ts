@@ -208,6 +208,11 @@ export interface GrantApi {
     entry: AuditEntry,
     activationId?: ActivationId | null,
   ): Promise<{ id: string } | null>
+  /**
+   * Records, before it happens, that a run uses the account that its requester connected: its trace is private to
+   * the requester from then on.
+   */
+  markOwnAccount(activationId: ActivationId): Promise<void>
   /** Takes one call from each rate-limit bucket, or from none when a bucket is empty. */
   takeRateLimit(buckets: RateBucket[], now: number): Promise<{ isTaken: boolean; retryMs: number }>
   /**

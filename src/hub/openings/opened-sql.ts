@@ -23,3 +23,7 @@ export const isOpenedSql = (owners: SQL, reader: SQLWrapper): SQL =>
 /** When the last of these openings ends; null without one. */
 export const selectOpenedUntilSql = (owners: SQL, reader: SQLWrapper): SQL<number | null> =>
   sql`(SELECT max(${o.expiresAt}) ${fromOpeningsSql(owners, reader)})`
+
+/** Whether a run is private to its requesters: it answers a direct message or a task given by hand, or used their account. */
+export const isPrivateRunSql = (run: Record<'task' | 'usesOwnAccount', SQLWrapper>): SQL =>
+  sql`(${run.task} IN ('dm', 'manual') OR ${run.usesOwnAccount} = 1)`

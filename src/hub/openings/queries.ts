@@ -27,6 +27,7 @@ import {
   viewerValues,
 } from '../viewers/queries'
 import type { Reader } from '../viewers/reader'
+import { isPrivateRunSql } from './opened-sql'
 
 const a = alias(accounts, 'a')
 const c = alias(communities, 'c')
@@ -85,7 +86,7 @@ export const selectOwnersOfRun = prepare(({ id, adminId, reader }: Params<OfRun>
       sql`${c.id} = (SELECT ${x.communityId} FROM ${activations} ${x} WHERE ${x.id} = ${id})
         AND NOT ${canReadSql(c.id, reader)}`,
       sql`${a.id} IN (SELECT r.value FROM ${activations} ${x}, json_each(${x.requesters}) r
-        WHERE ${x.id} = ${id} AND ${x.task} IN ('dm', 'manual'))
+        WHERE ${x.id} = ${id} AND ${isPrivateRunSql(x)})
         AND NOT EXISTS (SELECT 1 FROM ${activations} ${x}, json_each(${x.requesters}) r
           WHERE ${x.id} = ${id} AND r.value = ${adminId})`,
     ),

@@ -77,6 +77,8 @@ export const activations = sqliteTable(
       .default({}),
     /** Grants that its definition requests and the policy did not grant for its requesters. */
     notGranted: text('not_granted', { mode: 'json' }).$type<string[]>().notNull().default([]),
+    /** Whether it used the account that its requester connected: then its trace is the requester's. */
+    usesOwnAccount: integer('uses_own_account', { mode: 'boolean' }).notNull().default(false),
   },
   (table) => [
     index('activations_resumed').on(table.resumedBy).where(sql`${table.resumedBy} IS NOT NULL`),

@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { flag } from '../../shared/db/fields'
 import type { AccountId } from '../../shared/ids'
 import { canReadSql, readersSql } from '../communities/readable-sql'
-import { isOpenedSql, selectOpenedUntilSql } from '../openings/opened-sql'
+import { isOpenedSql, isPrivateRunSql, selectOpenedUntilSql } from '../openings/opened-sql'
 import { activations } from '../schema/activations'
 import { agentDefinitions } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
@@ -17,7 +17,7 @@ export const canReadRunSql = (reader: SQLWrapper) =>
   canReadSql(sql`coalesce(${x.communityId}, '')`, reader)
 
 /** The accounts that a run `x` is private to, as JSON. */
-const ownRequestersSql = sql`iif(${x.task} IN ('dm', 'manual'), ${x.requesters}, '[]')`
+export const ownRequestersSql = sql`iif(${isPrivateRunSql(x)}, ${x.requesters}, '[]')`
 
 /** What a run `x` is private to, as behind IN. */
 const ownersSql = sql`(SELECT ${x.communityId} UNION ALL SELECT r.value FROM json_each(${ownRequestersSql}) r)`
@@ -49,8 +49,10 @@ const definedBySql = sql<AccountId | null>`(SELECT ${d.createdBy} FROM ${agentDe
 export const hasTraceAccessSql = (reader: SQLWrapper): SQL => {
   const own = sql`(SELECT r.id FROM ${readersSql(reader)} r)`
   const isAdmin = sql`EXISTS (SELECT 1 FROM ${readersSql(reader)} r WHERE r.role = 'admin')`
-  return sql`(CASE WHEN ${isAdmin} THEN ${x.agentId} IN ${own} OR NOT ${isClosedSql(reader)}
-    ELSE ${canReadRunSql(reader)} AND (${x.agentId} IN ${own} OR coalesce(${definedBySql} IN ${own}, 0)
+  const mayOwn = sql`(${x.usesOwnAccount} = 0 OR EXISTS (
+    SELECT 1 FROM json_each(${x.requesters}) n WHERE n.value IN ${own}))`
+  return sql`(CASE WHEN ${isAdmin} THEN (${x.agentId} IN ${own} AND ${mayOwn}) OR NOT ${isClosedSql(reader)}
+    ELSE ${canReadRunSql(reader)} AND (((${x.agentId} IN ${own} OR coalesce(${definedBySql} IN ${own}, 0)) AND ${mayOwn})
       OR EXISTS (SELECT 1 FROM ${inboxItems} ${i} WHERE ${i.claimedBy} = ${x.id} AND ${isGivenSql}
         AND ${i.fromAccountId} IN ${own})) END)`
 }
@@ -64,7 +66,9 @@ export const traceAccessColumns = (reader: SQLWrapper) => ({
   isReadable: flag(canReadRunSql(reader)),
   /** Whether the reader is an admin who opened what the run is private to. */
   isOpened: flag(isOpenedSql(ownersSql, reader)),
-  /** Accounts that the run is private to: the requesters of a direct message or of a task given by hand. */
+  /** Whether it used the account that its requester connected. */
+  usesOwnAccount: flag(sql`${x.usesOwnAccount} = 1`),
+  /** Accounts that the run is private to: its requesters, by `isPrivateRunSql`. */
   privateTo: sql`${ownRequestersSql}`.mapWith((json: string | null): AccountId[] =>
     JSON.parse(json ?? '[]'),
   ),

@@ -9,7 +9,8 @@ import type { traceAccessColumns } from './trace-access-queries'
  * definition that it ran. `answer`: an account that assigned the task by hand or in a message sees the
  * final text only. `none`: everyone else who can read the hub; they still see steps, names of tools,
  * times, tokens, cost, and the reply where it was posted. Of a run in a thread that the viewer does not read
- * nobody sees more. An admin sees such a run, and one that is private to others, after opening it.
+ * nobody sees more. An admin sees such a run, and one that is private to others, after opening it. One that used the
+ * account that its requester connected is private, also to the agent's owner.
  */
 export type TraceAccess = RunAccess
 
@@ -32,22 +33,30 @@ export const isOwner = (
 ): boolean =>
   viewer !== null && (viewer.isAdmin || viewer.id === agentId || viewer.id === definedBy)
 
+/** Whether the run used a connected account, and not the viewer's. */
+export const isOfOthersAccount = (
+  viewer: TraceViewer | null,
+  { usesOwnAccount, privateTo }: Pick<TraceAccessColumns, 'usesOwnAccount' | 'privateTo'>,
+): boolean => usesOwnAccount && !privateTo.some((id) => id === viewer?.id)
+
 /** Whether an admin has to open a run before reading it: it is private to a community or to others. */
 export const isClosedToAdmin = (
   viewer: TraceViewer | null,
-  { agentId, isReadable, isOpened, privateTo }: TraceAccessColumns,
-): boolean =>
-  viewer?.isAdmin === true &&
-  viewer.id !== agentId &&
-  !isOpened &&
-  (!isReadable || (privateTo.length > 0 && !privateTo.some((id) => id === viewer.id)))
+  run: TraceAccessColumns,
+): boolean => {
+  const { agentId, isReadable, isOpened, privateTo } = run
+  if (viewer?.isAdmin !== true || isOpened) return false
+  if (isOfOthersAccount(viewer, run)) return true
+  const isOthers = privateTo.length > 0 && !privateTo.some((id) => id === viewer.id)
+  return viewer.id !== agentId && (!isReadable || isOthers)
+}
 
 /** Returns how much of an activation the viewer sees. @param viewer null for an anonymous viewer */
 export function findTraceAccess(viewer: TraceViewer | null, run: TraceAccessColumns): TraceAccess {
   const { agentId, definedBy, givenBy, isReadable } = run
   if (viewer?.isAdmin) return isClosedToAdmin(viewer, run) ? 'none' : 'all'
   if (!isReadable) return 'none'
-  if (isOwner(viewer, agentId, definedBy)) return 'all'
+  if (isOwner(viewer, agentId, definedBy) && !isOfOthersAccount(viewer, run)) return 'all'
   return givenBy.some((id) => id === viewer?.id) ? 'answer' : 'none'
 }
 

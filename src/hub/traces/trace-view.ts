@@ -12,12 +12,14 @@ export type ToolView = StepView['tools'][number]
  * Returns a stored run as a viewer may see it; null when none is stored or it cannot be read.
  *
  * @param stored the log of the run
+ * @param run what its access was decided by
  */
 export const readTrace = (
   agents: Pick<AgentApi, 'openRun'>,
   stored: string | null,
   access: RunAccess,
-): TraceView | null => (stored === null ? null : agents.openRun(stored, access))
+  { usesOwnAccount }: { usesOwnAccount: boolean },
+): TraceView | null => (stored === null ? null : agents.openRun(stored, access, usesOwnAccount))
 
 export interface Note {
   /** Milliseconds since the Unix epoch. */

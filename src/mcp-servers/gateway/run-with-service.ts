@@ -25,12 +25,18 @@ export async function runWithService(asked: PendingCall, target: ServiceTarget):
   const ran = await runTool(tool.name, tool.timeoutMs, signal, async (stop) => {
     if (!pipeline.connect) throw gatewayErrors.noConnections()
     const owner = findAccountOwner(asked.policy, prepared.grant)
-    asked.usesOwnAccount = owner !== null
+    if (owner !== null) {
+      // Before anything of the account is read, so that nobody else reads it in the trace.
+      const { activationId } = asked.caller
+      if (activationId !== null) await pipeline.hub.markOwnAccount(activationId)
+      asked.usesOwnAccount = true
+    }
     const opened = await pipeline.connect({ ...target, owner, signal: stop })
     scrubber = opened.scrubber
     const own = selectOwn(asked)
     const clean = scrubber.parts()
-    const progress = (text: string) => asked.progress(clean(text))
+    // Progress is shown before it is known whose account it tells of.
+    const progress = owner === null ? (text: string) => asked.progress(clean(text)) : () => {}
     const context = { actor, hub, ...own, outside: opened.connection, signal: stop, progress }
     // Redact each text before it becomes JSON, which would escape it a second time.
     return scrubber.value(await prepared.run(context))

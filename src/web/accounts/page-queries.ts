@@ -8,6 +8,7 @@ import { allowedLinesSql } from '../../hub/grants/queries'
 import { isHubPausedSql } from '../../hub/inbox/waiting-sql'
 import { selectPresentName } from '../../hub/people/person-queries'
 import { selectFeedbackOfAgent } from '../../hub/run-feedback/queries'
+import { isPrivateRunSql } from '../../hub/openings/opened-sql'
 import { accounts } from '../../hub/schema/accounts'
 import { activations } from '../../hub/schema/activations'
 import { agentDefinitions, agents } from '../../hub/schema/definitions'
@@ -81,7 +82,7 @@ const selectActivations = prepare(({ name, reader }: Name & Params<{ reader: Rea
     {
       ...activationColumns,
       /** Whether its plan is for its own page only, which knows who may see it. */
-      isPrivate: flag(sql`${x.task} IN ('dm', 'manual') OR NOT ${canReadRunSql(reader)}`),
+      isPrivate: flag(sql`${isPrivateRunSql(x)} OR NOT ${canReadRunSql(reader)}`),
     },
     sql`FROM ${activations} ${x} JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
       LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${canReadSql(p.communityId, reader)}

@@ -62,7 +62,7 @@ async function showActivation(
   const isPrivate = !isRunShown(frame.viewer, activation)
   const { agents } = c.var.context
   const log = live.log ?? activation.trace
-  const trace = readTrace(agents, log, access)
+  const trace = readTrace(agents, log, access, activation)
   return sendPage(
     c,
     <ActivationPage

@@ -1,6 +1,6 @@
 import { and, eq, isNull, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { canReadSql } from '../../hub/communities/readable-sql'
+import { canReadSql, readersSql } from '../../hub/communities/readable-sql'
 import type { LiveSnapshot } from '../../hub/contract/live-event'
 import { accounts } from '../../hub/schema/accounts'
 import { activations, activationTraces } from '../../hub/schema/activations'
@@ -71,9 +71,14 @@ const watchedColumns = (reader: SQLWrapper) => ({
   ...traceAccessColumns(reader),
   /** When the last opening by the reader ends; null without one. */
   openedUntil: openedUntilSql(reader),
-  /** Whether its reply goes to a thread that the reader reads. */
+  /**
+   * Whether its reply goes to a thread that the reader reads. What is written on the way to it can quote the account
+   * of the requester, who alone reads that.
+   */
   isForThread: flag(
-    sql`${x.postId} IS NOT NULL AND ${x.task} IN ('mention', 'reply') AND ${canReadRunSql(reader)}`,
+    sql`${x.postId} IS NOT NULL AND ${x.task} IN ('mention', 'reply') AND ${canReadRunSql(reader)}
+      AND (${x.usesOwnAccount} = 0 OR EXISTS (SELECT 1 FROM json_each(${x.requesters}) n
+        WHERE n.value IN (SELECT r.id FROM ${readersSql(reader)} r)))`,
   ),
   /** JSON of a `Trace`; null until the activation has ended. */
   trace: sql<string | null>`(SELECT ${t.trace} FROM ${activationTraces} ${t}

@@ -84,10 +84,12 @@ async function watchActivation(c: Context<HubEnv>, read: Read): Promise<Response
   const access = findTraceAccess(reader, activation)
   const after = Number(c.req.query('after')) || 0
   const view = findView(activation, access, c.req.query('view'))
-  const trace = readTrace(agents, activation.trace, view === 'full' ? 'all' : 'none')
+  const trace = readTrace(agents, activation.trace, view === 'full' ? 'all' : 'none', activation)
   // What an admin opened is closed again in the middle of a run, which may wait for days.
   const until = view === 'full' ? activation.openedUntil : null
-  const watched = { activationId, after, view, tags: toWatcherTags(viewer, communityId) }
+  const tags = toWatcherTags(viewer, communityId)
+  const aware = activation.usesOwnAccount ? { knowsOwnAccount: true } : {}
+  const watched = { activationId, after, view, ...aware, tags }
   if (!trace) {
     const limited = until === null ? watched : { ...watched, until }
     return agents.watch(agentId, limited, c.req.raw)

@@ -36,7 +36,7 @@ afterEach(() => {
 
 test('L22: without watchers no timer is kept and no event is built', () => {
   const watched = stream()
-  const call = watched.beginCall(id)
+  const call = watched.beginCall(id, false)
   for (let count = 0; count < 50; count++) watched.addDelta(call, { kind: 'text', text: 'word ' })
   expect(vi.getTimerCount()).toBe(0)
   watched.endCall(call)
@@ -56,7 +56,7 @@ test('L22: without watchers no timer is kept and no event is built', () => {
 test('L22: with watchers, deltas within a tenth of a second are one message, and the timer ends', () => {
   watchers = [{ sent: [] }]
   const watched = stream()
-  const call = watched.beginCall(id)
+  const call = watched.beginCall(id, false)
   for (let count = 0; count < 50; count++) watched.addDelta(call, { kind: 'text', text: 'word ' })
   expect(vi.getTimerCount()).toBe(1)
   expect(watchers[0]?.sent).toEqual([])
@@ -68,8 +68,8 @@ test('L22: with watchers, deltas within a tenth of a second are one message, and
 test('L22 L34: text of an interrupted call is not added to the next one', () => {
   watchers = [{ sent: [] }]
   const watched = stream()
-  const old = watched.beginCall(id)
-  const next = watched.beginCall(id)
+  const old = watched.beginCall(id, false)
+  const next = watched.beginCall(id, false)
   watched.addDelta(old, { kind: 'text', text: 'old words ' })
   watched.addDelta(next, { kind: 'text', text: 'new words ' })
   watched.endCall(old)

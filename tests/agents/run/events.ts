@@ -146,7 +146,7 @@ export function openJournal(
   ending: Ending | null = null,
   finishedAt: number | null = null,
 ): Trace {
-  const trace = openRun(JSON.stringify(toRunLog(events, ending, finishedAt)), 'all')
+  const trace = openRun(JSON.stringify(toRunLog(events, ending, finishedAt)), 'all', false)
   if (!trace) throw new Error('unreadable')
   return trace
 }

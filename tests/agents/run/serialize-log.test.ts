@@ -25,7 +25,7 @@ function journal(steps: number, chars: number, letter = 'x'): LoopEvent[] {
 }
 const write = (events: LoopEvent[], max = bytesMax) => serializeRunLog(toRunLog(events, null), max)
 
-const open = (json: string): Trace => openRun(json, 'all') as Trace
+const open = (json: string): Trace => openRun(json, 'all', false) as Trace
 
 test('L43: a log that fits is written whole', () => {
   const log = toRunLog(journal(2, 10), null)

@@ -47,12 +47,12 @@ describe('L43: what is kept of a run', () => {
 
   it('L41: the goal is the task until the agent sets one, and only for viewers of everything', () => {
     const stored = serializeRunLog(logOf('Three "herons"\nat the weir.'))
-    expect(openRun(stored, 'all')?.plan).toMatchObject({
+    expect(openRun(stored, 'all', false)?.plan).toMatchObject({
       goal: 'Find the herons.',
       steps: [{ output: 'Three "herons"\nat the weir.' }],
     })
-    expect(openRun(stored, 'none')?.plan).toMatchObject({ goal: '', steps: [{ output: null }] })
-    const seqs = (access: 'all' | 'none') => openRun(stored, access)?.events.map(({ type }) => type)
+    expect(openRun(stored, 'none', false)?.plan).toMatchObject({ goal: '', steps: [{ output: null }] })
+    const seqs = (access: 'all' | 'none') => openRun(stored, access, false)?.events.map(({ type }) => type)
     expect(seqs('all')).toContain('plan')
     expect(seqs('none')).toEqual(seqs('all'))
   })
@@ -75,7 +75,7 @@ describe('L43: what is kept of a run', () => {
   ])('L43: %s: %s', (problem, stored) => {
     expect(parseRunLog(stored)).toEqual({ ok: false, problem })
     expect(findRunLogProblem(stored)).toBe(problem)
-    expect(openRun(stored, 'all')).toBeNull()
+    expect(openRun(stored, 'all', false)).toBeNull()
   })
 
   it('L43: every log that the types allow has the shape that is checked', () => {
@@ -114,7 +114,7 @@ describe('L43: what is kept of a run', () => {
         const json = replaceValue(stored, at, value)
         const problem = findRunLogProblem(json)
         for (const access of ['all', 'answer', 'none'] as const) {
-          const trace = openRun(json, access)
+          const trace = openRun(json, access, false)
           expect(trace === null).toBe(problem !== null)
           if (trace) JSON.stringify(toOtlp(trace, { hub: 'Test', hasContent: true }))
         }

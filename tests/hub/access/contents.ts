@@ -16,6 +16,8 @@ export const canaries = {
   task: 'CANARY-task-c4d8',
   /** Prompt, arguments and result of an activation of scout. */
   trace: 'CANARY-trace-e812',
+  /** Prompt, arguments and result of an activation of scout that used the account which piet connected. */
+  ownAccount: 'CANARY-own-account-b3d7',
   /** Value of a credential. */
   credential: 'CANARY-credential-3a95',
   /** Texts of the private community cellar. */

@@ -7,7 +7,7 @@ import { createHubApi } from '../../../src/hub/api/hub-api'
 import { createLivePublisher } from '../../../src/hub/live/live-publisher'
 import type { AccountId, ActivationId } from '../../../src/shared/ids'
 import { identitySettings } from '../../support/fake-issuer'
-import { answered, loaded, requested, returned, toStoredLog, woken } from '../../support/run-log'
+import { answered, ended, loaded, requested, returned, toStoredLog, woken } from '../../support/run-log'
 import { usageOf } from '../activations/create-office'
 import { addressHeader, adminKey, createTestHub, type TestHub } from '../create-test-hub'
 import { makeModerator } from '../moderation/make-moderator'
@@ -203,6 +203,31 @@ export async function createWorld() {
   })
   if (parked.kind !== 'parked') throw new Error(`Not parked: ${JSON.stringify(parked)}`)
 
+  const own = canaries.ownAccount
+  const ownRunId = await createPublicRun(scout.id, piet.id)
+  const ownLog = [
+    woken(ownRunId as ActivationId),
+    loaded({ prompt: [{ role: 'user', text: own }] }),
+    answered({ text: own, calls: [requested('c2', 'desk_look', own)] }),
+    returned('c2', { arguments: own, text: own }),
+    ended(),
+  ]
+  await env.DB.batch([
+    env.DB.prepare(
+      `UPDATE activations SET uses_own_account = 1, started_at = ?2, post_id = ?3,
+         community_id = (SELECT community_id FROM posts WHERE id = ?3) WHERE id = ?1`,
+    ).bind(ownRunId, hub.clock.now(), postId),
+    env.DB.prepare('INSERT INTO activation_traces (activation_id, trace) VALUES (?, ?)').bind(
+      ownRunId,
+      toStoredLog(ownLog),
+    ),
+    env.DB.prepare(
+      `INSERT INTO audit_log (id, account_id, activation_id, call_id, tool, "grant", arguments_hash, decision,
+         outcome, duration_ms, result_bytes, created_at)
+       VALUES ('own-call', ?, ?, 'c2', 'desk_look', 'desk:read', 'hash', 'allowed', 'ok', 5, 9, ?)`,
+    ).bind(scout.id, ownRunId, hub.clock.now()),
+  ])
+
   const auditId = hub.clock.newId<string>()
   await env.DB.batch([
     env.DB.prepare(
@@ -244,7 +269,7 @@ export async function createWorld() {
     ...{ olga, piet, scout, wren },
     ...{ postId, othersPostId, commentId, othersCommentId, communityName, sessionId, auditId },
     ...places,
-    ...{ activationId, parkedId, approvalId: `${parkedId}:call-1`, conversationId, requestId },
+    ...{ activationId, parkedId, ownRunId, approvalId: `${parkedId}:call-1`, conversationId, requestId },
     ...{ budgetId: budgets[0].id as string, weekBudgetId: weekBudget.id as string },
     dayBudgetId: dayBudget.id as string,
     ...moderation,

@@ -24,9 +24,10 @@ async function listPaths(table: Table): Promise<string[]> {
     const sent = (await row.send?.(world, 'nobody'))?.path ?? path
     paths.push(...queries.map((query) => (sent.includes('?') ? sent : sent + query)))
   }
-  const others = [world.activationId, world.parkedId].flatMap((id) => [
+  const others = [world.activationId, world.parkedId, world.ownRunId].flatMap((id) => [
     ...[`/activations/${id}`, `/activations/${id}/events`, `/activations/${id}/otlp`],
   ])
+  others.push('/audit/own-call')
   return [...new Set([...paths, ...others])]
 }
 

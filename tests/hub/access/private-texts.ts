@@ -9,7 +9,7 @@ export interface Caller {
   sees: readonly (keyof typeof canaries)[]
 }
 
-/** No canary is public, and no direct message is an admin's. */
+/** No canary is public. No direct message is an admin's, nor what a connected account returned, which only piet asked for. */
 export const callers: Caller[] = [
   { column: 'nobody', owner: 'olga', sees: [] },
   { column: 'expired', owner: 'olga', sees: [] },

@@ -287,3 +287,48 @@ test('M9: who wrote another version of the definition is not who owns this run',
   const text = await (await get('public', 'late', `/api/v1/activations/${id}`)).text()
   expect(heldIn(text)).toEqual([])
 })
+
+/** Everything of a run that a viewer reads, and the view that the socket of the running one has. */
+async function readAll(who: string): Promise<{ words: string[]; view: string | undefined }> {
+  const paths = [id, running].flatMap((each) => [
+    ...['', '/events', '/otlp'].map((end) => `/api/v1/activations/${each}${end}`),
+    `/activations/${each}`,
+  ])
+  const lists = ['/runs?q=PROMPT', '/runs.csv?q=PROMPT', '/api/v1/activations?q=PROMPT']
+  const texts = await Promise.all(
+    [...paths, ...lists].map(async (path) => (await get('public', who, path)).text()),
+  )
+  texts.push(await listen(await get('public', who, `/live/activations/${id}?view=full`, true)))
+  watched.length = 0
+  await get('public', who, `/live/activations/${running}?view=full`, true)
+  return { words: heldIn(texts.join('\n').replaceAll('q=PROMPT', '').replaceAll('"PROMPT"', '')), view: watched[0]?.view }
+}
+
+test('C6 T21: what a connected account returned is read by nobody who did not ask, before it is opened', async () => {
+  const post = await office.post(keys.requester ?? '', 'What is in my account?')
+  await office.run(
+    `UPDATE activations SET task = 'mention', post_id = ?1, community_id = (SELECT community_id FROM posts WHERE id = ?1)
+     WHERE id IN (?2, ?3)`,
+    ...[post, id, running],
+  )
+  await office.run(`UPDATE inbox_items SET type = 'mention', task = NULL WHERE task = 'manual'`)
+  for (const who of ['owner', 'agent', 'admin', 'opener']) {
+    expect(await readAll(who), who).toEqual({ words, view: 'full' })
+  }
+  for (const each of [id, running]) await office.hubApi.markOwnAccount(each)
+  for (const who of ['stranger', 'account', 'otherAgent', 'owner', 'agent', 'admin']) {
+    expect(await readAll(who), who).toEqual({ words: [], view: 'outline' })
+  }
+  expect(await readAll('requester')).toEqual({ words: [], view: 'thread' })
+  expect(await readAll('opener')).toEqual({ words, view: 'full' })
+  expect(watched[0]?.knowsOwnAccount).toBe(true)
+})
+
+test('C6 T21: a log that is newer than the decision about it is empty for everybody', async () => {
+  await office.run('UPDATE activations SET uses_own_account = 0 WHERE id = ?', running)
+  const log = { ...JSON.parse(write(false)), usesOwnAccount: true }
+  office.hub.seen.readRunLog = async () => JSON.stringify(log)
+  const text = await (await get('public', 'admin', `/api/v1/activations/${running}`)).text()
+  expect(heldIn(text)).toEqual([])
+  expect(text).toContain('memory_recall')
+})

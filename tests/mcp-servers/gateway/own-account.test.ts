@@ -7,9 +7,10 @@ import { noPrivacy, type Privacy } from '../../../src/hub/contract/privacy'
 import type { AccountOwner, Connect } from '../../../src/mcp-servers/credentials/connection'
 import { AccountMissingError } from '../../../src/mcp-servers/credentials/own-accounts'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
+import type { GatewayDeps } from '../../../src/mcp-servers/gateway/gateway'
 import { resultsServer } from '../../../src/mcp-servers/results/server'
 import { defineTool } from '../../../src/mcp-servers/tool/define-tool'
-import type { AccountId, CommunityId } from '../../../src/shared/ids'
+import type { AccountId, ActivationId, CommunityId } from '../../../src/shared/ids'
 import { fakeConnect } from '../../support/fake-connect'
 import { createFakeClock, createFakeHubApi, scoutAtWork } from '../../support/fake-hub-api'
 import { fakeMemory } from '../../support/fake-memory'
@@ -21,7 +22,10 @@ const createLook = (name: string, times: number) =>
     input: z.strictObject({}),
     grant: 'desk:read',
     service: () => 'desk',
-    run: async () => 'seen '.repeat(times),
+    run: async ({ progress }) => {
+      progress('half of it seen')
+      return 'seen '.repeat(times)
+    },
   })
 const desk = {
   name: 'desk',
@@ -37,8 +41,10 @@ const people = ['mira', 'tomas', 'ada'].map((name) => ({
 /** Calls the tool under a policy. Returns its result, and whose account each connection used. */
 async function callUnder(
   policy: Partial<GrantPolicy>,
-  { fails = false, tool = 'desk_look', privacy = noPrivacy } = {},
+  { fails = false, tool = 'desk_look', privacy = noPrivacy, cannotMark = false } = {},
 ) {
+  const marked: ActivationId[] = []
+  const shown: string[] = []
   const owners: (AccountOwner | null)[] = []
   const connect: Connect = async (request) => {
     owners.push(request.owner)
@@ -46,13 +52,22 @@ async function callUnder(
     return fakeConnect(request)
   }
   const whole = { requested: ['*'], allowed: [], denied: [], ...policy }
+  const hub: GatewayDeps['hub'] = {
+    ...createFakeHubApi(whole).hubApi,
+    markOwnAccount: async (id) => {
+      expect(owners).toEqual([])
+      if (cannotMark) throw new Error('the database does not answer')
+      marked.push(id)
+    },
+  }
   const gateway = createGateway({
-    ...{ ...testFileStores, hub: createFakeHubApi(whole).hubApi, memory: fakeMemory, connect },
+    ...{ ...testFileStores, hub, memory: fakeMemory, connect },
     ...{ clock: createFakeClock(), servers: [desk, resultsServer] },
   })
   const call = { callId: 'call-1', tool, arguments: '{}' }
-  const result = await gateway.call({ ...scoutAtWork, privacy }, call, new AbortController().signal)
-  return { result, owners }
+  const { signal } = new AbortController()
+  const result = await gateway.call({ ...scoutAtWork, privacy }, call, signal, (text) => shown.push(text))
+  return { result, owners, marked, shown }
 }
 
 test('C6: a call uses the account of the only requester, or none, whatever the policy says', async () => {
@@ -105,6 +120,21 @@ test('C6: what an account of a requester returns is private to the run', async (
   expect(own.result).toMatchObject({ isPrivate: true, isOwnAccount: true, isUntrusted: true })
   const { result } = await callUnder({ allowed: ['desk:*'], requesters })
   expect([result.isPrivate, result.isOwnAccount]).toEqual([undefined, undefined])
+})
+
+test('C6 T21: a run is marked before its requester\'s account is used, and nothing of the call is shown meanwhile', async () => {
+  const [mira] = people
+  const requesters = mira ? [mira] : []
+  const policy = { allowed: ['desk:*'], asRequester: ['desk:*'], requesters }
+  const own = await callUnder(policy)
+  expect(own.marked).toEqual([scoutAtWork.activationId])
+  expect(own.shown).toEqual([])
+  const unmarked = await callUnder(policy, { cannotMark: true })
+  expect(unmarked.owners).toEqual([])
+  expect(unmarked.result.isError).toBe(true)
+  const other = await callUnder({ allowed: ['desk:*'], requesters })
+  expect(other.marked).toEqual([])
+  expect(other.shown).toEqual(['half of it seen'])
 })
 
 test('C6 T2: in a closed community a long result of an own account is not stored for those who read there', async () => {
