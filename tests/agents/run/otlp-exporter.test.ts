@@ -6,11 +6,11 @@ import { ended, loaded, toStoredLog, woken } from '../../support/run-log'
 
 const activation = 'activation-1' as ActivationId
 
-function setUp() {
+function setUp(hasContent = false) {
   const fetched = vi.spyOn(globalThis, 'fetch').mockImplementation(async () => new Response('{}'))
   const lines: string[] = []
   const exporter = createOtlpExporter({
-    ...{ endpoint: 'http://collector.test', headers: undefined, hub: 'Test', hasContent: false },
+    ...{ endpoint: 'http://collector.test', headers: undefined, hub: 'Test', hasContent },
     redact: (text) => text,
     log: createLog({
       level: 'warn',
@@ -47,4 +47,19 @@ test('L43: a stored log that can be read is sent once and not counted as a failu
   expect(fetched).toHaveBeenCalledOnce()
   expect(lines).toEqual([])
   expect(exporter.takeFailures()).toBe(0)
+})
+
+test('C6 T21: a collector never gets what the account of a requester returned', async () => {
+  const { exporter, fetched } = setUp(true)
+  const events = [
+    woken(activation),
+    loaded({ prompt: [{ role: 'user', text: 'PROMPT' }] }),
+    ended(),
+  ]
+  const log = JSON.parse(toStoredLog(events))
+  const bodyOf = (call: number) => String(fetched.mock.calls[call]?.[1]?.body)
+  await exporter.push(activation, JSON.stringify(log))
+  expect(bodyOf(0)).toContain('PROMPT')
+  await exporter.push(activation, JSON.stringify({ ...log, usesOwnAccount: true }))
+  expect(bodyOf(1)).not.toContain('PROMPT')
 })
