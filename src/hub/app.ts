@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import { accountRoutes } from './accounts/routes'
+import { approvalListRoutes } from './activations/approval-routes'
 import { activationRoutes } from './activations/routes'
 import { approvalRoutes } from './approvals/routes'
 import { adminLogRoutes } from './audit/admin-log-routes'
@@ -80,6 +81,7 @@ export const apiRoutes: Route[] = [
   ...grantRoutes,
   ...activationRoutes,
   ...runFeedbackRoutes,
+  ...approvalListRoutes,
   ...approvalRoutes,
   ...standingRuleRoutes,
   ...auditRoutes,

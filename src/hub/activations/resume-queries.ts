@@ -1,14 +1,22 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { approvals as settings } from '../../shared/config'
-import type { RowOf } from '../../shared/db/fields'
+import { nullable, type RowOf } from '../../shared/db/fields'
 import { manySql, type Params, prepare } from '../../shared/db/statement'
 import type { ActivationId } from '../../shared/ids'
 import { canReadPostSql } from '../communities/readable-sql'
 import { isListedSql } from '../following/follow-sql'
+import {
+  connectedServicesSql,
+  requestersSql,
+  storedPolicyColumns,
+  toolsVersionSql,
+} from '../grants/queries'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { approvals } from '../schema/approvals'
+import { agents } from '../schema/definitions'
+import { grantPolicies } from '../schema/grants'
 import {
   type Credential,
   type ViewerValues,
@@ -25,6 +33,9 @@ import { askWithRoomSql, resumeAskSql } from './claim-queries'
  * them, as reads.
  */
 
+const d = alias(grantPolicies, 'd')
+const g = alias(agents, 'g')
+const o = alias(grantPolicies, 'o')
 const p = alias(approvals, 'p')
 const u = alias(accounts, 'u')
 const x = alias(activations, 'x')
@@ -59,6 +70,16 @@ const resumeFields = (v: Params<Values>) => {
       CROSS JOIN ${accounts} ${u} ON ${u.id} = n.value ORDER BY 1))`.mapWith((json): string[] =>
         JSON.parse(json),
       ),
+    /** Servers where the only requester has connected an account. */
+    connected: connectedServicesSql(
+      sql`iif(json_array_length(a.requesters) = 1, a.requesters ->> 0, NULL)`,
+    ),
+    default: storedPolicyColumns(d),
+    own: storedPolicyColumns(o),
+    requested: nullable(g.grants),
+    toolsVersion: toolsVersionSql,
+    /** The requesters, for whom lines of the policy hold. */
+    actsFor: requestersSql(sql`a.requesters`, sql`coalesce(${o.named}, ${d.named}, '{}')`),
   }
 }
 
@@ -66,7 +87,13 @@ const resumeFields = (v: Params<Values>) => {
 export type ResumeCost = RowOf<ReturnType<typeof resumeFields>>
 
 const selectCosts = prepare((v: Params<Values>) =>
-  manySql(resumeFields(v), sql`FROM ${askWithRoomSql}`, asked(v).before),
+  manySql(
+    resumeFields(v),
+    sql`FROM ${askWithRoomSql} LEFT JOIN ${agents} ${g} ON ${g.accountId} = a.agent_id
+      LEFT JOIN ${grantPolicies} ${d} ON ${d.accountId} = '*'
+      LEFT JOIN ${grantPolicies} ${o} ON ${o.accountId} = a.agent_id`,
+    asked(v).before,
+  ),
 )
 const selectPayers = prepare((v: Params<Values>) => selectPayingFrom(asked(v).before))
 

@@ -176,4 +176,6 @@ export interface ToolAccess {
   grants: string[]
   /** Whether calls require approval; `some`: depends on the arguments. */
   approval: 'never' | 'some' | 'always'
+  /** Name of the server where its calls use the account that the requester connected; null: a credential of the hub. */
+  account: string | null
 }

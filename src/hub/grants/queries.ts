@@ -82,6 +82,13 @@ export const storedPolicyColumns = <Denied, Approval, Limits>(table: {
 /** Version of the list of remote MCP servers, whose table belongs to another part of the deployment. */
 export const toolsVersionSql = number(sql`(SELECT version FROM tools_version)`)
 
+/** Names of the remote servers where an account has connected its own; their table belongs to the same part. */
+export const connectedServicesSql = (account: SQLWrapper): SQL<string[]> =>
+  sql`(SELECT json_group_array(service) FROM connected_accounts
+    WHERE account_id = ${account} AND ended_at IS NULL)`.mapWith((json: string): string[] =>
+    JSON.parse(json),
+  )
+
 const r = alias(accounts, 'r')
 const c = alias(communities, 'c')
 

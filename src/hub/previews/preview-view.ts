@@ -19,6 +19,13 @@ import type { Draft, PreviewFacts, PreviewTarget } from './queries'
  */
 export type Consequence = 'starts' | 'joins' | 'waits' | 'refuses' | 'not_woken'
 
+/** A server where the calls of these tools use the account of the requester, or fail without one. */
+export interface OwnAccount {
+  service: string
+  tools: string[]
+  isConnected: boolean
+}
+
 /** What posting a text does to one agent. */
 export interface AgentPromise {
   name: string
@@ -33,6 +40,8 @@ export interface AgentPromise {
   tools: string[]
   /** Those of them of which all or some calls require approval. */
   needsApproval: { tool: string; calls: 'all' | 'some' }[]
+  /** Servers where its calls use the account that the requester connected. */
+  accounts: OwnAccount[]
   /** What the first model call can cost at most. */
   reservedMicrousd: number
   /** What the whole run can cost at most: what its budgets leave. */
@@ -98,7 +107,7 @@ const noPolicy: PolicyRow['own'] = null
 const toPolicy = (stored: PreviewTarget['own']) => (stored.allowed === null ? noPolicy : stored)
 
 /** Returns the tools that an agent may use for the author. */
-function listTools(target: PreviewTarget, tools: ToolCatalog) {
+function listTools(target: PreviewTarget, tools: ToolCatalog, connected: string[]) {
   const policy = mergeCallPolicy({
     default: toPolicy(target.default),
     own: toPolicy(target.own),
@@ -107,7 +116,13 @@ function listTools(target: PreviewTarget, tools: ToolCatalog) {
     requesters: target.requesters,
   })
   const allowed = tools.evaluatePolicy(policy).filter(({ isAllowed }) => isAllowed)
+  const services = [...new Set(allowed.flatMap(({ account }) => account ?? []))]
   return {
+    accounts: services.map((service) => ({
+      service,
+      tools: allowed.flatMap(({ account, tool }) => (account === service ? tool.name : [])),
+      isConnected: connected.includes(service),
+    })),
     tools: allowed.map(({ tool }) => tool.name),
     needsApproval: allowed.flatMap(({ tool, approval }) =>
       approval === 'never'
@@ -129,6 +144,8 @@ interface Asking {
   scheduler: SchedulerView | null
   /** Those of the place. */
   limits: ReplyLimits
+  /** Servers where the author has connected an account. */
+  connected: string[]
 }
 
 /** Returns what the text makes an agent do, and why it does not start. */
@@ -150,7 +167,7 @@ function foresee(
 
 function toPromise(
   target: PreviewTarget,
-  { facts, requester, tools, scheduler, limits }: Asking,
+  { facts, requester, tools, scheduler, limits, connected }: Asking,
 ): AgentPromise {
   const admission = facts.admissions.find(({ agentId }) => agentId === target.id)
   const { consequence, reason } = foresee(target, admission, { scheduler, limits })
@@ -161,7 +178,7 @@ function toPromise(
     reason,
     requester,
     model: admission?.model ?? target.model ?? '',
-    ...listTools(target, tools),
+    ...listTools(target, tools, connected),
     reservedMicrousd: admission?.reservedMicrousd ?? 0,
     mostMicrousd: admission?.freeMicrousd ?? 0,
     tokensMax: target.tokensMax,
@@ -180,7 +197,8 @@ async function keepUsable(
   if (etag === null || promise.tools.length === 0) return promise
   const tools = await agents.listUsableTools({ name, etag }, promise.tools)
   const needsApproval = promise.needsApproval.filter(({ tool }) => tools.includes(tool))
-  return { ...promise, tools, needsApproval }
+  const accounts = promise.accounts.filter((each) => each.tools.some((tool) => tools.includes(tool)))
+  return { ...promise, tools, needsApproval, accounts }
 }
 
 const explainNotWoken = ({ refusal, cause, name }: PreviewTarget, limits: ReplyLimits): string =>
@@ -188,6 +206,10 @@ const explainNotWoken = ({ refusal, cause, name }: PreviewTarget, limits: ReplyL
   (cause === 'mention'
     ? `Mentions are off in the definition of ${name}.`
     : 'Replies without a mention do not wake it. Mention it.')
+
+const refreshTools = async (tools: ToolCatalog, [first]: PreviewTarget[]): Promise<void> => {
+  if (first?.toolsVersion) await tools.refresh({ toolsVersion: first.toolsVersion })
+}
 
 /**
  * Returns what posting a text would do now. Besides the reads it asks the scheduler for a slot, and reads the
@@ -205,9 +227,12 @@ export async function toPreview(
     [],
     [{ isRunning: false, isPaused: false }],
   )
-  const view = await scheduler.explain(question).catch(() => null)
-  const { refusal, viewerName: requester, limits } = facts.place
-  const asking = { facts, requester, tools, scheduler: view, limits }
+  const [view] = await Promise.all([
+    scheduler.explain(question).catch(() => null),
+    refreshTools(tools, facts.targets),
+  ])
+  const { refusal, viewerName: requester, limits, connected } = facts.place
+  const asking = { facts, requester, tools, scheduler: view, limits, connected }
   const hosted = facts.targets.filter(({ model }) => model !== null)
   const promises = hosted.map(async (target) =>
     keepUsable(agents, target, toPromise(target, asking)),

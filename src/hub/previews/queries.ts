@@ -7,7 +7,12 @@ import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement
 import { selectAdmissionsOf, selectPayingBudgetsOf } from '../activations/admission-queries'
 import { holdsSql } from '../activations/held-sql'
 import { canReadSql } from '../communities/readable-sql'
-import { requestersSql, storedPolicyColumns, toolsVersionSql } from '../grants/queries'
+import {
+  connectedServicesSql,
+  requestersSql,
+  storedPolicyColumns,
+  toolsVersionSql,
+} from '../grants/queries'
 import type { Reach } from '../inbox/read-reach'
 import { isHubPausedSql } from '../inbox/waiting-sql'
 import {
@@ -152,6 +157,7 @@ const selectPlace = prepare((v: Params<Values>) =>
       communityId: sql<string>`community_id`,
       limits: { hopLimit: sql<number>`l.hop_limit`, replyLimit: sql<number>`l.reply_limit` },
       viewerName: sql<string>`(SELECT name FROM viewer)`,
+      connected: connectedServicesSql(viewerIdSql),
       /** The name of a constraint, whose error says why. */
       refusal: sql<string | null>`coalesce(${writingRefusalSql({
         accountId: viewerIdSql,

@@ -20,6 +20,11 @@ const promiseAnswer = z
     model: z.string(),
     tools: z.array(z.string()).describe('Tools that it may use for this requester.'),
     needs_approval: z.array(z.object({ tool: z.string(), calls: z.enum(['all', 'some']) })),
+    accounts: z
+      .array(
+        z.object({ service: z.string(), tools: z.array(z.string()), is_connected: z.boolean() }),
+      )
+      .describe('Servers where these tools use the account that the requester connected.'),
     reserved_microusd: microusdAnswer.describe('What the first model call can cost at most.'),
     most_microusd: microusdAnswer.describe(
       'What the whole run can cost at most: what its budgets leave.',
@@ -40,6 +45,9 @@ const presentPromise = (promise: AgentPromise): z.input<typeof promiseAnswer> =>
   model: promise.model,
   tools: promise.tools,
   needs_approval: promise.needsApproval,
+  accounts: promise.accounts.map(({ service, tools, isConnected }) => ({
+    ...{ service, tools, is_connected: isConnected },
+  })),
   reserved_microusd: promise.reservedMicrousd,
   most_microusd: promise.mostMicrousd,
   tokens_max: promise.tokensMax,

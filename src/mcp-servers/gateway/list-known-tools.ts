@@ -8,12 +8,13 @@ import type {
 import { type CallShape, type ToolServer, tiers } from '../tool/define-tool'
 import { intersectShape, namesResource } from '../tool/grant-pattern'
 import { decide, isGranted, listOpenGrants } from './decide'
+import { findAccountOwner } from './find-account-owner'
 import { hashTool } from './hash-tool'
 import { needsApproval } from './needs-approval'
 import type { ToolRegistry } from './tool-registry'
 
 /** A tool as policies see it, with the grant shapes of its calls. */
-type ShapedTool = CatalogTool & { shapes: readonly CallShape[] }
+type ShapedTool = CatalogTool & { shapes: readonly CallShape[]; isConnectable: boolean }
 type ShapedServer = CatalogServer & { tools: readonly ShapedTool[] }
 
 /** Returns the tools and grants that a policy can name, and functions to check and show a policy. */
@@ -64,7 +65,13 @@ export function listKnownTools(
 
 const isList = (source: object): source is readonly ToolServer[] => Array.isArray(source)
 
-const describeServer = ({ name, description, isForHosted, tools }: ToolServer): ShapedServer => ({
+const describeServer = ({
+  name,
+  description,
+  isForHosted,
+  isConnectable = false,
+  tools,
+}: ToolServer): ShapedServer => ({
   name,
   description,
   tools: tools.map((tool) => ({
@@ -77,14 +84,21 @@ const describeServer = ({ name, description, isForHosted, tools }: ToolServer): 
     isForHosted: isForHosted === true,
     isForOutside: tool.isForOutside,
     isScoped: tool.isScoped,
+    isConnectable,
   })),
 })
 
 function judge(policy: CallPolicy, tool: ShapedTool): ToolAccess {
   const { isAllowed, reason, list } = decide(policy, {}, tool)
   const grants = isAllowed ? listAllowedGrants(policy, tool) : []
-  return { tool, isAllowed, reason, list, grants, approval: summarizeApproval(policy, tool) }
+  const approval = summarizeApproval(policy, tool)
+  const account = isAllowed && usesAccount(policy, tool) ? tool.server : null
+  return { tool, isAllowed, reason, list, grants, approval, account }
 }
+
+/** Whether a call of a remote tool uses the account of the only requester, as the gateway decides it. */
+const usesAccount = (policy: CallPolicy, { isConnectable, grant }: ShapedTool): boolean =>
+  isConnectable && policy.requesters?.length === 1 && findAccountOwner(policy, grant) !== null
 
 /** Returns the allowed grants of a tool; the tool's own grant when all of it is allowed. */
 function listAllowedGrants(policy: CallPolicy, { shapes, grant, isScoped }: ShapedTool): string[] {

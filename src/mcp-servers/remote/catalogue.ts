@@ -62,6 +62,7 @@ export function createCatalogue({ db, clock }: { db: Db; clock: Clock }): Catalo
     known = servers.map((server) => ({
       name: server.name,
       description: server.description,
+      isConnectable: true,
       services: remoteServices,
       tools: tools
         .filter((row) => row.server === server.name)

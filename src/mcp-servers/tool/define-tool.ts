@@ -126,6 +126,8 @@ export interface ToolServer {
   description: string
   /** Only agents that this hub runs can use its tools. */
   isForHosted?: boolean
+  /** Its calls can use the account that a requester connected there. */
+  isConnectable?: boolean
   /** Its tools write only what belongs to the calling account, and mark what a run after untrusted text writes. */
   isOwnStore?: boolean
   /** Defaults and checks of the server's external services; set on every server that uses any. */

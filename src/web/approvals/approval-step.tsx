@@ -1,4 +1,5 @@
 import type { FC } from 'hono/jsx'
+import type { ResumePromise } from '../../hub/activations/resume-view'
 import { formatReason } from '../../hub/approvals/approval-labels'
 import { escapeInvisible } from '../../hub/approvals/format-arguments'
 import type { VisibleApproval } from '../../hub/approvals/redact-approval'
@@ -12,13 +13,14 @@ import { formatDeciders } from '../parts/pending-approval'
 import { RelativeTime } from '../parts/relative-time'
 import { approvalPath, rulePath } from './approval-paths'
 import { ArgumentsBlock } from './arguments-block'
-import { ResumeLine, type ResumePromise } from './resume-line'
+import { ResumeLine } from './resume-line'
 
 interface StepProps {
   /** The calls of one step. */
   calls: VisibleApproval[]
   now: number
   canDecide: boolean
+  viewerName: string | null
   /** Names of those who can decide. */
   deciders: readonly string[]
   /** The page to return to. */
@@ -61,7 +63,15 @@ const Call: FC<StepProps & { row: VisibleApproval }> = (props) => {
         <dd>
           <code>{escapeInvisible(row.grant)}</code>, {tierLabels[row.tier].effect}
         </dd>
-        {promise && <ResumeLine of={promise} agentName={row.agentName} canDecide={canDecide} />}
+        {promise && (
+          <ResumeLine
+            of={promise}
+            tool={row.tool}
+            agentName={row.agentName}
+            viewerName={props.viewerName}
+            canDecide={canDecide}
+          />
+        )}
         <Reasons row={row} isAdmin={canDecide} />
         <dt>Requested in</dt>
         <dd>

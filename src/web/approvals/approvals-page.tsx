@@ -11,7 +11,7 @@ import { AccountLink } from '../parts/account-link'
 import { RelativeTime } from '../parts/relative-time'
 import { ApprovalStep } from './approval-step'
 import { groupByStep } from './group-by-step'
-import type { ResumePromise } from './resume-line'
+import type { ResumePromise } from '../../hub/activations/resume-view'
 
 export interface ApprovalsPageProps {
   frame: Frame
@@ -46,6 +46,7 @@ export const ApprovalsPage: FC<ApprovalsPageProps> = ({
           calls={calls}
           now={frame.now}
           canDecide={frame.viewer?.isAdmin === true}
+          viewerName={frame.viewer?.name ?? null}
           deciders={deciders}
           next="/approvals"
           promises={promises}

@@ -14,7 +14,7 @@ import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { toLocalPath } from '../frame/to-local-path'
 import { ApprovalsPage } from './approvals-page'
-import { toResumePromises } from './resume-line'
+import { toResumePromises } from '../../hub/activations/resume-view'
 import { createRule, showRule } from './rule-pages'
 
 const decidedShown = 15
@@ -109,7 +109,7 @@ async function showApprovals(
       decided={decided.slice(0, decidedShown)}
       deciders={answers.deciders.map(({ name }) => name)}
       problem={problem}
-      promises={toResumePromises(answers)}
+      promises={await toResumePromises(answers, c.var.context.tools)}
     />,
     status,
   )

@@ -1,44 +1,38 @@
 import type { FC } from 'hono/jsx'
-import type { PayingBudget } from '../../hub/activations/admission-queries'
-import type { ResumeCost } from '../../hub/activations/resume-queries'
+import { isCostShown, type ResumePromise } from '../../hub/activations/resume-view'
 import { formatPayers } from '../../hub/budgets/budget-labels'
 import { formatMoney } from '../../shared/format'
-
-/** What resuming a run would cost, with the budgets that pay. */
-export interface ResumePromise extends ResumeCost {
-  paidBy: Pick<PayingBudget, 'scope' | 'name'>[]
-}
-
-/** Joins what was read about the runs that wait, by the id of the run. */
-export const toResumePromises = (read: {
-  costs: ResumeCost[]
-  payers: PayingBudget[]
-}): ReadonlyMap<string, ResumePromise> =>
-  new Map(
-    read.costs.map((cost) => [
-      cost.activationId,
-      {
-        ...cost,
-        paidBy: read.payers.filter(({ activationId }) => activationId === cost.activationId),
-      },
-    ]),
-  )
+import { connectPath } from '../../shared/paths'
 
 /** Who acts on whose behalf when a call is approved, what the run can cost at most, and which budgets pay. */
-export const ResumeLine: FC<{ of: ResumePromise; agentName: string; canDecide: boolean }> = (
-  props,
-) => {
-  const { of, agentName, canDecide } = props
+export const ResumeLine: FC<{
+  of: ResumePromise
+  tool: string
+  agentName: string
+  viewerName: string | null
+  canDecide: boolean
+}> = ({ of, tool, agentName, viewerName, canDecide }) => {
   const names = of.requesters.map((name) => `@${name}`).join(', ')
-  const isShown = canDecide || of.requesters.length === 1
+  const account = of.findAccount(tool)
   return (
     <>
       <dt>Acts</dt>
       <dd>
         {agentName} for {names || 'the hub'}
+        {account && `, as ${names} at ${account.service}`}
+        {account && !account.isConnected && (
+          <>
+            {', where no account is connected. '}
+            {viewerName !== null && of.requesters.includes(viewerName) && (
+              <a class="ul" href={connectPath(account.service)}>
+                Connect your account at {account.service}
+              </a>
+            )}
+          </>
+        )}
       </dd>
       <dt>Cost</dt>
-      <dd>{isShown ? formatCost(of) : `Paid by ${formatPayers(of.paidBy)}.`}</dd>
+      <dd>{isCostShown(of, canDecide) ? formatCost(of) : `Paid by ${formatPayers(of.paidBy)}.`}</dd>
     </>
   )
 }

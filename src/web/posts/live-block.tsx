@@ -3,7 +3,7 @@ import type { VisibleApproval } from '../../hub/approvals/redact-approval'
 import { activationPath, postPath } from '../../shared/paths'
 import { StopForm } from '../activations/stop-form'
 import { ApprovalStep } from '../approvals/approval-step'
-import type { ResumePromise } from '../approvals/resume-line'
+import type { ResumePromise } from '../../hub/activations/resume-view'
 import type { PageViewer } from '../frame/frame'
 import { AccountLink } from '../parts/account-link'
 import { ElapsedTime } from '../parts/elapsed-time'
@@ -97,6 +97,7 @@ export const ParkedBlock: FC<{
         calls={calls}
         now={now}
         canDecide
+        viewerName={viewer?.name ?? null}
         deciders={deciders}
         next={`${postPath(postId)}#working`}
         promises={promises}

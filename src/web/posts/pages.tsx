@@ -9,7 +9,7 @@ import { renderAgain } from '../../hub/markdown/render-again'
 import { postErrors } from '../../hub/posts/errors'
 import { renderedTexts } from '../../shared/config'
 import { commentPath, postPath } from '../../shared/paths'
-import { toResumePromises } from '../approvals/resume-line'
+import { toResumePromises } from '../../hub/activations/resume-view'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
@@ -96,7 +96,7 @@ async function showThread(c: PageContext, reply: ReplyFormState, status = 200): 
         redactApproval(row, frame.viewer, c.var.context.settings.ROOKERY_KEY_PREFIX),
       )}
       deciders={answers.deciders.map(({ name }) => name)}
-      promises={toResumePromises(answers)}
+      promises={await toResumePromises(answers, c.var.context.tools)}
       mentioned={mentioned.map(({ name }) => name)}
       paused={answers.paused}
       quiet={answers.quiet}

@@ -1,8 +1,9 @@
 import type { FC } from 'hono/jsx'
 import { formatPayers } from '../../hub/budgets/budget-labels'
-import type { AgentPromise, Preview } from '../../hub/previews/preview-view'
+import type { AgentPromise, OwnAccount, Preview } from '../../hub/previews/preview-view'
 import { formatToolName } from '../../hub/traces/run-labels'
 import { formatCount, formatMoney, formatPlural } from '../../shared/format'
+import { connectPath } from '../../shared/paths'
 import { AccountLink } from '../parts/account-link'
 
 const headlines: Record<AgentPromise['consequence'], string> = {
@@ -42,11 +43,29 @@ const AgentLine: FC<{ of: AgentPromise }> = ({ of }) => (
         <p>
           For @{of.requester}, with {of.model}. {formatApprovals(of)} {formatCost(of)}
         </p>
+        {of.accounts.map((account) => (
+          <AccountLine of={account} requester={of.requester} />
+        ))}
         <ToolNames names={of.tools} />
       </div>
     )}
   </div>
 )
+
+/** Whose account calls at a server use; without one they fail. */
+const AccountLine: FC<{ of: OwnAccount; requester: string }> = ({ of, requester }) =>
+  of.isConnected ? (
+    <p>
+      At {of.service} it acts as @{requester}, with your connected account.
+    </p>
+  ) : (
+    <p class="warn">
+      At {of.service} it acts as @{requester}, and no account is connected there.{' '}
+      <a class="ul" href={connectPath(of.service)}>
+        Connect your account at {of.service}
+      </a>
+    </p>
+  )
 
 /** The tools that the agent may use: their number, with the names behind it. */
 const ToolNames: FC<{ names: string[] }> = ({ names }) =>

@@ -1,0 +1,82 @@
+import * as z from 'zod'
+import { approvals } from '../../shared/config'
+import { type ApprovalPromise, approvalAnswer, presentApproval } from '../approvals/present'
+import { type ApprovalRow, selectApprovals } from '../approvals/queries'
+import { redactApproval } from '../approvals/redact-approval'
+import { decodeCursor, encodeCursor } from '../cursor'
+import { pageFields } from '../http/answers'
+import { type Route, route } from '../http/route'
+import type { TraceViewer } from '../traces/trace-access'
+import { resumeStatements } from './resume-queries'
+import { isCostShown, type ResumePromise, toResumePromises } from './resume-view'
+
+function presentPromise(
+  promises: ReadonlyMap<string, ResumePromise>,
+  { activationId, tool }: ApprovalRow,
+  viewer: TraceViewer | null,
+): ApprovalPromise | null {
+  const promise = promises.get(activationId ?? '')
+  if (!promise) return null
+  const isShown = isCostShown(promise, viewer?.isAdmin === true)
+  const account = promise.findAccount(tool)
+  return {
+    requesters: promise.requesters,
+    account: account && { service: account.service, is_connected: account.isConnected },
+    is_exhausted: promise.isExhausted,
+    reserved_microusd: isShown ? promise.reservedMicrousd : null,
+    most_microusd: isShown ? promise.freeMicrousd : null,
+    paid_by: promise.paidBy.map(({ scope, name }) => ({ scope, name })),
+  }
+}
+
+/** The list of approvals, with what the page says about approving: who pays, and whose account is used. */
+export const approvalListRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/approvals',
+    summary:
+      'Lists calls that require approval, as they would run, with whole secrets masked. Admins see all calls, others those of their own requests. When is_redacted is true, arguments and note are empty: only admins and the owner of the agent see them',
+    tag: 'approvals',
+    access: 'own',
+    rate: 'read',
+    query: z.object({
+      status: z
+        .enum(['pending', 'approved', 'denied', 'expired', 'cancelled', 'all'])
+        .default('pending'),
+      limit: z.coerce.number().int().min(1).max(approvals.pageMax).default(approvals.pageDefault),
+      cursor: z.string().max(500).optional(),
+    }),
+    answer: z.object({ approvals: z.array(approvalAnswer), ...pageFields }),
+    handle: async ({ context, credential, query, read }) => {
+      const now = context.clock.now()
+      const cursor = decodeCursor(query.cursor)
+      const { viewer, answers } = await read({
+        rows: selectApprovals(
+          { credential, now },
+          {
+            status: query.status === 'all' ? null : query.status,
+            before: Array.isArray(cursor) ? cursor : null,
+            limit: query.limit + 1,
+          },
+        ),
+        ...resumeStatements(credential, now),
+      })
+      const { rows } = answers
+      const page = rows.slice(0, query.limit)
+      const last = page.at(-1)
+      const hasMore = rows.length > page.length
+      const promises = await toResumePromises(answers, context.tools)
+      const visitor = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
+      return {
+        approvals: page.map((row) =>
+          presentApproval(
+            redactApproval(row, visitor, context.settings.ROOKERY_KEY_PREFIX),
+            row.status === 'pending' ? presentPromise(promises, row, visitor) : null,
+          ),
+        ),
+        has_more: hasMore,
+        next_cursor: hasMore && last ? encodeCursor([last.createdAt, String(last.row)]) : null,
+      }
+    },
+  }),
+]
