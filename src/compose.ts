@@ -90,7 +90,7 @@ export function composeApp(env: Env) {
     connect: outside.connect,
     reportFailure: (tool, error) => log.warn('tool failed', { tool, error }),
   })
-  const remotes = createRemotes({ ...outside, clock, hub })
+  const remotes = createRemotes({ ...outside, clock, hub, log })
   const toolAdmin = createToolAdmin({ ...outside, remotes, hub })
   const app = createHub({
     ...shared,

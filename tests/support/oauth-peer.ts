@@ -21,6 +21,8 @@ export interface OauthBehavior {
   accessToken?: string
   /** The answer names no issuer, or another one. */
   iss?: string | null
+  /** The revocation endpoint answers with an error. */
+  refusesToRevoke?: boolean
 }
 
 /** A request that a server received. */
@@ -159,6 +161,7 @@ function revoke(response: ServerResponse, server: Server, form: URLSearchParams)
   server.heard.push({
     ...{ kind: 'revoke', what: form.get('token_type_hint') ?? '', login: family?.login ?? null },
   })
+  if (server.told.refusesToRevoke) return void response.writeHead(503).end()
   if (family) family.isRevoked = true
   response.writeHead(200).end()
 }

@@ -4,14 +4,19 @@ import { notFound } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
 import type { ConnectedAccountsApi } from '../contract/connected-accounts'
 import type { OwnAccounts } from '../credentials/own-accounts'
-import type { ConnectedAccountsOfServers } from '../remote/remotes'
+import type { ConnectedAccountsOfServers, TakenAccount } from '../remote/remotes'
 import { toDestination } from '../services/destination'
-import { selectService } from '../services/queries'
+import { type ServiceRow, selectService } from '../services/queries'
 import type { AccountsDeps } from './accounts-deps'
 import { beginConnection } from './begin'
 import { contextOf, type Grant, openValue } from './grant'
 import { openAccount } from './open'
-import { deleteConnectedAt, selectConnected, selectConnectedBy, takeConnected } from './queries'
+import {
+  selectConnected,
+  selectConnectedBy,
+  takeConnected,
+  takeConnectedAt,
+} from './queries'
 import { revokeGrant } from './revoke'
 
 /** Creates the store of the accounts that people have connected at remote MCP servers. */
@@ -26,24 +31,52 @@ export const createConnectedAccounts = (
     const row = await run(deps.db, selectConnected({ accountId, service }))
     return row !== undefined && row.endedAt === null
   },
-  deleteAt: deleteConnectedAt,
+  takeAt: takeConnectedAt,
+  revoke: (service, taken) => revokeAll(deps, service, taken),
 })
+
+/** Accounts whose tokens are revoked at the same time. */
+const revokedAtOnce = 4
+
+/** Revokes the tokens of connections that were deleted with their server. Never throws. */
+async function revokeAll(
+  deps: AccountsDeps,
+  service: ServiceRow,
+  taken: TakenAccount[],
+): Promise<{ failed: number }> {
+  const signal = AbortSignal.timeout(limits.stepMs)
+  let failed = 0
+  for (let at = 0; at < taken.length; at += revokedAtOnce) {
+    const some = taken.slice(at, at + revokedAtOnce)
+    const done = await Promise.all(some.map((each) => revokeTaken(deps, service, each, signal)))
+    failed += done.filter((isRevoked) => !isRevoked).length
+  }
+  return { failed }
+}
+
+/** A server that moved is another one: it must not receive these tokens, nor name where they go. */
+async function revokeTaken(
+  { cipher, isPrivateAllowed, resolve }: AccountsDeps,
+  service: ServiceRow,
+  taken: TakenAccount,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (toDestination(service.baseUrl) !== taken.destination) return false
+  const grant = await openValue<Grant>(cipher, taken, contextOf.grant(taken)).catch(() => null)
+  return grant !== null && revokeGrant({ service, isPrivateAllowed, resolve, signal }, grant)
+}
 
 /** Ends a connection here at once, then revokes its tokens. Returns whether they were revoked. */
 async function disconnect(
-  { db, cipher, isPrivateAllowed, resolve }: AccountsDeps,
+  deps: AccountsDeps,
   accountId: AccountId,
   service: string,
 ): Promise<{ isRevoked: boolean }> {
-  const { taken, row } = await batch(db, {
+  const { taken, row } = await batch(deps.db, {
     taken: takeConnected({ accountId, service }),
     row: selectService('remote', service),
   })
   if (!taken) throw notFound('connected account')
-  // A server that moved is another one: it must not receive these tokens, nor name where they go.
-  if (!row || toDestination(row.baseUrl) !== taken.destination) return { isRevoked: false }
-  const grant = await openValue<Grant>(cipher, taken, contextOf.grant(taken)).catch(() => null)
   const signal = AbortSignal.timeout(limits.stepMs)
-  const link = { service: row, isPrivateAllowed, resolve, signal }
-  return { isRevoked: grant !== null && (await revokeGrant(link, grant)) }
+  return { isRevoked: row !== undefined && (await revokeTaken(deps, row, taken, signal)) }
 }

@@ -112,8 +112,11 @@ export const touchConnected = (
   set: { lastUsedAt: number } & Partial<Sealed>,
 ): Statement<void> => write(orm.update(connectedAccounts).set(set).where(isStill(row)))
 
-export const deleteConnectedAt = (service: string) => ({
-  connected: write(orm.delete(connectedAccounts).where(eq(connectedAccounts.service, service))),
+/** Deletes all connections at a server and returns them, so that their tokens can be revoked. */
+export const takeConnectedAt = (service: string) => ({
+  connected: many(
+    orm.delete(connectedAccounts).where(eq(connectedAccounts.service, service)).returning(),
+  ),
   attempts: write(orm.delete(connectAttempts).where(eq(connectAttempts.service, service))),
   clients: write(orm.delete(oauthClients).where(eq(oauthClients.service, service))),
 })

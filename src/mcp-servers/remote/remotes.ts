@@ -6,9 +6,12 @@ import type { Db } from '../../shared/db/db'
 import { mapStatement, type Statement } from '../../shared/db/statement'
 import { AppError, notFound } from '../../shared/errors'
 import type { AccountId, Clock } from '../../shared/ids'
+import type { Log } from '../../shared/log'
 import type { RemoteServerSummary, RemoteToolSummary } from '../contract/tool-admin'
+import type { Sealed } from '../credentials/cipher'
 import type { Connect } from '../credentials/connection'
 import { isBuiltInServer } from '../servers'
+import { type ServiceRow, selectService } from '../services/queries'
 import type { Services, serviceInput } from '../services/services'
 import { isPlainGrant } from '../tool/grant-pattern'
 import { listRemoteTools } from './call-remote'
@@ -49,14 +52,27 @@ interface RemotesDeps {
   connect: Connect
   catalogue: Catalogue
   accounts: ConnectedAccountsOfServers
+  log: Log
 }
 
 /** The accounts that people have connected, as the store of remote servers uses them. */
 export interface ConnectedAccountsOfServers {
   /** Whether an account has a usable connection to a server. */
   has(accountId: AccountId, server: string): Promise<boolean>
-  /** Returns the writes that delete what all accounts have connected to a server. */
-  deleteAt(server: string): Record<'connected' | 'attempts' | 'clients', Statement<void>>
+  /** Returns the writes that delete what all accounts have connected to a server; `connected` answers with it. */
+  takeAt(
+    server: string,
+  ): Record<'attempts' | 'clients', Statement<void>> & { connected: Statement<TakenAccount[]> }
+  /** Revokes the tokens of deleted connections, where the server can. Returns how many were not revoked. */
+  revoke(service: ServiceRow, taken: TakenAccount[]): Promise<{ failed: number }>
+}
+
+/** A connection that was deleted, with its encrypted tokens. */
+export interface TakenAccount extends Sealed {
+  id: string
+  accountId: AccountId
+  service: string
+  destination: string
 }
 
 export type Remotes = ReturnType<typeof createRemotes>
@@ -81,15 +97,20 @@ export function createRemotes(deps: RemotesDeps) {
       return remotes.refresh(name, admin)
     },
 
+    /** Deletes a server, what people connected to it, and their tokens there. */
     async remove(name: string): Promise<void> {
-      const { isDeleted } = await batch(db, {
-        ...deps.accounts.deleteAt(name),
+      const { isDeleted, connected, service } = await batch(db, {
+        service: selectService('remote', name),
+        ...deps.accounts.takeAt(name),
         tools: deleteTools(name),
         isDeleted: deleteServer(name),
         version: countToolsChange(),
       })
       if (!isDeleted) throw notFound('remote server')
       await services.remove('remote', name)
+      if (!service || connected.length === 0) return
+      const { failed } = await deps.accounts.revoke(service, connected)
+      if (failed > 0) deps.log.warn('tokens not revoked', { server: name, accounts: failed })
     },
 
     /** Reads the tools of a server; the reason of a failure is stored with it. */

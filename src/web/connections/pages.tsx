@@ -54,6 +54,7 @@ export function registerConnectionPages(app: Hono<HubEnv>, deps: ConnectionDeps)
       const viewer = await requireViewer(c, 'write')
       const service = (await readForm(c))('service')
       const { isRevoked } = await deps.accounts.disconnect(viewer.id, service)
+      if (!isRevoked) c.var.context.log.warn('tokens not revoked', { server: service, accounts: 1 })
       return c.redirect(`${path}?done=${isRevoked ? 'REVOKED' : 'ENDED'}`, 303)
     }),
   )

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { commentPath } from '../../../src/shared/paths'
-import { adminKey, post, waitForReply } from '../../support/cast'
+import { adminKey, call, post, waitForReply, waitForValue } from '../../support/cast'
 import { createAgent } from '../../support/create-agent'
 import { externalUrls } from '../../support/external-services'
 import {
@@ -43,11 +43,17 @@ beforeEach(async () => {
 afterEach(() => {
   vi.useRealTimers()
 })
+interface PreviewAnswer {
+  agents: { accounts: { service: string; is_connected: boolean }[] }[]
+}
+interface ApprovalsAnswer {
+  approvals: { id: string; promise: { account: object; requesters: string[] } }[]
+}
 const missing = /^Error: No connected account of the requester at desk\./
 
 describe('a person whose run needs their own account', () => {
-  const call = { name: 'desk_whoami', arguments: {} }
-  const steps = [{ calls: [call] }, { text: 'That is what I found.' }]
+  const whoami = { name: 'desk_whoami', arguments: {} }
+  const steps = [{ calls: [whoami] }, { text: 'That is what I found.' }]
   const setUpAgent = async (name: string) => {
     const agent = await createAgent(name, [...steps, ...steps, ...steps], {
       grants: ['hub:read', 'desk:*'],
@@ -64,6 +70,16 @@ describe('a person whose run needs their own account', () => {
 
   it('C6: connects it by a link below the answer that nobody else sees, and asks again', async () => {
     const { ask } = await setUpAgent('clerk')
+    const draft = { community: 'general', content: '@clerk what is on it?' }
+    const promised = async (who: Visitor) => {
+      const { body } = await call<PreviewAnswer>('POST', '/api/v1/posts/preview', {
+        ...{ key: who.key, body: draft },
+      })
+      return body.agents[0]?.accounts.map(({ service, is_connected }) => [service, is_connected])
+    }
+    expect(await promised(mira)).toEqual([['desk', false]])
+    const before = await mira.send('/posts-preview', draft)
+    expect(await before.text()).toMatch(/acts as @mira, and no account[\s\S]*href="\/connect\/desk"/)
     const first = await ask(mira)
     expect(first.prompt).toContain('No connected account of the requester at desk.')
     expect(first.prompt).toContain('Only @mira can connect it: at /connect/desk')
@@ -86,9 +102,59 @@ describe('a person whose run needs their own account', () => {
     expect((await countEvents('desk')).tokens).toEqual(['authorization_code'])
 
     expect((await ask(mira)).prompt).toContain('You are mira-at-desk.')
+    expect([await promised(mira), await promised(tomas)]).toEqual([
+      ...[[['desk', true]], [['desk', false]]],
+    ])
+    // Nobody else reads in the trace what the account returned, and the answer of the thread stays public.
+    const runs = await call<{ activations: { id: string }[] }>(
+      ...(['GET', '/api/v1/activations?agent=clerk&limit=1', { key: adminKey }] as const),
+    )
+    const run = runs.body.activations[0]?.id ?? ''
+    for (const who of [admin, tomas]) {
+      for (const page of [`/activations/${run}`, `/audit?q=${run}`]) {
+        expect(await who.read(page)).not.toContain('mira-at-desk')
+      }
+    }
     // Another requester of the same agent is asked for an account of their own.
     expect((await ask(tomas)).prompt).toMatch(/No connected account of the requester at desk\./)
     expect((await countEvents('desk')).calls).toEqual(['mira-at-desk'])
+  })
+
+  it('C5 C6: who decides about a call, and who asked for it, read whose account it uses', async () => {
+    const agent = await createAgent('careful', steps, { grants: ['hub:read', 'desk:*'] })
+    await allow(agent.accountId, ['hub:*', 'desk:* as requester'])
+    await env.DB.prepare('UPDATE grant_policies SET require_approval = ? WHERE account_id = ?')
+      .bind('["desk:*"]', agent.accountId)
+      .run()
+    await env.DB.prepare(`DELETE FROM connected_accounts WHERE service = 'desk' AND account_id = ?`)
+      .bind(mira.id)
+      .run()
+    const postId = await post(mira.key, 'My desk', '@careful what is on it?')
+    const list = async (key: string) =>
+      (await call<ApprovalsAnswer>('GET', '/api/v1/approvals', { key })).body.approvals
+    await waitForValue(async () => (await list(adminKey)).length > 0, 'the approval')
+    const promised = async (key: string) => (await list(key))[0]?.promise
+    const missed = { requesters: ['mira'], account: { service: 'desk', is_connected: false } }
+    expect(await promised(adminKey)).toMatchObject(missed)
+    const link = /as @mira at desk, where no account is connected\.\s*<a[^>]*href="\/connect\/desk"/
+    expect(await mira.read('/approvals')).toMatch(link)
+    expect(await admin.read('/approvals')).toContain('as @mira at desk, where no account')
+    expect(await admin.read('/approvals')).not.toMatch(link)
+    await connectAccount(mira, 'desk')
+    for (const key of [adminKey, mira.key]) {
+      expect(await promised(key)).toMatchObject({ account: { is_connected: true } })
+    }
+    for (const page of ['/approvals', `/p/${postId}`]) {
+      const html = await admin.read(page)
+      expect(html).toContain('as @mira at desk')
+      expect(html).not.toContain('where no account is connected')
+    }
+    const [asked] = await list(adminKey)
+    await call('POST', `/api/v1/approvals/${asked?.id}`, {
+      ...{ key: adminKey, body: { decision: 'approve' } },
+    })
+    await waitForReply(postId, 'careful')
+    expect((await countEvents('desk')).calls).toEqual(['mira'])
   })
 
   it('C6: sees in the settings what is connected, and ends it at once, here and there', async () => {
@@ -230,4 +296,19 @@ describe('tokens that expire', () => {
     expect((await countEvents('desk')).revoked).toHaveLength(4)
     expect(await callAs(mira, 'desk_whoami')).toMatch(missing)
   })
+})
+
+it('C6: deleting a server ends what people connected there, here and at the service', async () => {
+  await addOauthServer(admin, 'shelf')
+  await connectAccount(mira, 'shelf')
+  await listEvents('shelf')
+  expect((await api('DELETE', '/shelf')).status).toBe(200)
+  expect((await countEvents('shelf')).revoked.toSorted()).toEqual([
+    ...['access_token mira', 'access_token root', 'refresh_token mira', 'refresh_token root'],
+  ])
+  expect(await env.DB.prepare(`SELECT 1 FROM connected_accounts WHERE service = 'shelf'`).first()).toBeNull()
+  // A service that does not answer stops no deletion.
+  await addOauthServer(admin, 'shelf')
+  await setOauth('shelf', { refusesToRevoke: true })
+  expect((await api('DELETE', '/shelf')).status).toBe(200)
 })
