@@ -76,6 +76,7 @@ test('C5: a preview says what a post does in one round trip, and writes nothing'
         ...{ requester: 'mira', model: 'offline/extractive', needs_approval: [] },
         ...{ reserved_microusd: 100, most_microusd: 20_000_000, tokens_max: null },
         tools: expect.arrayContaining(['hub_search']),
+        accounts: [],
         paid_by: [{ scope: 'hub', period: expect.any(String), name: null }],
       },
     ],
