@@ -663,9 +663,31 @@ export type Approval = {
     community: string | null
   }>
   is_redacted: boolean
+  /** What approving does; null for a call that is decided, or outside of a run. */
+  promise: ApprovalPromise | null
   created_at: string
   expires_at: string
   decided_at: string | null
+}
+
+export type ApprovalPromise = {
+  /** For whom the run acts; empty: for the hub. */
+  requesters: Array<string>
+  /** The account of the only requester that the call uses; null: a credential of the hub, or none. */
+  account: {
+    service: string
+    is_connected: boolean
+  } | null
+  /** A budget is used up, so that no model is called. */
+  is_exhausted: boolean
+  /** What the next model call can cost at most. Null where several requesters share it. */
+  reserved_microusd: number | null
+  /** The same of the rest of the run. */
+  most_microusd: number | null
+  paid_by: Array<{
+    scope: string
+    name: string | null
+  }>
 }
 
 export type StandingRule = {
@@ -906,6 +928,12 @@ export type AgentPromise = {
   needs_approval: Array<{
     tool: string
     calls: "all" | "some"
+  }>
+  /** Servers where these tools use the account that the requester connected. */
+  accounts: Array<{
+    service: string
+    tools: Array<string>
+    is_connected: boolean
   }>
   /** What the first model call can cost at most. */
   reserved_microusd: number

@@ -60,11 +60,7 @@ export class ActivationStream {
   }
 
   /** Answers an upgrade; sends missed events and the text so far, then everything as it occurs. */
-  watch(
-    request: Request,
-    watched: WatchRequest,
-    work: ActivationSnapshot,
-  ): Response {
+  watch(request: Request, watched: WatchRequest, work: ActivationSnapshot): Response {
     const { activationId, after, view, tags = [], until } = watched
     if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket') {
       const headers = { upgrade: 'websocket' }

@@ -42,11 +42,7 @@ export function findRunLogProblem(stored: string): RunLogProblem | null {
  *
  * @param knowsOwnAccount whether the access was decided knowing that the run used its requester's account
  */
-export function openRun(
-  stored: string,
-  access: RunAccess,
-  knowsOwnAccount: boolean,
-): Trace | null {
+export function openRun(stored: string, access: RunAccess, knowsOwnAccount: boolean): Trace | null {
   const parsed = parseRunLog(stored)
   if (!parsed.ok) return null
   // A log that is read while its run goes on can be newer than what the access was decided by.

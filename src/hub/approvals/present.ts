@@ -13,11 +13,15 @@ const promiseAnswer = z
     account: z
       .object({ service: z.string(), is_connected: z.boolean() })
       .nullable()
-      .describe('The account of the only requester that the call uses; null: a credential of the hub, or none.'),
+      .describe(
+        'The account of the only requester that the call uses; null: a credential of the hub, or none.',
+      ),
     is_exhausted: z.boolean().describe('A budget is used up, so that no model is called.'),
     reserved_microusd: microusdAnswer
       .nullable()
-      .describe('What the next model call can cost at most. Null where several requesters share it.'),
+      .describe(
+        'What the next model call can cost at most. Null where several requesters share it.',
+      ),
     most_microusd: microusdAnswer.nullable().describe('The same of the rest of the run.'),
     paid_by: z.array(z.object({ scope: z.string(), name: z.string().nullable() })),
   })

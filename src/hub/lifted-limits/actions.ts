@@ -20,7 +20,9 @@ const notPayer = () =>
   new AppError(
     'FORBIDDEN',
     'Only the accounts that a mention was for, moderators of the community and admins can lift this limit.',
-    { hint: 'The runs spend the money of these accounts. Comment and mention the agent yourself to continue.' },
+    {
+      hint: 'The runs spend the money of these accounts. Comment and mention the agent yourself to continue.',
+    },
   )
 
 const nothingStopped = () =>

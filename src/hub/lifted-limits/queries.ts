@@ -66,21 +66,22 @@ const stoppedSql = (post: SQLWrapper) => sql`${i.postId} = ${post}
   AND ${isRefusedMentionSql(i)} AND ${isLiftableSql(i)}`
 
 /** Selects the mentions that a lift of the limits can wake, the oldest first. */
-export const selectStopped = prepare(({ postId, liftedBy }: Params<Pick<Lift, 'postId' | 'liftedBy'>>) =>
-  manySql(
-    {
-      id: i.id,
-      accountId: i.accountId,
-      name: a.name,
-      mayLift: flag(mayLiftSql(i, liftedBy)),
-      /** Whether the account pays for it already. */
-      isOwn: flag(isPayerSql(i, liftedBy)),
-    },
-    sql`FROM ${inboxItems} ${i} JOIN ${accounts} ${a} ON ${a.id} = ${i.accountId}
+export const selectStopped = prepare(
+  ({ postId, liftedBy }: Params<Pick<Lift, 'postId' | 'liftedBy'>>) =>
+    manySql(
+      {
+        id: i.id,
+        accountId: i.accountId,
+        name: a.name,
+        mayLift: flag(mayLiftSql(i, liftedBy)),
+        /** Whether the account pays for it already. */
+        isOwn: flag(isPayerSql(i, liftedBy)),
+      },
+      sql`FROM ${inboxItems} ${i} JOIN ${accounts} ${a} ON ${a.id} = ${i.accountId}
       WHERE ${stoppedSql(postId)} AND NOT EXISTS (SELECT 1 FROM ${comments} ${c} ${unfiltered('limits')}
         WHERE ${c.id} = ${i.commentId} AND ${c.deletedAt} IS NOT NULL)
       ORDER BY ${i.createdAt}, ${i.id} LIMIT 50`,
-  ),
+    ),
 )
 
 const isOfLiftSql = ({ postId, liftedBy, at }: Params<Lift>) =>

@@ -197,7 +197,9 @@ async function keepUsable(
   if (etag === null || promise.tools.length === 0) return promise
   const tools = await agents.listUsableTools({ name, etag }, promise.tools)
   const needsApproval = promise.needsApproval.filter(({ tool }) => tools.includes(tool))
-  const accounts = promise.accounts.filter((each) => each.tools.some((tool) => tools.includes(tool)))
+  const accounts = promise.accounts.filter((each) =>
+    each.tools.some((tool) => tools.includes(tool)),
+  )
   return { ...promise, tools, needsApproval, accounts }
 }
 

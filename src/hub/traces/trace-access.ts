@@ -40,10 +40,7 @@ export const isOfOthersAccount = (
 ): boolean => usesOwnAccount && !privateTo.some((id) => id === viewer?.id)
 
 /** Whether an admin has to open a run before reading it: it is private to a community or to others. */
-export const isClosedToAdmin = (
-  viewer: TraceViewer | null,
-  run: TraceAccessColumns,
-): boolean => {
+export const isClosedToAdmin = (viewer: TraceViewer | null, run: TraceAccessColumns): boolean => {
   const { agentId, isReadable, isOpened, privateTo } = run
   if (viewer?.isAdmin !== true || isOpened) return false
   if (isOfOthersAccount(viewer, run)) return true

@@ -11,12 +11,7 @@ import type { AccountsDeps } from './accounts-deps'
 import { beginConnection } from './begin'
 import { contextOf, type Grant, openValue } from './grant'
 import { openAccount } from './open'
-import {
-  selectConnected,
-  selectConnectedBy,
-  takeConnected,
-  takeConnectedAt,
-} from './queries'
+import { selectConnected, selectConnectedBy, takeConnected, takeConnectedAt } from './queries'
 import { revokeGrant } from './revoke'
 
 /** Creates the store of the accounts that people have connected at remote MCP servers. */

@@ -32,9 +32,7 @@ function createStream(...tags: string[]) {
       acceptWebSocket: () => {},
       getWebSockets: (tag?: string) =>
         watchers
-          .filter(
-            (each) => each.closed === null && (tag === undefined || each.tags.includes(tag)),
-          )
+          .filter((each) => each.closed === null && (tag === undefined || each.tags.includes(tag)))
           .map(toSocket),
     },
     (text) => text,

@@ -51,8 +51,12 @@ describe('L43: what is kept of a run', () => {
       goal: 'Find the herons.',
       steps: [{ output: 'Three "herons"\nat the weir.' }],
     })
-    expect(openRun(stored, 'none', false)?.plan).toMatchObject({ goal: '', steps: [{ output: null }] })
-    const seqs = (access: 'all' | 'none') => openRun(stored, access, false)?.events.map(({ type }) => type)
+    expect(openRun(stored, 'none', false)?.plan).toMatchObject({
+      goal: '',
+      steps: [{ output: null }],
+    })
+    const seqs = (access: 'all' | 'none') =>
+      openRun(stored, access, false)?.events.map(({ type }) => type)
     expect(seqs('all')).toContain('plan')
     expect(seqs('none')).toEqual(seqs('all'))
   })

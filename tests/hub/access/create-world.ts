@@ -7,7 +7,15 @@ import { createHubApi } from '../../../src/hub/api/hub-api'
 import { createLivePublisher } from '../../../src/hub/live/live-publisher'
 import type { AccountId, ActivationId } from '../../../src/shared/ids'
 import { identitySettings } from '../../support/fake-issuer'
-import { answered, ended, loaded, requested, returned, toStoredLog, woken } from '../../support/run-log'
+import {
+  answered,
+  ended,
+  loaded,
+  requested,
+  returned,
+  toStoredLog,
+  woken,
+} from '../../support/run-log'
 import { usageOf } from '../activations/create-office'
 import { addressHeader, adminKey, createTestHub, type TestHub } from '../create-test-hub'
 import { makeModerator } from '../moderation/make-moderator'
@@ -269,7 +277,14 @@ export async function createWorld() {
     ...{ olga, piet, scout, wren },
     ...{ postId, othersPostId, commentId, othersCommentId, communityName, sessionId, auditId },
     ...places,
-    ...{ activationId, parkedId, ownRunId, approvalId: `${parkedId}:call-1`, conversationId, requestId },
+    ...{
+      activationId,
+      parkedId,
+      ownRunId,
+      approvalId: `${parkedId}:call-1`,
+      conversationId,
+      requestId,
+    },
     ...{ budgetId: budgets[0].id as string, weekBudgetId: weekBudget.id as string },
     dayBudgetId: dayBudget.id as string,
     ...moderation,

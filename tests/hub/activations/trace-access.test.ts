@@ -301,7 +301,10 @@ async function readAll(who: string): Promise<{ words: string[]; view: string | u
   texts.push(await listen(await get('public', who, `/live/activations/${id}?view=full`, true)))
   watched.length = 0
   await get('public', who, `/live/activations/${running}?view=full`, true)
-  return { words: heldIn(texts.join('\n').replaceAll('q=PROMPT', '').replaceAll('"PROMPT"', '')), view: watched[0]?.view }
+  return {
+    words: heldIn(texts.join('\n').replaceAll('q=PROMPT', '').replaceAll('"PROMPT"', '')),
+    view: watched[0]?.view,
+  }
 }
 
 test('C6 T21: what a connected account returned is read by nobody who did not ask, before it is opened', async () => {

@@ -27,7 +27,9 @@ beforeEach(async () => {
   await office.clear()
   await office.run('UPDATE agents SET interval_ms = 0, daily_comments_max = 1000')
   await office.run('UPDATE communities SET hop_limit = NULL, reply_limit = NULL')
-  await office.run(`UPDATE accounts SET role = 'member', is_moderator = 0 WHERE name IN ('oskar', 'mira')`)
+  await office.run(
+    `UPDATE accounts SET role = 'member', is_moderator = 0 WHERE name IN ('oskar', 'mira')`,
+  )
   await office.run(`UPDATE accounts SET owner_id = NULL WHERE name = 'outsider'`)
   hub.clock.advance(2 * 60 * 60_000)
   hub.seen.woken = []
@@ -220,7 +222,10 @@ it('C8: a moderator lifts for others, which the admin log shows, and a requester
 
 it('C8: a mention that its agent read as refused becomes a task again', async () => {
   const { post } = await stopped()
-  await office.run('UPDATE inbox_items SET read_at = 1 WHERE post_id = ? AND refusal IS NOT NULL', post)
+  await office.run(
+    'UPDATE inbox_items SET read_at = 1 WHERE post_id = ? AND refusal IS NOT NULL',
+    post,
+  )
   expect((await lift(post)).body.woken).toEqual(['bee'])
   expect(await loop(post)).toBe(3)
 })
@@ -251,7 +256,10 @@ it('C8: the thread offers it where the stop is explained, says who lifted it, an
   const html = await page.text()
   expect(html).toContain('did not wake bee')
   expect(html).toContain(`action="${path}/lifted-limits"`)
-  for (const other of [await (await signIn(hub, oskar.key)).read(path), await (await hub.fetch(path)).text()]) {
+  for (const other of [
+    await (await signIn(hub, oskar.key)).read(path),
+    await (await hub.fetch(path)).text(),
+  ]) {
     expect(other).not.toContain('lifted-limits')
     expect(other).toContain('moderators and admins can let the agents continue')
   }

@@ -66,7 +66,9 @@ async function callUnder(
   })
   const call = { callId: 'call-1', tool, arguments: '{}' }
   const { signal } = new AbortController()
-  const result = await gateway.call({ ...scoutAtWork, privacy }, call, signal, (text) => shown.push(text))
+  const result = await gateway.call({ ...scoutAtWork, privacy }, call, signal, (text) =>
+    shown.push(text),
+  )
   return { result, owners, marked, shown }
 }
 
@@ -122,7 +124,7 @@ test('C6: what an account of a requester returns is private to the run', async (
   expect([result.isPrivate, result.isOwnAccount]).toEqual([undefined, undefined])
 })
 
-test('C6 T21: a run is marked before its requester\'s account is used, and nothing of the call is shown meanwhile', async () => {
+test("C6 T21: a run is marked before its requester's account is used, and nothing of the call is shown meanwhile", async () => {
   const [mira] = people
   const requesters = mira ? [mira] : []
   const policy = { allowed: ['desk:*'], asRequester: ['desk:*'], requesters }

@@ -79,7 +79,9 @@ describe('a person whose run needs their own account', () => {
     }
     expect(await promised(mira)).toEqual([['desk', false]])
     const before = await mira.send('/posts-preview', draft)
-    expect(await before.text()).toMatch(/acts as @mira, and no account[\s\S]*href="\/connect\/desk"/)
+    expect(await before.text()).toMatch(
+      /acts as @mira, and no account[\s\S]*href="\/connect\/desk"/,
+    )
     const first = await ask(mira)
     expect(first.prompt).toContain('No connected account of the requester at desk.')
     expect(first.prompt).toContain('Only @mira can connect it: at /connect/desk')
@@ -306,7 +308,9 @@ it('C6: deleting a server ends what people connected there, here and at the serv
   expect((await countEvents('shelf')).revoked.toSorted()).toEqual([
     ...['access_token mira', 'access_token root', 'refresh_token mira', 'refresh_token root'],
   ])
-  expect(await env.DB.prepare(`SELECT 1 FROM connected_accounts WHERE service = 'shelf'`).first()).toBeNull()
+  expect(
+    await env.DB.prepare(`SELECT 1 FROM connected_accounts WHERE service = 'shelf'`).first(),
+  ).toBeNull()
   // A service that does not answer stops no deletion.
   await addOauthServer(admin, 'shelf')
   await setOauth('shelf', { refusesToRevoke: true })
