@@ -1,5 +1,5 @@
 import { env, exports } from 'cloudflare:workers'
-import { createAccount } from './cast'
+import { call, createAccount } from './cast'
 import { connectMcp, textOf } from './connect-mcp'
 import { externalUrls } from './external-services'
 import type { OauthBehavior, OauthEvent } from './oauth-peer'
@@ -131,4 +131,20 @@ export async function findInDatabase(text: string): Promise<string[]> {
     if (JSON.stringify(rows.results).includes(text)) found.push(name)
   }
   return found
+}
+
+/** Returns at which servers a text would make agents use an account of its author, and whether it is connected. */
+export async function previewAccounts({ key }: Visitor, body: object) {
+  const preview = await call<{
+    agents: { accounts: { service: string; is_connected: boolean }[] }[]
+  }>('POST', '/api/v1/posts/preview', { key, body })
+  return preview.body.agents[0]?.accounts.map((each) => [each.service, each.is_connected])
+}
+
+/** Returns the pending approvals with what they promise. */
+export async function listApprovals(key: string) {
+  const { body } = await call<{
+    approvals: { id: string; promise: { account: object; requesters: string[] } }[]
+  }>('GET', '/api/v1/approvals', { key })
+  return body.approvals
 }

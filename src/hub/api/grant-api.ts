@@ -85,8 +85,7 @@ export const createGrantApi = (open: () => ActionContext): GrantApi => ({
   recordIntent: async (accountId, entry, activationId = null) => {
     const context = open()
     const id = context.clock.newId()
-    const masked = maskEntry(context, entry)
-    await run(context.db, insertAuditEntry(id, accountId, masked, activationId))
+    await run(context.db, insertAuditEntry(id, accountId, maskEntry(context, entry), activationId))
     return { id }
   },
 

@@ -35,7 +35,7 @@ export async function runWithService(asked: PendingCall, target: ServiceTarget):
     scrubber = opened.scrubber
     const own = selectOwn(asked)
     const clean = scrubber.parts()
-    // Progress is shown before it is known whose account it tells of.
+    // Progress is sent to watchers whose access was decided before.
     const progress = owner === null ? (text: string) => asked.progress(clean(text)) : () => {}
     const context = { actor, hub, ...own, outside: opened.connection, signal: stop, progress }
     // Redact each text before it becomes JSON, which would escape it a second time.

@@ -108,9 +108,7 @@ export function createRemotes(deps: RemotesDeps) {
       })
       if (!isDeleted) throw notFound('remote server')
       await services.remove('remote', name)
-      if (!service || connected.length === 0) return
-      const { failed } = await deps.accounts.revoke(service, connected)
-      if (failed > 0) deps.log.warn('tokens not revoked', { server: name, accounts: failed })
+      if (service) await revokeTokens(deps, service, connected)
     },
 
     /** Reads the tools of a server; the reason of a failure is stored with it. */
@@ -152,6 +150,16 @@ export function createRemotes(deps: RemotesDeps) {
     },
   }
   return remotes
+}
+
+/** Revokes the tokens of a deleted server. A failure is logged: the deletion is done. */
+async function revokeTokens(
+  { accounts, log }: RemotesDeps,
+  service: ServiceRow,
+  taken: TakenAccount[],
+): Promise<void> {
+  const { failed } = await accounts.revoke(service, taken)
+  if (failed > 0) log.warn('tokens not revoked', { server: service.name, accounts: failed })
 }
 
 function createReader(db: Db) {

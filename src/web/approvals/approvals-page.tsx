@@ -1,4 +1,5 @@
 import type { FC } from 'hono/jsx'
+import type { ResumePromise } from '../../hub/activations/resume-view'
 import { leadTexts, statusLabels } from '../../hub/approvals/approval-labels'
 import type { VisibleApproval } from '../../hub/approvals/redact-approval'
 import { formatToolName } from '../../hub/traces/run-labels'
@@ -11,7 +12,6 @@ import { AccountLink } from '../parts/account-link'
 import { RelativeTime } from '../parts/relative-time'
 import { ApprovalStep } from './approval-step'
 import { groupByStep } from './group-by-step'
-import type { ResumePromise } from '../../hub/activations/resume-view'
 
 export interface ApprovalsPageProps {
   frame: Frame

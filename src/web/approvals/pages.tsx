@@ -1,5 +1,6 @@
 import type { Hono } from 'hono'
 import { resumeStatements } from '../../hub/activations/resume-queries'
+import { toResumePromises } from '../../hub/activations/resume-view'
 import { submitDecision, submitDecisions } from '../../hub/approvals/actions'
 import { selectDeciders } from '../../hub/approvals/decider-queries'
 import { approvalErrors } from '../../hub/approvals/errors'
@@ -14,7 +15,6 @@ import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { toLocalPath } from '../frame/to-local-path'
 import { ApprovalsPage } from './approvals-page'
-import { toResumePromises } from '../../hub/activations/resume-view'
 import { createRule, showRule } from './rule-pages'
 
 const decidedShown = 15

@@ -1,4 +1,14 @@
 import { env } from 'cloudflare:workers'
+import type { ActivationId } from '../../../src/shared/ids'
+import {
+  answered,
+  ended,
+  loaded,
+  requested,
+  returned,
+  toStoredLog,
+  woken,
+} from '../../support/run-log'
 
 let count = 0
 
@@ -19,5 +29,43 @@ async function createRun(task: string, agentId: string, requesterId: string): Pr
   )
     .bind(id, agentId, task, requesterId)
     .run()
+  return id
+}
+
+interface OwnRun {
+  agentId: string
+  requesterId: string
+  postId: string
+  now: number
+}
+
+/** Creates a run in a thread that used the account of its requester, with the text in its trace and its audit. */
+export async function createOwnAccountRun(
+  { agentId, requesterId, postId, now }: OwnRun,
+  text: string,
+): Promise<string> {
+  const id = await createPublicRun(agentId, requesterId)
+  const log = [
+    woken(id as ActivationId),
+    loaded({ prompt: [{ role: 'user', text }] }),
+    answered({ text, calls: [requested('c2', 'desk_look', text)] }),
+    returned('c2', { arguments: text, text }),
+    ended(),
+  ]
+  await env.DB.batch([
+    env.DB.prepare(
+      `UPDATE activations SET uses_own_account = 1, started_at = ?2, post_id = ?3,
+         community_id = (SELECT community_id FROM posts WHERE id = ?3) WHERE id = ?1`,
+    ).bind(id, now, postId),
+    env.DB.prepare('INSERT INTO activation_traces (activation_id, trace) VALUES (?, ?)').bind(
+      id,
+      toStoredLog(log),
+    ),
+    env.DB.prepare(
+      `INSERT INTO audit_log (id, account_id, activation_id, call_id, tool, "grant", arguments_hash, decision,
+         outcome, duration_ms, result_bytes, created_at)
+       VALUES ('own-call', ?, ?, 'c2', 'desk_look', 'desk:read', 'hash', 'allowed', 'ok', 5, 9, ?)`,
+    ).bind(agentId, id, now),
+  ])
   return id
 }

@@ -7,15 +7,7 @@ import { createHubApi } from '../../../src/hub/api/hub-api'
 import { createLivePublisher } from '../../../src/hub/live/live-publisher'
 import type { AccountId, ActivationId } from '../../../src/shared/ids'
 import { identitySettings } from '../../support/fake-issuer'
-import {
-  answered,
-  ended,
-  loaded,
-  requested,
-  returned,
-  toStoredLog,
-  woken,
-} from '../../support/run-log'
+import { answered, loaded, requested, returned, toStoredLog, woken } from '../../support/run-log'
 import { usageOf } from '../activations/create-office'
 import { addressHeader, adminKey, createTestHub, type TestHub } from '../create-test-hub'
 import { makeModerator } from '../moderation/make-moderator'
@@ -23,7 +15,7 @@ import { canaries, definitionFacts, definitionFiles, snapshot } from './contents
 import { createModeration } from './create-moderation'
 import { createPeople } from './create-people'
 import { createPlaces } from './create-places'
-import { createPrivateRun, createPublicRun } from './create-private-run'
+import { createOwnAccountRun, createPrivateRun, createPublicRun } from './create-private-run'
 import { createRules } from './create-rules'
 import { createServices } from './create-services'
 import { createWaysToSignIn } from './create-ways-to-sign-in'
@@ -211,30 +203,10 @@ export async function createWorld() {
   })
   if (parked.kind !== 'parked') throw new Error(`Not parked: ${JSON.stringify(parked)}`)
 
-  const own = canaries.ownAccount
-  const ownRunId = await createPublicRun(scout.id, piet.id)
-  const ownLog = [
-    woken(ownRunId as ActivationId),
-    loaded({ prompt: [{ role: 'user', text: own }] }),
-    answered({ text: own, calls: [requested('c2', 'desk_look', own)] }),
-    returned('c2', { arguments: own, text: own }),
-    ended(),
-  ]
-  await env.DB.batch([
-    env.DB.prepare(
-      `UPDATE activations SET uses_own_account = 1, started_at = ?2, post_id = ?3,
-         community_id = (SELECT community_id FROM posts WHERE id = ?3) WHERE id = ?1`,
-    ).bind(ownRunId, hub.clock.now(), postId),
-    env.DB.prepare('INSERT INTO activation_traces (activation_id, trace) VALUES (?, ?)').bind(
-      ownRunId,
-      toStoredLog(ownLog),
-    ),
-    env.DB.prepare(
-      `INSERT INTO audit_log (id, account_id, activation_id, call_id, tool, "grant", arguments_hash, decision,
-         outcome, duration_ms, result_bytes, created_at)
-       VALUES ('own-call', ?, ?, 'c2', 'desk_look', 'desk:read', 'hash', 'allowed', 'ok', 5, 9, ?)`,
-    ).bind(scout.id, ownRunId, hub.clock.now()),
-  ])
+  const ownRunId = await createOwnAccountRun(
+    { agentId: scout.id, requesterId: piet.id, postId, now: hub.clock.now() },
+    canaries.ownAccount,
+  )
 
   const auditId = hub.clock.newId<string>()
   await env.DB.batch([

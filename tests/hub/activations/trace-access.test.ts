@@ -1,21 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { WatchRequest } from '../../../src/agents/contract/agents'
 import { toOtlp } from '../../../src/agents/run/otlp-spans'
-import type { RunEvent } from '../../../src/agents/run/run-event'
 import { adminAccountId } from '../../../src/hub/schema/accounts'
 import { sha256 } from '../../../src/hub/sha256'
 import type { ActivationId } from '../../../src/shared/ids'
-import {
-  answered,
-  ended,
-  loaded,
-  requested,
-  returned,
-  toStoredLog,
-  woken,
-} from '../../support/run-log'
+import { toStoredLog } from '../../support/run-log'
 import { adminKey, createTestHub, readCost } from '../create-test-hub'
 import { createOffice } from './create-office'
+import { privateEvents, words } from './private-events'
 
 /** Everybody who could look at a task given by hand, on a public hub and on a private one. */
 const office = createOffice()
@@ -25,57 +17,7 @@ let id: ActivationId
 let running: ActivationId
 const watched: WatchRequest[] = []
 
-const inside = [
-  'PROMPT',
-  'THOUGHT',
-  'HALFWAY',
-  'ARGUMENT',
-  'RESULT',
-  'GOAL',
-  'TITLE',
-  'REMARK',
-  'QUOTE',
-]
-const words = [...inside, 'ANSWER']
-
-const decision = { callId: 'c1', decision: 'approved', by: 'root', note: 'REMARK' } as const
-const plan = { goal: 'GOAL', steps: [{ title: 'TITLE', status: 'pending' as const }] }
-const tool = { startedAt: 1_020, name: 'memory_recall', arguments: '{"q":"ARGUMENT"}', grant: 'g' }
-const approval = {
-  ...{ callId: 'c1', tool: 'memory_recall', grant: 'g', tier: 'read' as const },
-  ...{ arguments: '{"q":"ARGUMENT"}', argumentsHash: 'h' },
-}
-
-/** A log with private content in every place where there can be any. */
-const events = (isOver: boolean): RunEvent[] => [
-  woken(id),
-  { type: 'load_waited', at: 1_000, retryAt: 1_000, reason: 'capacity' },
-  loaded({
-    ...{ task: 'manual', session: 'dm_ada', prompt: [{ role: 'user', text: 'PROMPT' }] },
-  }),
-  answered({
-    ...{ text: 'HALFWAY', reasoning: 'THOUGHT' },
-    calls: [
-      requested('c1', 'memory_recall', '{"q":"ARGUMENT"}'),
-      requested('p', 'memory_update_plan'),
-    ],
-  }),
-  { type: 'tool_parked', at: 1_030, ...tool, callId: 'c1', approval, hooks: [] },
-  { type: 'parked', at: 1_031, isLost: false },
-  {
-    ...{ type: 'resumed', at: 1_040, admission: 'granted', decisions: [decision] },
-    ...{ isCancelled: false, closed: [] },
-  },
-  returned('c1', { ...tool, at: 1_050, text: 'RESULT' }),
-  returned('p', { name: 'memory_update_plan', plan }),
-  {
-    ...{ type: 'model_failed', at: 1_060, startedAt: 1_055, request: null, charge: null },
-    ...{ code: 'PROVIDER_ERROR', message: 'It answered 400.', detail: 'QUOTE' },
-  },
-  answered({ step: 2, startedAt: 1_100, text: 'ANSWER', reasoning: 'THOUGHT' }),
-  ...(isOver ? [ended()] : []),
-]
-const write = (isOver = true) => toStoredLog(events(isOver))
+const write = (isOver = true) => toStoredLog(privateEvents(id, isOver))
 
 beforeAll(async () => {
   const [account, requester, owner] = await Promise.all([
