@@ -36,6 +36,20 @@ export function formatMoney(microusd: number, place: MoneyPlace): string {
   return `${sign}$${moneyFormats[place].format(dollars)}`
 }
 
+/** Micro-dollars below which the two digits of a budget say nothing. */
+const cent = 10_000
+
+const exactFormat = new Intl.NumberFormat('en-US', {
+  minimumFractionDigits: digits.budget,
+  maximumFractionDigits: 6,
+})
+
+/** Formats an amount of a budget: exactly when its limit is below a cent, as `$0.004`. */
+export const formatBudgetMoney = (microusd: number, limitMicrousd: number | null): string =>
+  limitMicrousd !== null && limitMicrousd < cent && microusd >= 0
+    ? `$${exactFormat.format(microusd / 1_000_000)}`
+    : formatMoney(microusd, 'budget')
+
 /** Formats a cost; "unpriced" for a model without a known price, which is not free. */
 export const formatCost = (microusd: number, isPriced: boolean, place: MoneyPlace): string =>
   isPriced ? formatMoney(microusd, place) : 'unpriced'

@@ -4,6 +4,7 @@ import { computeBudgetLevel } from '../../src/hub/budgets/levels'
 import { computeAxis, readTrace } from '../../src/hub/traces/trace-view'
 import {
   formatAgo,
+  formatBudgetMoney,
   formatCost,
   formatDuration,
   formatMoney,
@@ -75,4 +76,12 @@ test('assets: shrinking keeps the meaning', () => {
   expect(shrinkCss('a { margin: 0.5em -0.25em 10.5em 0 }')).toBe('a{margin:.5em -0.25em 10.5em 0}')
   expect(shrinkScript('const go = (a) => a')).toBe('const go = (a)=>a')
   expect(shrinkScript("// why\nconst a = 'x // y'\n\n  go()\n")).toBe("const a = 'x // y'\ngo()")
+})
+
+test('B2: an amount of a budget below a cent is exact, never "under $0.01 of under $0.01"', () => {
+  expect([0, 4_000, 5].map((each) => formatBudgetMoney(each, 4_000))).toEqual([
+    ...['$0.00', '$0.004', '$0.000005'],
+  ])
+  expect(formatBudgetMoney(4_000, 58_000_000)).toBe('under\u00a0$0.01')
+  expect(formatBudgetMoney(48_620_000, null)).toBe('$48.62')
 })

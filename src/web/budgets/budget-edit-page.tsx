@@ -1,7 +1,7 @@
 import type { FC } from 'hono/jsx'
 import { periodLabels } from '../../hub/budgets/budget-labels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
-import { formatCount, formatMoney } from '../../shared/format'
+import { formatBudgetMoney, formatCount } from '../../shared/format'
 import { ErrorSummary } from '../form/error-summary'
 import type { FormProblem } from '../form/form-state'
 import type { Frame } from '../frame/frame'
@@ -175,7 +175,7 @@ const DeleteForm: FC<{ budget: PageBudget; others: PageBudget[] }> = ({ budget, 
 
 function formatRemovedLimits({ limitMicrousd, limitTokens }: PageBudget): string {
   const limits = [
-    ...(limitMicrousd === null ? [] : [formatMoney(limitMicrousd, 'budget')]),
+    ...(limitMicrousd === null ? [] : [formatBudgetMoney(limitMicrousd, limitMicrousd)]),
     ...(limitTokens === null ? [] : [`${formatCount(limitTokens)} tokens`]),
   ]
   if (limits.length === 0) return 'This budget has no limit.'

@@ -2,7 +2,13 @@ import type { FC } from 'hono/jsx'
 import type { Forecast } from '../../hub/budgets/forecast'
 import { computeUsedShares, isRefusing } from '../../hub/budgets/levels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
-import { formatCount, formatDay, formatMoney, formatPeriod, formatShare } from '../../shared/format'
+import {
+  formatBudgetMoney,
+  formatCount,
+  formatDay,
+  formatPeriod,
+  formatShare,
+} from '../../shared/format'
 import { formatEstimatedTime, formatRateBasis, formatRunRate } from './format-forecast'
 
 export interface BudgetFactsProps {
@@ -41,7 +47,7 @@ const Spent: FC<{ budget: PageBudget }> = ({ budget }) => {
   const share = computeUsedShares(budget)
   const limit =
     limitMicrousd !== null
-      ? formatMoney(limitMicrousd, 'budget')
+      ? formatBudgetMoney(limitMicrousd, limitMicrousd)
       : limitTokens !== null
         ? formatCount(limitTokens)
         : null
@@ -51,7 +57,7 @@ const Spent: FC<{ budget: PageBudget }> = ({ budget }) => {
       <dd>
         {isInTokens(budget)
           ? `${formatCount(budget.spentTokens)} tokens`
-          : formatMoney(budget.spentMicrousd, 'budget')}
+          : formatBudgetMoney(budget.spentMicrousd, limitMicrousd)}
         <small>
           {limit && share
             ? `of ${limit}, ${formatShare(share.used)}`
@@ -69,7 +75,7 @@ const Remaining: FC<{ budget: PageBudget }> = ({ budget }) => {
     endsAt === null ? 0 : Math.max(0, Math.floor(limit * share) - spent)
   const reserved =
     budget.reservedMicrousd > 0
-      ? `${formatMoney(budget.reservedMicrousd, 'budget')} reserved by running agents`
+      ? `${formatBudgetMoney(budget.reservedMicrousd, limitMicrousd)} reserved by running agents`
       : endsAt === null
         ? 'no period is open'
         : `until ${formatDay(endsAt)}`
@@ -78,7 +84,7 @@ const Remaining: FC<{ budget: PageBudget }> = ({ budget }) => {
       <dt>Remaining</dt>
       <dd>
         {limitMicrousd !== null
-          ? formatMoney(remaining(limitMicrousd, budget.spentMicrousd), 'budget')
+          ? formatBudgetMoney(remaining(limitMicrousd, budget.spentMicrousd), limitMicrousd)
           : limitTokens !== null
             ? `${formatCount(remaining(limitTokens, budget.spentTokens))} tokens`
             : 'No limit'}

@@ -13,6 +13,7 @@ import type { PageBudget, RoleAccounts } from '../../hub/budgets/page-queries'
 import { privateCommunityLabel } from '../../hub/communities/visibility-labels'
 import {
   capitalize,
+  formatBudgetMoney,
   formatCount,
   formatDay,
   formatMoney,
@@ -32,7 +33,7 @@ export function formatBudgetUsage(budget: PageBudget): string {
     ...(limitMicrousd === null
       ? []
       : [
-          `${formatMoney(budget.spentMicrousd, 'budget')} of ${formatMoney(limitMicrousd, 'budget')}`,
+          `${formatBudgetMoney(budget.spentMicrousd, limitMicrousd)} of ${formatBudgetMoney(limitMicrousd, limitMicrousd)}`,
         ]),
     ...(limitTokens === null
       ? []
@@ -119,7 +120,7 @@ const Actions: FC<{ budget: PageBudget }> = ({ budget }) => {
 
 const formatReserved = (budget: PageBudget): string =>
   budget.reservedMicrousd > 0
-    ? `, ${formatMoney(budget.reservedMicrousd, 'budget')} reserved`
+    ? `, ${formatBudgetMoney(budget.reservedMicrousd, budget.limitMicrousd)} reserved`
     : budget.reservedTokens > 0 && budget.limitTokens !== null
       ? `, ${formatCount(budget.reservedTokens)} reserved`
       : ''
@@ -159,7 +160,8 @@ const AccountsNote: FC<{ budget: PageBudget; accounts: RoleAccounts; isAdmin: bo
           {top.map(({ id, name, kind, spentMicrousd, spentTokens }) => (
             <li>
               {name === null ? id : <AccountLink name={name} kind={kind ?? 'agent'} />}{' '}
-              {formatMoney(spentMicrousd, 'budget')}, {formatPlural(spentTokens, 'token', 'tokens')}
+              {formatBudgetMoney(spentMicrousd, budget.limitMicrousd)},{' '}
+              {formatPlural(spentTokens, 'token', 'tokens')}
             </li>
           ))}
         </ul>
