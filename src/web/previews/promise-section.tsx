@@ -59,7 +59,7 @@ const AccountLine: FC<{ of: OwnAccount; requester: string }> = ({ of, requester 
       At {of.service} it acts as @{requester}, with your connected account.
     </p>
   ) : (
-    <p class="warn">
+    <p>
       At {of.service} it acts as @{requester}, and no account is connected there.{' '}
       <a class="ul" href={connectPath(of.service)}>
         Connect your account at {of.service}
