@@ -165,6 +165,7 @@ export function createFakeHubApi(policy: GrantPolicy) {
       },
     ),
     recordAdminAction: async () => undefined,
+    markOwnAccount: async () => undefined,
     recordResult: recorded<Parameters<GrantApi['recordResult']>, void>(
       'recordResult',
       (id, result) => {
