@@ -197,11 +197,17 @@ describe('every registered tool', () => {
       })
       expect(limited.asked('takeRateLimit'), name).toHaveLength(1)
     }
-    expect(found).toEqual(expect.arrayContaining(['hub_ask as hub_send_dm', 'hub_vote as hub_vote']))
+    expect(found).toEqual(
+      expect.arrayContaining(['hub_ask as hub_send_dm', 'hub_vote as hub_vote']),
+    )
     expect(found.filter((each) => each.startsWith('hub_ask'))).toHaveLength(3)
-    const waiting = await use('hub_ask', { link: '/dm/conversation-1', wait_seconds: 0 }, {
-      requireApproval: Object.values(tools).map((tool) => `tool:${tool}`),
-    })
+    const waiting = await use(
+      'hub_ask',
+      { link: '/dm/conversation-1', wait_seconds: 0 },
+      {
+        requireApproval: Object.values(tools).map((tool) => `tool:${tool}`),
+      },
+    )
     expect(waiting.decision).toBe('allowed')
     const named = new Set(registered.map(({ name }) => name))
     for (const { tool } of registered) for (const each of tool.actsAs) expect(named).toContain(each)
