@@ -8,10 +8,11 @@ import { viewer } from '../viewers/queries'
 
 const q = alias(posts, 'candidate')
 const z = alias(posts, 'z')
+const k = alias(posts, 'k')
 const s = alias(subscriptions, 's')
 const f = alias(follows, 'f')
 
-type Column = 'id' | 'communityId' | 'authorId' | 'isListed'
+type Column = 'id' | 'deletedAt' | 'communityId' | 'authorId' | 'isListed'
 type Ranked = 'createdAt' | 'hotRank' | 'upvotes' | 'downvotes' | 'commentCount'
 
 /** The columns of posts, under any alias, that decide about their order and place. */
@@ -19,6 +20,10 @@ export type PostColumns = Readonly<Record<Column | Ranked, SQLWrapper>>
 
 const number = (value: number): SQL => sql.raw(String(value))
 const ofViewer = sql`(SELECT ${viewer.id} FROM ${viewer})`
+
+/** Returns the first posts of a page among candidates, so that only they are joined with what a list shows. */
+export const firstPostsSql = (candidates: SQL, rest: (of: PostColumns) => SQL): SQL =>
+  sql`(SELECT ${k.id} FROM ${candidates} n CROSS JOIN ${posts} ${k} ON ${k.id} = n.id WHERE ${rest(k)})`
 
 /** Returns the newest posts that a condition on `z` selects: those that "rising" ranks. */
 export const risingCandidatesSql = (condition: (of: PostColumns) => SQL): SQL =>

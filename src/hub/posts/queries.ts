@@ -16,6 +16,7 @@ import { posts } from '../schema/posts'
 import { type ViewerValues, viewerCte, viewerValues } from '../viewers/queries'
 import type { Reader } from '../viewers/reader'
 import {
+  firstPostsSql,
   followedCandidatesSql,
   type PostColumns,
   risingCandidatesSql,
@@ -158,19 +159,29 @@ export function preparePostLists<F extends Fields>(
 }
 
 function listSql(shape: ListShape, values: Params<ListValues>): SQL {
-  const { sort, isOfCommunity, isOfAuthor, isFollowing, isAfterRow } = shape
-  const key = keyOf(sort, p, values.now)
+  const { sort } = shape
+  const orderOf = (of: PostColumns) =>
+    sql`ORDER BY ${keyOf(sort, of, values.now)} DESC, ${of.id} DESC`
+  const page = sql`${orderOf(p)} LIMIT ${values.limit} OFFSET ${values.offset}`
   const candidates = candidatesSql(shape, values)
+  if (!candidates) return sql`FROM ${postTables} WHERE ${conditionsSql(shape, values, p)} ${page}`
+  const chosen = firstPostsSql(candidates, (of) => {
+    const rows = sql`${values.limit} + ${values.offset}`
+    return sql`${conditionsSql(shape, values, of)} ${orderOf(of)} LIMIT ${rows}`
+  })
+  return sql`FROM ${chosen} chosen CROSS JOIN ${postTables}
+    WHERE ${p.id} = chosen.id AND ${canReadSql(p.communityId, values.reader)} ${page}`
+}
+
+function conditionsSql(shape: ListShape, values: Params<ListValues>, of: PostColumns): SQL {
+  const after = sql`(${values.afterKey}, ${values.afterId})`
   const conditions = [
-    candidates && sql`${p.id} = chosen.id`,
-    sql`${p.deletedAt} IS NULL AND ${canReadSql(p.communityId, values.reader)}`,
-    ...placesSql(shape, values, p),
-    !isOfCommunity && !isOfAuthor && !isFollowing && sql`${p.isListed} = 1`,
-    isAfterRow && sql`(${key}, ${p.id}) < (${values.afterKey}, ${values.afterId})`,
-  ].filter((condition) => condition !== false && condition !== null)
-  const chosen = candidates ? sql`${candidates} chosen CROSS JOIN ` : sql``
-  return sql`FROM ${chosen}${postTables} WHERE ${sql.join(conditions, sql` AND `)}
-    ORDER BY ${key} DESC, ${p.id} DESC LIMIT ${values.limit} OFFSET ${values.offset}`
+    sql`${of.deletedAt} IS NULL AND ${canReadSql(of.communityId, values.reader)}`,
+    ...placesSql(shape, values, of),
+    ...(isPlaced(shape) || shape.isFollowing ? [] : [sql`${of.isListed} = 1`]),
+    ...(shape.isAfterRow ? [sql`(${keyOf(shape.sort, of, values.now)}, ${of.id}) < ${after}`] : []),
+  ]
+  return sql.join(conditions, sql` AND `)
 }
 
 /** The conditions of a list of one community or author. */

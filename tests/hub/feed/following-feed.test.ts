@@ -174,7 +174,7 @@ describe('H7: following and subscribing', () => {
          (SELECT sum(follower_count) FROM accounts WHERE name IN ('ada', 'bea')) AS followers`,
       ).first()
     expect(await counts()).toEqual({ subscribers: 2, followers: 2 })
-    const gone = await hub.call('/agents/tom', { method: 'DELETE', key: adminKey, body: {} })
+    const gone = await hub.call('/agents/tom?words=remove', { method: 'DELETE', key: adminKey })
     expect(gone.status, JSON.stringify(gone.body)).toBeLessThan(300)
     expect(await counts()).toEqual({ subscribers: 1, followers: 1 })
     const left = await env.DB.prepare('SELECT count(*) AS n FROM follows WHERE account_id = ?1')
