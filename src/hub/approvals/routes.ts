@@ -115,9 +115,7 @@ const presentForAdmin = (
   { context, viewer }: Pick<Call<unknown, unknown>, 'context' | 'viewer'>,
   row: ApprovalRow,
 ): z.input<typeof approvalAnswer> =>
-  presentApproval(
-    redactApproval(row, { id: viewer().id, isAdmin: true }, context.settings.ROOKERY_KEY_PREFIX),
-  )
+  presentApproval(redactApproval(row, { id: viewer().id, isAdmin: true }, context.settings))
 
 export const approvalRoutes: Route[] = [
   route({
@@ -155,7 +153,7 @@ export const approvalRoutes: Route[] = [
       const visitor = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
       return {
         approvals: page.map((row) =>
-          presentApproval(redactApproval(row, visitor, context.settings.ROOKERY_KEY_PREFIX)),
+          presentApproval(redactApproval(row, visitor, context.settings)),
         ),
         has_more: hasMore,
         next_cursor: hasMore && last ? encodeCursor([last.createdAt, String(last.row)]) : null,
