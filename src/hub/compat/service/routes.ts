@@ -3,6 +3,7 @@ import { run } from '../../../shared/db/batch'
 import { decodeCursor, encodeCursor } from '../../cursor'
 import { countAnswer, pageFields, presentTime, timeAnswer } from '../../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../../http/route'
+import { readUntil } from '../../inbox/read-until'
 import { newKeyAnswer, presentNewKey } from '../../keys/present'
 import { compatErrors } from '../errors'
 import { createServiceKey, serviceKeyInput } from './create-key'
@@ -13,7 +14,6 @@ import {
   selectServiceKey,
 } from './queries'
 import { usageRoutes } from './usage-routes'
-import { readUntil } from './wait-for-agents'
 
 const tag = 'service keys'
 const own = { tag, access: 'own', rate: 'read' } as const
