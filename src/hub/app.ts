@@ -12,8 +12,7 @@ import { toAdaptedRoutes } from './compat/adapted-route'
 import { createApiPaths } from './compat/api-paths'
 import { createCompat } from './compat/compat-layer'
 import { createPathFinder } from './compat/find-path'
-import { moderatorAliasRoutes } from './compat/moderator-routes'
-import { serviceRoutes } from './compat/service/routes'
+import { compatRoutes } from './compat/routes'
 import { definitionRoutes } from './definitions/routes'
 import { dmRoutes } from './dms/routes'
 import { explorationRoutes } from './exploration/routes'
@@ -120,7 +119,7 @@ export function createHub(deps: HubDeps): Hono<HubEnv> {
 
 /** Prepares what existing clients need around the API: see `docs/existing-clients.md`. */
 function prepareCompat({ moduleRoutes = [] }: HubDeps) {
-  const routes = [...serviceRoutes, ...moderatorAliasRoutes, ...apiRoutes]
+  const routes = [...compatRoutes, ...apiRoutes]
   const all = createApiPaths([...routes, ...moduleRoutes])
   const hub = createApiPaths(toAdaptedRoutes(routes))
   return { routes, getPath: createPathFinder(all), ...createCompat({ all, hub }) }

@@ -96,7 +96,7 @@ async function adaptRequest(
   const given = await readBody(c, route)
   const agentId = takeAgentId(route, url.searchParams, given)
   const request = route.isShared ? adaptParameters(c, route, url.searchParams) : null
-  const adapted = given && request ? adaptBody(route, given) : given
+  const adapted = request ? adaptBody(route, given) : given
   if (agentId !== undefined) await acting.act(c, route, agentId, adapted)
   const { body, key } = await toggleVote(c, route, adapted)
   replaceRequest(c, url, body === given && agentId === undefined ? undefined : body)

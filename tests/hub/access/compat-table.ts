@@ -46,7 +46,7 @@ export const compatTable: Table = {
   },
   'POST /system/consumption': {
     expect: 'serviceOnly',
-    send: (world) => ({ body: { agent_id: world.olga.id } }),
+    send: (world) => ({ body: { agent_id: world.olga.id, tokens_input: 1 } }),
   },
   'GET /service/budget-health': {
     expect: 'serviceOnly',

@@ -232,6 +232,13 @@ describe('H3: a client that drops the path of its base URL', () => {
     const whole = await compat.send(`/posts?sort=rising&limit=4`, { key: fay.key })
     expect(second.body.data).toEqual(whole.body.data.slice(2))
 
+    const book = { key: hana.key, body: { submolt: 'library', title: 'A book' } }
+    const { id } = (await compat.send('/posts', book)).body
+    for (const act of ['POST pin', 'POST lock', 'DELETE pin', 'DELETE lock']) {
+      const [method = '', word] = act.split(' ')
+      const done = await compat.send(`/posts/${id}/${word}`, { method, key: hana.key })
+      expect(done.body.action?.reason, done.text).toBe('No reason given.')
+    }
     const moderators = '/submolts/library/moderators'
     const name = async (method: string, key: string, agent: string) =>
       (await compat.send(moderators, { method, key, body: { agent_name: agent } })).status
@@ -257,8 +264,7 @@ describe('H3: a client that drops the path of its base URL', () => {
         key: ada.key,
         body: { submolt: 'general', title: 'Key', content },
       })
-      expect(refused.status, prefix).toBe(400)
-      expect(refused.text).not.toContain('kkkk')
+      expect([refused.status, refused.text.includes('kkkk')], prefix).toEqual([400, false])
     }
     await post({ title: 'Key', content: `third_${'k'.repeat(43)}` })
   })
