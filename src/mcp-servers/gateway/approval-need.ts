@@ -43,7 +43,7 @@ function listReasons(
   { caller, tool, prepared }: AssessedCall,
   { requireApproval, trusted = [] }: CallPolicy,
 ): ApprovalReason[] {
-  const { grant, tier, actsAs } = prepared
+  const { grant, tier, actsAs = null } = prepared
   const entries = listApprovalEntries(requireApproval, { name: tool.name, grant, tier, actsAs })
   const reasons = entries.map((entry): ApprovalReason => ({ kind: 'policy', entry }))
   if (tier === 'read' || tool.isOwnStore) return reasons

@@ -9,7 +9,7 @@ export const findLimits = (
   limits: RateLimit[],
   { caller, tool, prepared }: Pick<PendingCall, 'caller' | 'tool' | 'prepared'>,
 ): RateBucket[] => {
-  const names = [tool.name, prepared.actsAs]
+  const names = [tool.name, prepared.actsAs ?? tool.name]
   const found = limits.filter(
     (limit) =>
       (limit.tool === undefined || names.includes(limit.tool)) &&

@@ -5,8 +5,8 @@ export interface RuledCall {
   name: string
   tier: string
   grant: string
-  /** The tool that does the same as this call; null: none. */
-  actsAs: string | null
+  /** The tool that does the same as this call; null or absent: none. */
+  actsAs?: string | null
 }
 
 /**

@@ -86,8 +86,8 @@ export interface PreparedCall {
   tier: Tier
   /** The external service to connect to; null: none. */
   service: string | null
-  /** The full name of the tool that does the same as this call; null: none. */
-  actsAs: string | null
+  /** The full name of the tool that does the same as this call; null or absent: none. */
+  actsAs?: string | null
   /** See `staysInTask` of the tool. */
   staysInTask(task: RunTask): boolean
   run(context: Omit<ToolContext<never>, 'input'>): Promise<unknown>
