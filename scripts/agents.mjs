@@ -1,11 +1,9 @@
 // `npm run agents -- push <folder>` checks and loads an agent's definition; `pull <name> [folder]` brings
 // back the one that the hub has.
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { findAgentName, readDefinition, writeFolder } from '../client/command/definition-folder.ts'
-import { connect, demand, pushDefinition } from './hub-client.mjs'
-import { findStateDir, PlainError } from './local-state.mjs'
-import { PushedVersions } from './pushed-versions.mjs'
+import { pullFolder } from '../client/command/definition-folder.ts'
+import { connect, demand, openPushed, pushDefinition } from './hub-client.mjs'
+import { PlainError } from './local-state.mjs'
 import { runCli } from './run-cli.mjs'
 
 const usage =
@@ -21,8 +19,9 @@ await runCli(async () => {
   throw new PlainError(usage)
 })
 
-function findPushed() {
-  return new PushedVersions(findStateDir(process.env), process.env.ROOKERY_URL)
+/** @param {boolean} isForced */
+function toVersions(isForced) {
+  return { pushed: openPushed(process.env, process.env.ROOKERY_URL), isForced }
 }
 
 /**
@@ -30,11 +29,8 @@ function findPushed() {
  * @param {boolean} isForced
  */
 async function push(folder, isForced) {
-  const options = { pushed: findPushed(), isForced, isNew: true }
-  const { name, status, isAccepted, problems } = await pushDefinition(
-    connect(process.env),
-    folder,
-    options,
+  const { name, status, isAccepted, problems } = await demand(
+    pushDefinition(connect(process.env), folder, toVersions(isForced)),
   )
   const isConflict = status === 409
   for (const problem of problems) {
@@ -55,22 +51,7 @@ async function push(folder, isForced) {
  * @param {boolean} isForced
  */
 async function pull(name, folder, isForced) {
-  const pushed = findPushed()
-  const local = existsSync(folder) ? readDefinition(folder) : {}
-  const isKnown =
-    Object.keys(local).length === 0 || pushed.isUnchanged(findAgentName(folder, local), local)
-  if (!isKnown && !isForced) {
-    throw new PlainError(
-      `${folder} has changes that are not on the hub. Name another folder, or replace them with --force.`,
-    )
-  }
-  const { definition, files } = await demand(
-    connect(process.env).call('GET /agents/:name/definition', { params: { name } }),
-  )
-  if (files === null) {
-    throw new PlainError(`The hub no longer has the files of ${name}. Push its folder again.`)
-  }
-  writeFolder(folder, files)
-  pushed.write(name, definition.version, files)
-  console.log(`${folder} has version ${definition.version} of ${name}.`)
+  const pulling = pullFolder(connect(process.env), name, folder, toVersions(isForced))
+  const { version } = await demand(pulling)
+  console.log(`${folder} has version ${version} of ${name}.`)
 }

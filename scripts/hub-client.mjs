@@ -1,5 +1,8 @@
 // Talks to a running hub as its admin, with the client of client/.
-import { findAgentName, pushFiles, readDefinition } from '../client/command/definition-folder.ts'
+import { join } from 'node:path'
+import { CommandError } from '../client/command/command.ts'
+import { pushFolder } from '../client/command/definition-folder.ts'
+import { PushedVersions } from '../client/command/pushed-versions.ts'
 import { HubClient, HubError } from '../client/index.ts'
 import { findAdminKey, findStateDir, PlainError, readRunningHub } from './local-state.mjs'
 
@@ -28,6 +31,9 @@ export async function demand(call) {
   try {
     return await call
   } catch (error) {
+    if (error instanceof CommandError) {
+      throw new PlainError([error.message, error.hint].filter(Boolean).join(' '))
+    }
     throw error instanceof HubError ? new PlainError(describeRefusal(error)) : error
   }
 }
@@ -43,25 +49,25 @@ function describeRefusal({ code, status, message, hint, details }) {
 }
 
 /**
- * Sends a definition's folder to the hub, which checks it and keeps the old version when it is broken,
- * or when another version was saved since this machine pushed or pulled the last time.
+ * Opens what this machine pushed to a hub and pulled from it.
+ * @param {Record<string, string | undefined>} env
+ * @param {string | undefined} [hub] address of another hub than that of this machine
+ */
+export const openPushed = (env, hub) =>
+  new PushedVersions(join(findStateDir(env), 'pushed.json'), hub || 'local')
+
+/**
+ * Sends a definition's folder to the hub: see `pushFolder`.
  *
  * @param {HubClient} client
  * @param {string} folder
- * @param {{ pushed: import('./pushed-versions.mjs').PushedVersions, isForced?: boolean, isNew?: boolean }} options
- *   `isNew`: an agent that this machine has not pushed before must not exist yet
+ * @param {import('../client/command/definition-folder.ts').Versions} versions
  * @returns {Promise<{ name: string, status: number, isAccepted: boolean, problems: string[] }>} warnings
  *   when accepted
  */
-export async function pushDefinition(client, folder, { pushed, isForced = false, isNew = false }) {
-  const files = readDefinition(folder)
-  const name = findAgentName(folder, files)
-  const base = isForced ? undefined : (pushed.read(name)?.version ?? (isNew ? 0 : undefined))
-  const { version, warnings, error } = await pushFiles(client, name, files, base)
-  if (error === null) {
-    pushed.write(name, version ?? 0, files)
-    return { name, status: 200, isAccepted: true, problems: warnings }
-  }
+export async function pushDefinition(client, folder, versions) {
+  const { name, warnings, error } = await pushFolder(client, folder, versions)
+  if (error === null) return { name, status: 200, isAccepted: true, problems: warnings }
   const { status } = error
   const problems =
     status === 409 ? [] : error.details.map(({ path, message }) => `${path}: ${message}`)

@@ -131,13 +131,13 @@ async function introduce(hub) {
  * @returns {Promise<string[]>} names of the agents that are loaded
  */
 async function seedAgents(client) {
-  const { pushDefinition } = await import('./hub-client.mjs')
-  const { PushedVersions } = await import('./pushed-versions.mjs')
-  const pushed = new PushedVersions(findStateDir(process.env), undefined)
+  const { openPushed, pushDefinition } = await import('./hub-client.mjs')
+  const pushed = openPushed(process.env)
+  const versions = { pushed, replacesUnknown: true }
   const loaded = []
   for (const folder of listAgentFolders()) {
     const path = join(agentsFolder, folder)
-    const { name, status, isAccepted, problems } = await pushDefinition(client, path, { pushed })
+    const { name, status, isAccepted, problems } = await pushDefinition(client, path, versions)
     if (isAccepted || (status === 409 && (await keepCurrent(client, name)))) loaded.push(name)
     // Warnings are for whoever writes it: `npm run agents -- push` shows them.
     if (isAccepted || (status === 409 && (await isUnchanged(pushed, name, path)))) continue
@@ -165,7 +165,7 @@ async function keepCurrent(client, name) {
 
 /**
  * Whether a folder is as it was loaded the last time.
- * @param {import('./pushed-versions.mjs').PushedVersions} pushed
+ * @param {import('../client/command/pushed-versions.ts').PushedVersions} pushed
  * @param {string} name
  * @param {string} folder
  */

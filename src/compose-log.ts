@@ -13,7 +13,7 @@ export function createOperatorLog(
   maskOpenedSecrets: (text: string) => string,
 ) {
   const redact = createRedactor(findSecrets({ ...env }), (text) =>
-    maskCredentials(maskOpenedSecrets(text), settings.ROOKERY_KEY_PREFIX),
+    maskCredentials(maskOpenedSecrets(text), settings),
   )
   return {
     redact,

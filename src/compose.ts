@@ -118,7 +118,7 @@ export function composeApp(env: Env) {
     wakeAgents: createReliableWaker(env, scheduler),
     clock,
     hubName: settings.ROOKERY_NAME,
-    mask: (text) => maskCredentials(text, settings.ROOKERY_KEY_PREFIX),
+    mask: (text) => maskCredentials(text, settings),
     log,
     ...createExporter(settings, log, redact),
     random: Math.random,

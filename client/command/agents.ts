@@ -1,13 +1,14 @@
 import { type Command, type CommandContext, CommandError, type ExitName } from './command.ts'
 import {
   diffFiles,
-  fetchFiles,
+  fetchDefinition,
   findAgentName,
+  pullFolder,
   pushFolder,
   readDefinition,
-  writeFolder,
 } from './definition-folder.ts'
 import { toColumns, toPlain } from './output.ts'
+import { openPushed } from './saved-login.ts'
 
 type Verb = (
   context: CommandContext,
@@ -33,18 +34,27 @@ const list: Verb = async ({ hub, out, signal }) => {
   return undefined
 }
 
-const pull: Verb = async ({ hub, out }, target, folder) => {
+const toVersions = ({ hub, env, values }: CommandContext) => ({
+  pushed: openPushed(env, hub()),
+  isForced: values.force === true,
+})
+
+const pull: Verb = async (context, target, folder) => {
   const name = target.replace(/^@/, '')
   const to = folder ?? name
-  const files = await fetchFiles(hub(), name)
-  writeFolder(to, files)
+  const { version, files } = await pullFolder(context.hub(), name, to, toVersions(context))
   const paths = Object.keys(files).sort()
-  out.print({ name, folder: to, files: paths }, `${name} is in ${to}: ${paths.join(', ')}.`)
+  const text = `${to} has version ${version} of ${name}: ${paths.join(', ')}.`
+  context.out.print({ name, version, folder: to, files: paths }, text)
   return undefined
 }
 
-const push: Verb = async ({ hub, out }, folder) => {
-  const { name, warnings, error } = await pushFolder(hub(), folder)
+const push: Verb = async (context, folder) => {
+  const { out, hub } = context
+  const { name, warnings, error } = await pushFolder(hub(), folder, toVersions(context))
+  if (error?.status === 409) {
+    out.note(`Fetch the current version with \`agents pull ${name} <folder>\`, or use --force.`)
+  }
   if (error) throw error
   for (const each of warnings) out.note(`${folder.replace(/\/+$/, '')}/${each}`)
   out.print({ name, warnings }, `${name} is loaded.`)
@@ -54,7 +64,7 @@ const push: Verb = async ({ hub, out }, folder) => {
 const diff: Verb = async ({ hub, out }, folder) => {
   const files = readDefinition(folder)
   const name = findAgentName(folder, files)
-  const lines = diffFiles(await fetchFiles(hub(), name), files)
+  const lines = diffFiles((await fetchDefinition(hub(), name)).files, files)
   const same = `${folder} is what the hub has of ${name}.`
   out.print({ name, differs: lines.length > 0, lines }, lines.map(toPlain).join('\n') || same)
   return lines.length > 0 ? 'differs' : undefined
@@ -65,7 +75,10 @@ const verbs: Record<string, Verb> = { list, pull, push, diff }
 export const agents: Command = {
   args: 'list | pull <name> [folder] | push <folder> | diff <folder>',
   says: 'Lists the agents of the hub, and moves their definitions between it and a folder',
-  more: '`pull`, `push` and `diff` need the key of an admin. `diff` shows what `push` would change: `-` is on the hub, `+` in the folder.',
+  more: '`pull`, `push` and `diff` need the key of an admin. `diff` shows what `push` would change: `-` is on the hub, `+` in the folder. `push` replaces only the version that you pushed or pulled last, and shows the differences from any other.',
+  options: {
+    force: { type: 'boolean', says: 'Replace what somebody else saved, or changes in the folder' },
+  },
   example: 'rookery agents push agents/scout',
   count: [1, 3],
   async run(context) {

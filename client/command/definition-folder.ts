@@ -3,6 +3,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import type { HubClient } from '../client.ts'
 import { HubError } from '../errors.ts'
 import { CommandError } from './command.ts'
+import type { PushedVersions } from './pushed-versions.ts'
 import { readSharedSkills } from './shared-skills.ts'
 
 /** Text by path, with forward slashes. */
@@ -35,38 +36,74 @@ export const findAgentName = (folder: string, files: Files): string =>
 
 export interface Push {
   name: string
-  /** The version that it is now; null when the hub did not load it. */
-  version: number | null
   /** Warnings, a line each: `config.yaml:3:brain.model: …`. */
   warnings: string[]
   /** Why the hub did not load it: the version before stays active. */
   error: HubError | null
 }
 
-/** Sends a folder to the hub, which checks it and keeps the version before when it is broken. */
-export const pushFolder = (client: HubClient, folder: string): Promise<Push> => {
-  const files = readDefinition(folder)
-  return pushFiles(client, findAgentName(folder, files), files)
+/** What this machine knows of the versions on the hub, and what it may replace. */
+export interface Versions {
+  pushed: PushedVersions
+  /** Replaces versions and changes that somebody else made. */
+  isForced?: boolean
+  /** An agent that this machine has neither pushed nor pulled may be on the hub already: its version is replaced. */
+  replacesUnknown?: boolean
 }
 
-/** Sends files. @param base the version that they started from, 0 for none: another one is not replaced */
-export async function pushFiles(
+/**
+ * Sends a folder to the hub, which checks it and keeps the version before when it is broken, or when it is
+ * another one than this machine pushed or pulled last (a conflict, with the differences).
+ */
+export async function pushFolder(
+  client: HubClient,
+  folder: string,
+  { pushed, isForced = false, replacesUnknown = false }: Versions,
+): Promise<Push> {
+  const files = readDefinition(folder)
+  const name = findAgentName(folder, files)
+  const base = pushed.read(name)?.version ?? (replacesUnknown ? undefined : 0)
+  const body = { files, ...(!isForced && base !== undefined && { base_version: base }) }
+  const sent = await client.try('PUT /agents/:name/definition', { params: { name }, body })
+  if (!sent.ok) return { name, warnings: [], error: sent.error }
+  pushed.write(name, sent.answer.definition.version, files)
+  const warnings = sent.answer.warnings.map(({ path, message }) => `${path}: ${message}`)
+  return { name, warnings, error: null }
+}
+
+/**
+ * Writes an agent's active definition into a folder.
+ *
+ * @throws HubError; CommandError for a folder with changes that are not on the hub
+ */
+export async function pullFolder(
   client: HubClient,
   name: string,
-  files: Files,
-  base?: number,
-): Promise<Push> {
-  const body = { files, ...(base !== undefined && { base_version: base }) }
-  const pushed = await client.try('PUT /agents/:name/definition', { params: { name }, body })
-  if (!pushed.ok) return { name, version: null, warnings: [], error: pushed.error }
-  const warnings = pushed.answer.warnings.map(({ path, message }) => `${path}: ${message}`)
-  return { name, version: pushed.answer.definition.version, warnings, error: null }
+  folder: string,
+  { pushed, isForced = false }: Versions,
+): Promise<{ version: number; files: Files }> {
+  const isThere = statSync(folder, { throwIfNoEntry: false })?.isDirectory()
+  const local = isThere ? readDefinition(folder) : {}
+  const isKnown =
+    Object.keys(local).length === 0 || pushed.isUnchanged(findAgentName(folder, local), local)
+  if (!isKnown && !isForced) {
+    const hint = 'Name another folder, or replace them with --force.'
+    throw new CommandError('refused', `${folder} has changes that are not on the hub.`, hint)
+  }
+  const found = await fetchDefinition(client, name)
+  writeFolder(folder, found.files)
+  pushed.write(name, found.version, found.files)
+  return found
 }
 
 /** Reads the files of an agent's active definition. @throws HubError */
-export async function fetchFiles(client: HubClient, name: string): Promise<Files> {
-  const { files } = await client.call('GET /agents/:name/definition', { params: { name } })
-  if (files && Object.keys(files).length > 0) return files
+export async function fetchDefinition(
+  client: HubClient,
+  name: string,
+): Promise<{ version: number; files: Files }> {
+  const params = { name }
+  const { files, definition } = await client.call('GET /agents/:name/definition', { params })
+  if (files && Object.keys(files).length > 0) return { version: definition.version, files }
   const message = `The hub does not have the files of ${name}.`
   throw new HubError(message, { code: 'NOT_FOUND', status: 404, hint: 'Push its folder again.' })
 }

@@ -42,7 +42,7 @@ export function createOutput(stdout: Stream, stderr: Stream, wantsJson: boolean)
       clear()
       if (text === null || !canShow) return
       frame = (frame + 1) % frames.length
-      const width = (stderr.columns ?? 80) - 3
+      const width = (stderr.columns || 80) - 3
       stderr.write(
         `${frames[frame]} ${text.length > width ? `${text.slice(0, width - 1)}…` : text}`,
       )

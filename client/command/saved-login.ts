@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { HubClient } from '../client.ts'
 import { CommandError } from './command.ts'
+import { PushedVersions } from './pushed-versions.ts'
 
 type Env = Record<string, string | undefined>
 
@@ -37,6 +38,10 @@ function readLogin(env: Env): Login | null {
     return null
   }
 }
+
+/** Opens what this user of the machine pushed to a hub and pulled from it; it is kept beside the key. */
+export const openPushed = (env: Env, { url }: HubClient): PushedVersions =>
+  new PushedVersions(join(dirname(findLoginPath(env)), 'pushed.json'), url)
 
 /**
  * Returns the hub to call: `ROOKERY_URL` and `ROOKERY_KEY`, else what `rookery login` saved.

@@ -13,7 +13,7 @@ import { toAdaptedRoutes } from './compat/adapted-route'
 import { createApiPaths } from './compat/api-paths'
 import { createCompat } from './compat/compat-layer'
 import { createPathFinder } from './compat/find-path'
-import { serviceRoutes } from './compat/service/routes'
+import { compatRoutes } from './compat/routes'
 import { definitionRoutes } from './definitions/routes'
 import { dmRoutes } from './dms/routes'
 import { explorationRoutes } from './exploration/routes'
@@ -46,6 +46,7 @@ import { schedulerRoutes } from './scheduler/routes'
 import { searchRoutes } from './search/routes'
 import { sessionRoutes } from './sessions/routes'
 import { standingRuleRoutes } from './standing-rules/routes'
+import { subscriptionRoutes } from './subscriptions/routes'
 import { mountProbes } from './system/mount-probes'
 import { systemRoutes } from './system/routes'
 import { taskRoutes } from './tasks/routes'
@@ -66,6 +67,7 @@ export const apiRoutes: Route[] = [
   ...postRoutes,
   ...commentRoutes,
   ...followingRoutes,
+  ...subscriptionRoutes,
   ...liftedLimitRoutes,
   ...voteRoutes,
   ...inboxRoutes,
@@ -119,7 +121,7 @@ export function createHub(deps: HubDeps): Hono<HubEnv> {
 
 /** Prepares what existing clients need around the API: see `docs/existing-clients.md`. */
 function prepareCompat({ moduleRoutes = [] }: HubDeps) {
-  const routes = [...serviceRoutes, ...apiRoutes]
+  const routes = [...compatRoutes, ...apiRoutes]
   const all = createApiPaths([...routes, ...moduleRoutes])
   const hub = createApiPaths(toAdaptedRoutes(routes))
   return { routes, getPath: createPathFinder(all), ...createCompat({ all, hub }) }

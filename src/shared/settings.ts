@@ -255,6 +255,9 @@ export const settingsSchema = z.object({
 
 export type Settings = z.infer<typeof settingsSchema>
 
+/** The prefixes with which keys of this hub are accepted. */
+export type KeyPrefixes = Pick<Settings, 'ROOKERY_KEY_PREFIX' | 'ROOKERY_ACCEPTED_KEY_PREFIXES'>
+
 /** Settings of which one is enough for agents to use a model provider. */
 export const providerSettings = [
   'ANTHROPIC_API_KEY',

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test, vi } from 'vitest'
 import type { GrantPolicy } from '../../src/hub/contract/hub'
 import { servers } from '../../src/mcp-servers/servers'
 import { fakeConnect } from '../support/fake-connect'
+import { adaOutside } from '../support/fake-hub-api'
 import { setUpTools as setUp } from '../support/set-up-tools'
 import { waitForServer } from './postgres/open-database'
 
@@ -165,6 +166,51 @@ describe('every registered tool', () => {
     const { text } = await call('hub_ask', rightArguments.hub_ask)
     expect(text).toContain('only callers from outside can use it')
     expect(calls.map(({ method }) => method)).toEqual(['readAuthorization'])
+  })
+
+  test('M7 M8: what a policy says about a tool holds for every tool that does the same', async () => {
+    const question = { agent: 'ada', question: 'Which keys?', wait_seconds: 0 }
+    const calls: [string, unknown][] = [
+      ...Object.entries(rightArguments).filter(([name]) => name.startsWith('hub_')),
+      ['hub_ask', question],
+      ['hub_ask', { ...question, post_id: 'post-1' }],
+    ]
+    const writes = { createPost: 'hub_create_post', createComment: 'hub_create_comment' }
+    const tools: Record<string, string> = { ...writes, sendDm: 'hub_send_dm', vote: 'hub_vote' }
+    const use = async (name: string, args: unknown, rules: Parameters<typeof setUp>[0] = {}) => {
+      const made = setUp({ requested: null, ...rules })
+      const { audit, text } = await made.call(name, args, adaOutside)
+      const methods = made.calls.map(({ method }) => method)
+      return { decision: audit.decision, text, methods, asked: made.asked }
+    }
+    const found: string[] = []
+    for (const [name, args] of calls) {
+      const { methods, text } = await use(name, args)
+      const same = methods.map((method) => tools[method]).find((tool) => tool !== undefined)
+      if (!same) continue
+      found.push(`${name} as ${same}`)
+      const ruled = await use(name, args, { requireApproval: [`tool:${same}`] })
+      expect(ruled.decision, `${name}: ${text}`).toBe('needs_approval')
+      expect(ruled.methods.filter((method) => method in tools)).toEqual([])
+      const limited = await use(name, args, {
+        rateLimits: [{ tool: same, per: 'hour', limit: 1, scope: 'agent' }],
+      })
+      expect(limited.asked('takeRateLimit'), name).toHaveLength(1)
+    }
+    expect(found).toEqual(
+      expect.arrayContaining(['hub_ask as hub_send_dm', 'hub_vote as hub_vote']),
+    )
+    expect(found.filter((each) => each.startsWith('hub_ask'))).toHaveLength(3)
+    const waiting = await use(
+      'hub_ask',
+      { link: '/dm/conversation-1', wait_seconds: 0 },
+      {
+        requireApproval: Object.values(tools).map((tool) => `tool:${tool}`),
+      },
+    )
+    expect(waiting.decision).toBe('allowed')
+    const named = new Set(registered.map(({ name }) => name))
+    for (const { tool } of registered) for (const each of tool.actsAs) expect(named).toContain(each)
   })
 
   test.each(registered)('M1: $name refuses a field it does not know', async ({ name }) => {

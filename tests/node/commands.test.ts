@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import {
   mkdirSync,
   mkdtempSync,
@@ -13,7 +12,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { HubClient } from '../../client/index.ts'
 import { type Hub, startHub } from '../../scripts/hub-runtime.mjs'
-import { root } from '../../scripts/local-state.mjs'
+import { runCommand } from './run-command'
 import { runScript } from './run-script'
 
 const folder = mkdtempSync(join(tmpdir(), 'rookery-commands-'))
@@ -167,28 +166,8 @@ describe('npm run agents', () => {
 describe('rookery', () => {
   const config = join(folder, 'config', 'login.json')
 
-  /** Runs the command as a process without a terminal. */
-  async function rookery(args: string[], { stdin = '', env = {} as Record<string, string> } = {}) {
-    const child = spawn(process.execPath, [join(root, 'client/rookery.mjs'), ...args], {
-      env: { PATH: process.env.PATH, ROOKERY_CONFIG: config, ROOKERY_URL: hub.url, ...env },
-    })
-    let stdout = ''
-    let stderr = ''
-    child.stdout.on('data', (chunk) => {
-      stdout += chunk
-    })
-    child.stderr.on('data', (chunk) => {
-      stderr += chunk
-    })
-    child.stdin.end(stdin)
-    const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
-    const lines = () =>
-      stdout
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line))
-    return { code, stderr, lines, answer: () => lines()[0] }
-  }
+  const rookery = (args: string[], { stdin = '', env = {} as Record<string, string> } = {}) =>
+    runCommand(args, { ROOKERY_CONFIG: config, ROOKERY_URL: hub.url, ...env }, stdin)
 
   test('H2: login keeps hub and key in a file that only its owner reads, once the hub accepts the key', async () => {
     const wrong = await rookery(['login'], { stdin: 'rookery_wrong\n' })
@@ -248,6 +227,24 @@ describe('rookery', () => {
       .answer()
       .map((each: { name: string }) => each.name)
     expect(names).toContain('finch')
+    const admin = new HubClient({ url: hub.url, key: hub.adminKey })
+    const theirs = {
+      ...(await admin.call('GET /agents/:name/definition', { params: { name: 'finch' } })).files,
+    }
+    const changed = { ...theirs, 'system-prompt.md': 'You answer in haiku.' }
+    await admin.call('PUT /agents/:name/definition', {
+      ...{ params: { name: 'finch' }, body: { files: changed } },
+    })
+    const refused = await rookery(['agents', 'push', agent], asAdmin)
+    expect(refused.code).toBe(1)
+    expect(refused.stderr).toContain('You answer in haiku.')
+    const unsafe = await rookery(['agents', 'pull', 'finch', agent], asAdmin)
+    expect([unsafe.code, unsafe.stderr]).toEqual([1, expect.stringContaining('--force')])
+    const stranger = { env: { ...asAdmin.env, ROOKERY_CONFIG: join(folder, 'elsewhere.json') } }
+    expect((await rookery(['agents', 'push', agent], stranger)).code).toBe(1)
+    expect((await rookery(['agents', 'push', agent, '--force'], asAdmin)).code).toBe(0)
+    writeFileSync(join(agent, 'system-prompt.md'), 'You answer with links.')
+    expect((await rookery(['agents', 'push', agent], asAdmin)).code).toBe(0)
     writeFileSync(join(agent, 'config.yaml'), 'name: finch\nbehavior:\n  max_iterations: many\n')
     const broken = await rookery(['agents', 'push', agent], asAdmin)
     expect(JSON.parse(broken.stderr).details[0].path).toBe('config.yaml:3:behavior.max_iterations')

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { GrantPolicy } from '../../src/hub/contract/hub'
+import type { CallPolicy } from '../../src/hub/contract/hub'
 import type { ToolCaller } from '../../src/mcp-servers/contract/tools'
 import type { Connect } from '../../src/mcp-servers/credentials/connection'
 import { createGateway } from '../../src/mcp-servers/gateway/create-gateway'
@@ -10,7 +10,7 @@ import { fakeMemory } from './fake-memory'
 import { testFileStores } from './file-stores'
 
 /** Sets up the real gateway and tools with a fake hub. Returns helpers to call them. */
-export function setUpTools(policy: Partial<GrantPolicy> = {}, connect: Connect = fakeConnect) {
+export function setUpTools(policy: Partial<CallPolicy> = {}, connect: Connect = fakeConnect) {
   const whole = { requested: ['*'], allowed: ['*'], denied: [], ...policy }
   const hub = createFakeHubApi(whole)
   const gateway = createGateway({

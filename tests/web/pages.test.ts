@@ -14,6 +14,7 @@ const paths = [
   '/?sort=top',
   '/m',
   '/m/general',
+  '/m/general?sort=rising',
   '/m/general?sort=top',
   `/p/${postId}`,
   `/a/${scout.name}`,

@@ -70,7 +70,7 @@ export const approvalListRoutes: Route[] = [
       return {
         approvals: page.map((row) =>
           presentApproval(
-            redactApproval(row, visitor, context.settings.ROOKERY_KEY_PREFIX),
+            redactApproval(row, visitor, context.settings),
             row.status === 'pending' ? presentPromise(promises, row, visitor) : null,
           ),
         ),

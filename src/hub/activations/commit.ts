@@ -1,6 +1,7 @@
 import type { ExplorationOutcome } from '../../agents/contract/agents'
 import { batch } from '../../shared/db/batch'
 import type { PostId } from '../../shared/ids'
+import type { KeyPrefixes } from '../../shared/settings'
 import type { ActionContext } from '../action-context'
 import type { CommitRequest, CommitResult } from '../contract/hub'
 import { toCommitEvent } from '../exploration/scheduler-events'
@@ -29,7 +30,7 @@ export async function commit(
   hasCrossed: boolean
   isPushed: boolean
 }> {
-  const safe = maskCredentialsIn(request, settings.ROOKERY_KEY_PREFIX)
+  const safe = maskCredentialsIn(request, settings)
   const withheld = safe.reply?.content === request.reply?.content ? null : 'credential_withheld'
   const names = findReplyMentions(safe.reply)
   const { result, waiting, isPushed } = await batch(
@@ -70,15 +71,15 @@ function findReplyMentions(reply: CommitRequest['reply']): ReplyMentions {
  * Masks credentials in everything that the commit publishes. A reply with a credential is replaced by a
  * notice, so that the requester still gets a reply, with the reason.
  */
-function maskCredentialsIn(request: CommitRequest, keyPrefix: string): CommitRequest {
-  const mask = (text: string) => maskCredentials(text, keyPrefix)
+function maskCredentialsIn(request: CommitRequest, keys: KeyPrefixes): CommitRequest {
+  const mask = (text: string) => maskCredentials(text, keys)
   const { reply, report, error } = request
-  const canPost = !reply || findCredential(reply.content, keyPrefix) === null
+  const canPost = !reply || findCredential(reply.content, keys) === null
   return {
     ...request,
     reply: canPost ? reply : toWithheldNotice(reply),
     error: error && { ...error, message: mask(error.message) },
     report: report && { ...report, title: mask(report.title), content: mask(report.content) },
-    trace: maskTrace(request.trace, keyPrefix),
+    trace: maskTrace(request.trace, keys),
   }
 }

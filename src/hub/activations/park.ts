@@ -24,9 +24,8 @@ export async function park(context: ActionContext, request: ParkRequest): Promis
   if (calls.length === 0 && !outage) {
     throw new Error('A park request needs a call to approve or an outage to wait for.')
   }
-  const keyPrefix = settings.ROOKERY_KEY_PREFIX
-  const requests = calls.map((each) => toStoredRequest(each, keyPrefix))
-  const trace = maskTrace(request.trace, keyPrefix)
+  const requests = calls.map((each) => toStoredRequest(each, settings))
+  const trace = maskTrace(request.trace, settings)
   const { parked, waiting, attempt, isPushed } = await batch(db, {
     usage: recordUsageStatements({ ...request, trace }),
     release: releaseSlot({ ...request, requests: JSON.stringify(requests) }),

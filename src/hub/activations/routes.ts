@@ -175,7 +175,7 @@ async function readLiveLog(
 ): Promise<string | null> {
   if (state === 'done') return null
   const log = await agents.readRunLog(agentId, id).catch(() => null)
-  return log && maskTrace(log, settings.ROOKERY_KEY_PREFIX)
+  return log && maskTrace(log, settings)
 }
 
 export const activationRoutes: Route[] = [

@@ -37,7 +37,7 @@ export const createGrantApi = (open: () => ActionContext): GrantApi => ({
 
   requestApproval: async (accountId, unmasked, runId = null) => {
     const { db, clock, settings } = open()
-    const request = toStoredRequest(unmasked, settings.ROOKERY_KEY_PREFIX)
+    const request = toStoredRequest(unmasked, settings)
     const approval = { id: clock.newId(), accountId, runId, request, now: clock.now() }
     await batch(db, { approval: insertExternalApproval(approval) })
   },
@@ -102,5 +102,5 @@ const recordAction = (
 /** Masks credentials in the arguments of an audit entry. */
 function maskEntry({ settings }: ActionContext, entry: AuditEntry): AuditEntry {
   if (entry.arguments === undefined) return entry
-  return { ...entry, arguments: maskCredentials(entry.arguments, settings.ROOKERY_KEY_PREFIX) }
+  return { ...entry, arguments: maskCredentials(entry.arguments, settings) }
 }

@@ -1,3 +1,4 @@
+import type { KeyPrefixes } from '../../shared/settings'
 import { findWholeCredentials } from '../posts/credential-patterns'
 
 /** A part of a call's arguments as they are shown. Characters that cannot be seen are escaped. */
@@ -20,8 +21,8 @@ export type ArgumentPart =
 interface Layout {
   /** Spaces of each level; 0: everything in one line. */
   indent: number
-  /** Prefix of this hub's keys; null: nothing is masked. */
-  keyPrefix: string | null
+  /** Prefixes of this hub's keys; null: nothing is masked. */
+  keys: KeyPrefixes | null
 }
 
 /**
@@ -49,7 +50,7 @@ export const toText = (parts: ArgumentPart[], isRevealed = false): string =>
 
 /** Formats arguments as indented JSON with nothing masked; other text line by line. */
 export const formatArguments = (raw: string): string =>
-  toText(toArgumentParts(raw, { indent: 2, keyPrefix: null }))
+  toText(toArgumentParts(raw, { indent: 2, keys: null }))
 
 /**
  * Characters that cannot be seen, look like a space, or change how other characters are shown: controls,
@@ -118,8 +119,8 @@ class PartWriter {
   }
 
   private writeString(text: string): void {
-    const { keyPrefix } = this.layout
-    const secrets = keyPrefix === null ? [] : findWholeCredentials(text, keyPrefix)
+    const { keys } = this.layout
+    const secrets = keys === null ? [] : findWholeCredentials(text, keys)
     let end = 0
     this.add('"')
     for (const { start, end: after, kind } of secrets) {

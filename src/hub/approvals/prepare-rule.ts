@@ -57,8 +57,7 @@ export async function previewRule(
   await tools.refresh(toolsVersion === null ? {} : { toolsVersion })
   const toolHash = await tools.hashTool(row.tool)
   if (toolHash === null) throw ruleErrors.unknownTool(row.tool)
-  const keyPrefix = settings.ROOKERY_KEY_PREFIX
-  const composed = composeRule(row.arguments, scope, input, { now, keyPrefix })
+  const composed = composeRule(row.arguments, scope, input, { now, keys: settings })
   return { ...composed, agentName, tool: row.tool, grant: row.grant, toolHash }
 }
 

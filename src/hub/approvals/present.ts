@@ -138,7 +138,4 @@ export const presentForAdmin = (
   { context, viewer }: Pick<Call<unknown, unknown>, 'context' | 'viewer'>,
   row: ApprovalRow,
 ): z.input<typeof approvalAnswer> =>
-  presentApproval(
-    redactApproval(row, { id: viewer().id, isAdmin: true }, context.settings.ROOKERY_KEY_PREFIX),
-    null,
-  )
+  presentApproval(redactApproval(row, { id: viewer().id, isAdmin: true }, context.settings), null)

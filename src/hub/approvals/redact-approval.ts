@@ -1,3 +1,4 @@
+import type { KeyPrefixes } from '../../shared/settings'
 import { findTraceAccess, type TraceViewer } from '../traces/trace-access'
 import { type ArgumentPart, toArgumentParts } from './format-arguments'
 import type { ApprovalRow } from './queries'
@@ -18,7 +19,7 @@ export interface VisibleApproval extends Omit<ApprovalRow, 'arguments' | 'masked
 export function redactApproval(
   { arguments: exact, maskedArguments, ...row }: ApprovalRow,
   viewer: TraceViewer | null,
-  keyPrefix: string,
+  keys: KeyPrefixes,
 ): VisibleApproval {
   const canDecide = viewer?.isAdmin === true && row.status === 'pending'
   if (!canDecide && findTraceAccess(viewer, row) !== 'all') {
@@ -28,6 +29,6 @@ export function redactApproval(
   return {
     ...row,
     isRedacted: false,
-    showArguments: (indent) => toArgumentParts(shown, { indent, keyPrefix }),
+    showArguments: (indent) => toArgumentParts(shown, { indent, keys }),
   }
 }

@@ -1,5 +1,6 @@
 import { approvals as settings } from '../../shared/config'
 import { formatCount } from '../../shared/format'
+import type { KeyPrefixes } from '../../shared/settings'
 import type { ApprovalRequest } from '../contract/hub'
 import { toArgumentParts, toText } from './format-arguments'
 
@@ -11,8 +12,8 @@ export interface StoredRequest extends ApprovalRequest {
 }
 
 /** Adds the masked arguments and the notice to a request. */
-export function toStoredRequest(request: ApprovalRequest, keyPrefix: string): StoredRequest {
-  const parts = toArgumentParts(request.arguments, { indent: 0, keyPrefix })
+export function toStoredRequest(request: ApprovalRequest, keys: KeyPrefixes): StoredRequest {
+  const parts = toArgumentParts(request.arguments, { indent: 0, keys })
   const maskedArguments = toText(parts)
   return { ...request, maskedArguments, notice: writeNotice(request.tool, maskedArguments) }
 }

@@ -33,7 +33,7 @@ export async function appealBan(
   id: string,
   { text }: z.output<typeof banAppealInput>,
 ): Promise<IdempotentResult<HubBanRow>> {
-  assertNoCredentials({ text }, settings.ROOKERY_KEY_PREFIX)
+  assertNoCredentials({ text }, settings)
   const { accountId, idempotencyKey: key } = actor
   const now = clock.now()
   const ban = await run(db, selectHubBan(id, now))
@@ -59,7 +59,7 @@ export async function decideBanAppeal(
   id: string,
   { decision, reason }: z.output<typeof decisionInput>,
 ): Promise<IdempotentResult<HubBanRow>> {
-  assertNoCredentials({ reason }, settings.ROOKERY_KEY_PREFIX)
+  assertNoCredentials({ reason }, settings)
   const { accountId, idempotencyKey: key } = admin
   const now = clock.now()
   const ban = await run(db, selectHubBan(id, now))

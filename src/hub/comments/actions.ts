@@ -91,7 +91,7 @@ export async function createComment(
   input: NewComment,
 ): Promise<Delivered<CommentRow>> {
   const { content } = input
-  assertNoCredentials({ content }, context.settings.ROOKERY_KEY_PREFIX)
+  assertNoCredentials({ content }, context.settings)
   const { accountId, idempotencyKey: key } = actor
   const once = { accountId, key, action: 'comments.create', input }
   return runOrReturnStored(context.db, once, () => writeComment(context, actor, input, once))
@@ -193,7 +193,7 @@ export async function changeComment(
   content: string,
 ): Promise<CommentRow> {
   const { db, clock, settings } = context
-  assertNoCredentials({ content }, settings.ROOKERY_KEY_PREFIX)
+  assertNoCredentials({ content }, settings)
   const { communityId, ...comment } = await findOwnComment(context, actor, id)
   const now = clock.now()
   const { accountId, activationId } = actor

@@ -74,6 +74,7 @@ export async function createCommunity(
     createdBy: actor.accountId,
     isMuted: false,
     postCount: 0,
+    subscriberCount: 0,
     createdAt: now,
     visibility: input.visibility,
     isSystem: false,

@@ -12,6 +12,7 @@ export const communityAnswer = z
     display_name: z.string(),
     description: z.string(),
     post_count: countAnswer,
+    subscriber_count: countAnswer,
     is_muted: z.boolean().describe('Posts of a muted community are not in the feed of the hub.'),
     visibility: z.enum(communities.visibility.enumValues),
     follow_threads: z
@@ -35,6 +36,7 @@ export const presentCommunity = (community: CommunityRow): z.input<typeof commun
   display_name: community.displayName,
   description: community.description,
   post_count: community.postCount,
+  subscriber_count: community.subscriberCount,
   is_muted: community.isMuted,
   visibility: community.visibility,
   follow_threads: community.followsThreads,

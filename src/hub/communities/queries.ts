@@ -18,6 +18,14 @@ import { isAccountDisabledSql } from '../bans/ban-sql'
 import { accounts } from '../schema/accounts'
 import { type Community, communities } from '../schema/communities'
 import { communityMembers } from '../schema/places'
+import { subscriptions } from '../schema/subscriptions'
+import {
+  type Credential,
+  type ViewerValues,
+  viewer,
+  viewerCte,
+  viewerValues,
+} from '../viewers/queries'
 import type { Reader } from '../viewers/reader'
 import { canReadSql, isShownSql, readerRoleSql } from './readable-sql'
 
@@ -91,6 +99,25 @@ export const selectCommunities = (
   limit: number,
   offset = 0,
 ): Statement<ShownCommunity[]> => preparedCommunities({ reader, limit, offset })
+
+const s = alias(subscriptions, 's')
+
+const preparedSubscription = prepare((v: Params<ViewerValues & { name: string }>) =>
+  oneSql(
+    { communityId: s.communityId },
+    sql`FROM ${viewer} JOIN ${subscriptions} ${s} ON ${s.accountId} = ${viewer.id}
+      JOIN ${communities} ON ${communities.id} = ${s.communityId} WHERE ${communities.name} = ${v.name}`,
+    viewerCte(v),
+  ),
+)
+
+/** Selects the viewer's subscription to a community; undefined for none. */
+export const selectOwnSubscription = (
+  credential: Credential | null,
+  now: number,
+  name: string,
+): Statement<{ communityId: CommunityId } | undefined> =>
+  preparedSubscription({ ...viewerValues(credential, now), name })
 
 export const updateCommunity = (
   id: CommunityId,

@@ -6,7 +6,13 @@ import { communityErrors } from './errors'
 import type { Manager } from './manager'
 import { memberInput, removeMember, setMember } from './member-actions'
 import { communityAnswer, memberAnswer, presentCommunity, presentMember } from './present'
-import { selectCommunities, selectCommunity, selectMembers, selectShownCommunity } from './queries'
+import {
+  selectCommunities,
+  selectCommunity,
+  selectMembers,
+  selectOwnSubscription,
+  selectShownCommunity,
+} from './queries'
 
 const tag = 'communities'
 
@@ -69,10 +75,12 @@ export const communityRoutes: Route[] = [
       submolt: communityAnswer,
       your_role: z.enum(['owner', ...communityMembers.role.enumValues]).nullable(),
       can_read: z.boolean().describe('False for an admin who is not a member of a private one.'),
+      is_subscribed: z.boolean().describe('Whether its posts are in your own feed.'),
     }),
-    handle: async ({ reader, param, read }) => {
+    handle: async ({ context, credential, reader, param, read }) => {
       const { answers, viewer } = await read({
         community: selectShownCommunity(param('name'), reader),
+        subscription: selectOwnSubscription(credential, context.clock.now(), param('name')),
       })
       const { community } = answers
       if (!community) throw communityErrors.unknown()
@@ -81,6 +89,7 @@ export const communityRoutes: Route[] = [
         submolt: presentCommunity(community),
         your_role: isOwner ? ('owner' as const) : community.yourRole,
         can_read: community.isReadable,
+        is_subscribed: answers.subscription !== undefined,
       }
     },
   }),

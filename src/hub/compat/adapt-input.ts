@@ -12,10 +12,14 @@ const bodyAliases: Record<string, Record<string, string>> = {
   'POST /notifications/read': { notification_ids: 'ids', notificationIds: 'ids' },
   'POST /service/notifications/read': { notification_ids: 'ids', notificationIds: 'ids' },
   'POST /agents/dm/request': { to_owner: 'to' },
+  'POST /system/consumption': { input_tokens: 'tokens_input', output_tokens: 'tokens_output' },
 }
 
 /** Routes that take a new name. Names are in small letters here. */
 const naming = new Set(['POST /agents/register', 'POST /submolts'])
+
+/** What the author of a post reads when a client pins or locks it without a reason. */
+const reason = 'No reason given.'
 
 /** Fields that clients send as null when they have none. */
 const optional = ['title', 'content', 'url', 'description', 'display_name', 'community']
@@ -25,7 +29,12 @@ export type Body = Record<string, unknown>
 const titleCharsMax = 80
 
 /** Returns a body with the fields of this hub; the input is not changed. @throws VALIDATION */
-export function adaptBody({ name }: AdaptedRoute, given: Body): Body {
+export function adaptBody(route: AdaptedRoute, given: Body | undefined): Body | undefined {
+  if (route.needsReason) return { reason, ...given }
+  return given && adaptFields(route, given)
+}
+
+function adaptFields({ name }: AdaptedRoute, given: Body): Body {
   const body = rename({ ...given }, bodyAliases[name] ?? {})
   if (naming.has(name) || name === 'POST /posts') dropNulls(body)
   if (naming.has(name) && typeof body.name === 'string') body.name = body.name.toLowerCase()

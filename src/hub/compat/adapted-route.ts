@@ -14,6 +14,8 @@ export interface AdaptedRoute {
   /** `METHOD /path`. */
   name: string
   route: Route
+  /** Whether it needs a reason, for which existing clients have no field. */
+  needsReason: boolean
   /** Whether its answers have the names of fields that existing clients read. */
   isShared: boolean
   /** The field with the rows of a page; null for a route that lists nothing. */
@@ -25,6 +27,9 @@ export interface AdaptedRoute {
   limitDefault: number
   limitMax: number
 }
+
+/** Whether a route pins or locks a post, or ends that. */
+const isAboutThread = ({ path }: Route): boolean => /^\/posts\/:id\/(pin|lock)$/.test(path)
 
 const shapeOf = (input: z.ZodType | undefined): Readonly<Record<string, z.ZodType>> =>
   input instanceof z.ZodObject ? input.shape : {}
@@ -41,7 +46,8 @@ export const toAdaptedRoutes = (routes: readonly Route[]): AdaptedRoute[] =>
       path: route.path,
       name: `${route.method.toUpperCase()} ${route.path}`,
       route,
-      isShared: tags.has(route.tag),
+      needsReason: isAboutThread(route),
+      isShared: tags.has(route.tag) || isAboutThread(route),
       list: limit && 'has_more' in answer && list ? list : null,
       parameters: new Set(Object.keys(query)),
       readsAgentId: 'agent_id' in query || 'agent_id' in shapeOf(route.body),

@@ -1,7 +1,9 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { getPath } from 'hono/utils/url'
+import { bodyLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
 import { setHeaders } from '../http/answer-headers'
+import { requireFlatJson } from '../http/body-types'
 import { bodyLimitsByKind } from '../http/entry-rule'
 import { toErrorResponse } from '../http/errors'
 import type { HubEnv } from '../http/hub-env'
@@ -14,6 +16,7 @@ import type { AdaptedRoute } from './adapted-route'
 import type { ApiPaths } from './api-paths'
 import { compatErrors } from './errors'
 import { isRootPath } from './find-path'
+import { setIdempotencyKey } from './idempotency-header'
 import { toKeyOfHub } from './key-prefixes'
 import { takePage } from './page-request'
 import { selectKarma } from './queries'
@@ -93,10 +96,11 @@ async function adaptRequest(
   const given = await readBody(c, route)
   const agentId = takeAgentId(route, url.searchParams, given)
   const request = route.isShared ? adaptParameters(c, route, url.searchParams) : null
-  const adapted = given && request ? adaptBody(route, given) : given
+  const adapted = request ? adaptBody(route, given) : given
   if (agentId !== undefined) await acting.act(c, route, agentId, adapted)
-  const body = await toggleVote(c, route, adapted)
+  const { body, key } = await toggleVote(c, route, adapted)
   replaceRequest(c, url, body === given && agentId === undefined ? undefined : body)
+  if (key !== null) setIdempotencyKey(c, key)
   return request
 }
 
@@ -126,6 +130,7 @@ async function readBody(c: Context<HubEnv>, { route }: AdaptedRoute): Promise<Bo
   if (raw.body === null || route.rate === 'upload' || route.method === 'get') return undefined
   const bytes = await readBoundedBody(raw, bodyLimitsByKind.json)
   c.req.raw = new Request(raw, { body: bytes })
+  requireFlatJson(bytes, bodyLimits.jsonDepthMax)
   try {
     const body: unknown = JSON.parse(new TextDecoder().decode(bytes))
     return isRecord(body) ? body : undefined

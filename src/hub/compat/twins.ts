@@ -46,8 +46,6 @@ function deriveFields(value: Json, facts: Facts): Json {
     ...deriveAuthor(value),
     ...derivePlace(value, facts),
     ...('karma' in value && 'is_hosted' in value ? deriveAccount(value, facts) : {}),
-    // This hub has no subscriptions.
-    ...('post_count' in value && 'visibility' in value ? bothNames({ subscriber_count: 0 }) : {}),
     ...('snippet' in value && 'score' in value ? deriveHit(value, facts) : {}),
   }
 }

@@ -101,7 +101,7 @@ async function deliver(
 ): Promise<IdempotentResult<SentMessage>> {
   const { db, clock, settings } = context
   const from = actor.accountId
-  assertNoCredentials({ message: content }, settings.ROOKERY_KEY_PREFIX)
+  assertNoCredentials({ message: content }, settings)
   assertCanSend(peer, actor)
   const now = clock.now()
   const status: ConversationStatus = peer.conversationId || peer.isHosted ? 'open' : 'pending'

@@ -5,12 +5,26 @@ import { selectAccountByName } from '../accounts/queries'
 import { communityErrors } from '../communities/errors'
 import { communityAnswer, presentCommunity } from '../communities/present'
 import { selectCommunity } from '../communities/queries'
+import { countAnswer } from '../http/answers'
 import { type Call, type Route, route } from '../http/route'
 import { postPageQuery, toPostList, toPostPage } from '../posts/post-page'
 import { postAnswer, postPageAnswer, presentPost, presentPostPage } from '../posts/present'
 import { selectPosts } from '../posts/queries'
+import { subscriptionErrors } from '../subscriptions/errors'
+import { selectFollowers } from '../subscriptions/queries'
+import { viewerValues } from '../viewers/queries'
+import { homeRoute } from './home-route'
 
-const profileAnswer = z.object({ agent: accountAnswer, recentPosts: z.array(postAnswer) })
+const profileAnswer = z.object({
+  agent: accountAnswer
+    .extend({
+      follower_count: countAnswer,
+      following_count: countAnswer,
+      is_following: z.boolean().describe('Whether you follow the account.'),
+    })
+    .meta({ id: 'Profile' }),
+  recentPosts: z.array(postAnswer),
+})
 
 async function readProfile(
   call: Call<unknown, unknown>,
@@ -18,6 +32,7 @@ async function readProfile(
 ): Promise<z.input<typeof profileAnswer>> {
   const { answers } = await call.read({
     account: selectAccountByName(name),
+    followers: selectFollowers(call.credential, call.context.clock.now(), name),
     recent: selectPosts({
       reader: call.reader,
       sort: 'new',
@@ -26,26 +41,37 @@ async function readProfile(
       cursor: null,
     }),
   })
-  if (!answers.account) throw accountErrors.notFound('Check the name of the account.')
+  const { account, followers } = answers
+  if (!account || !followers) throw accountErrors.notFound('Check the name of the account.')
   return {
-    agent: presentAccount(answers.account),
+    agent: {
+      ...presentAccount(account),
+      follower_count: followers.followerCount,
+      following_count: followers.followingCount,
+      is_following: followers.isFollowed,
+    },
     recentPosts: answers.recent.map(presentPost),
   }
 }
 
 export const feedRoutes: Route[] = [
+  homeRoute,
   route({
     method: 'get',
     path: '/feed',
-    summary: 'Lists posts of all communities that are not muted',
+    summary:
+      'Lists posts of all communities that are not muted; with filter=following those of communities that you subscribe to and accounts that you follow',
     tag: 'feed',
     access: 'read',
     rate: 'read',
-    query: postPageQuery,
+    query: postPageQuery.extend({ filter: z.enum(['all', 'following']).default('all') }),
     answer: postPageAnswer,
-    handle: async ({ reader, query, read }) => {
-      const list = toPostList(query, query.sort ?? 'hot', { reader })
-      const { answers } = await read({ posts: selectPosts(list) })
+    handle: async ({ context, credential, reader, query, read }) => {
+      const isFollowing = query.filter === 'following'
+      const list = toPostList(query, query.sort ?? 'hot', { reader, isFollowing })
+      const of = viewerValues(credential, context.clock.now())
+      const { answers, viewer } = await read({ posts: selectPosts(list, of) })
+      if (isFollowing && !viewer) throw subscriptionErrors.noViewer()
       return presentPostPage(toPostPage(list, answers.posts))
     },
   }),
@@ -58,12 +84,12 @@ export const feedRoutes: Route[] = [
     rate: 'read',
     query: postPageQuery,
     answer: postPageAnswer.extend({ submolt: communityAnswer }),
-    handle: async ({ reader, param, query, read }) => {
+    handle: async ({ context, credential, reader, param, query, read }) => {
       const name = param('name')
       const list = toPostList(query, query.sort ?? 'hot', { reader, community: name })
       const { answers } = await read({
         community: selectCommunity(name, reader),
-        posts: selectPosts(list),
+        posts: selectPosts(list, viewerValues(credential, context.clock.now())),
       })
       if (!answers.community) throw communityErrors.unknown()
       return {

@@ -69,6 +69,7 @@ const selectThreadAnswer = prepare((v: Params<ThreadQuestion>) =>
       LEFT JOIN ${comments} ${m} ON ${m.deletedAt} IS NULL AND ${m.removalId} IS NULL
         AND ${m.id} = iif(${g.accountId} IS NOT NULL, ${x.replyCommentId}, (SELECT ${r.id} FROM ${comments} ${r}
           WHERE ${r.postId} = ${k.postId} AND ${r.authorId} = ${k.accountId} AND ${r.createdAt} > ${k.createdAt}
+            AND ${r.deletedAt} IS NULL AND ${r.removalId} IS NULL
           ORDER BY ${r.createdAt} LIMIT 1))
       WHERE ${k.postId} = ${v.postId} AND ${k.commentId} = ${v.commentId} AND ${i.fromAccountId} IN ${idsOf(v.reader)}
         AND (${v.name} = '' OR ${a.name} = ${v.name}) AND ${canReadPostSql(k.postId, v.reader)}

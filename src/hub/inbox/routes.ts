@@ -19,8 +19,10 @@ import {
   markPostItemsRead,
   selectOwnItems,
 } from './queries'
+import { readUntil } from './read-until'
 
 const tag = 'inbox'
+const waitSecondsMax = 30
 
 const itemAnswer = z
   .object({
@@ -57,6 +59,13 @@ const listQuery = z.object({
   unread: z.stringbool().default(false),
   limit: z.coerce.number().int().min(1).max(100).default(25),
   cursor: z.string().max(500).optional(),
+  wait: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(waitSecondsMax)
+    .default(0)
+    .describe('Seconds to wait until something is unread.'),
 })
 
 const listAnswer = z.object({
@@ -70,16 +79,23 @@ async function listItems({
   credential,
   query,
   read,
+  c,
 }: Call<z.output<typeof listQuery>, undefined>): Promise<z.input<typeof listAnswer>> {
-  const now = context.clock.now()
   const cursor = decodeCursor(query.cursor)
-  const { answers } = await read({
-    items: selectOwnItems(credential, now, {
-      isUnread: query.unread,
-      before: Array.isArray(cursor) ? cursor : null,
-      limit: query.limit + 1,
-    }),
-    unread: countOwnUnread(credential, now),
+  const readPage = () => {
+    const now = context.clock.now()
+    return read({
+      items: selectOwnItems(credential, now, {
+        isUnread: query.unread,
+        before: Array.isArray(cursor) ? cursor : null,
+        limit: query.limit + 1,
+      }),
+      unread: countOwnUnread(credential, now),
+    })
+  }
+  const { answers } = await readUntil(readPage, (found) => found.answers.unread > 0, {
+    timeoutMs: query.wait * 1_000,
+    isClosed: () => c.req.raw.signal.aborted,
   })
   const page = answers.items.slice(0, query.limit)
   const last = page.at(-1)

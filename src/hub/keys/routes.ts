@@ -3,17 +3,10 @@ import { run } from '../../shared/db/batch'
 import { deletedAnswer, presentTime, timeAnswer } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { createKey, keyInput, removeKey } from './actions'
+import { keyFields, newKeyAnswer, presentKey, presentNewKey } from './present'
 import { selectKeys } from './queries'
 
 const tag = 'keys'
-
-const keyFields = {
-  id: z.string(),
-  label: z.string(),
-  scopes: z.array(z.enum(['read', 'write'])),
-  created_at: timeAnswer,
-  expires_at: timeAnswer.nullable().describe('Null for a key that does not expire.'),
-}
 
 const keyAnswer = z
   .object({
@@ -21,11 +14,6 @@ const keyAnswer = z
     last_used_at: timeAnswer.nullable(),
   })
   .meta({ id: 'Key' })
-
-const newKeyAnswer = z.object({
-  key: z.object({ ...keyFields, api_key: z.string().describe('Returned only once.') }),
-  important: z.string(),
-})
 
 const createKeyRoute = route({
   method: 'post',
@@ -41,17 +29,7 @@ const createKeyRoute = route({
   handle: async (call) => {
     const { keyId } = call.viewer()
     const done = await createKey(call.context, call.actor(), keyId, call.body)
-    return presentIdempotent(call, done, (key) => ({
-      key: {
-        id: key.id,
-        api_key: key.apiKey,
-        label: key.label,
-        scopes: key.scopes,
-        created_at: presentTime(key.createdAt),
-        expires_at: presentTime(key.expiresAt),
-      },
-      important: 'Save the api_key now. It is shown only once; the hub stores only its hash.',
-    }))
+    return presentIdempotent(call, done, presentNewKey)
   },
 })
 
@@ -70,11 +48,7 @@ export const keyRoutes: Route[] = [
       const keys = await run(db, selectKeys(call.viewer().id, clock.now()))
       return {
         keys: keys.map((key) => ({
-          id: key.id,
-          label: key.label,
-          scopes: key.scopes,
-          created_at: presentTime(key.createdAt),
-          expires_at: presentTime(key.expiresAt),
+          ...presentKey(key),
           last_used_at: presentTime(key.lastUsedAt),
         })),
       }

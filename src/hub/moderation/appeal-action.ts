@@ -43,7 +43,7 @@ export async function appealAction(
   actor: Actor,
   { action_id: id, text }: z.output<typeof appealInput>,
 ): Promise<IdempotentResult<ActionRow>> {
-  assertNoCredentials({ text }, settings.ROOKERY_KEY_PREFIX)
+  assertNoCredentials({ text }, settings)
   const { accountId, idempotencyKey: key } = actor
   const action = await run(db, selectOwnAction(id, accountId))
   if (!action) throw moderationErrors.unknownAction()
@@ -84,7 +84,7 @@ export async function decideAppeal(
   { decision, reason }: z.output<typeof decisionInput>,
 ): Promise<IdempotentResult<ActionRow>> {
   const { db, clock, settings } = context
-  assertNoCredentials({ reason }, settings.ROOKERY_KEY_PREFIX)
+  assertNoCredentials({ reason }, settings)
   const action = await run(db, selectAppealed(id, actorReader(actor)))
   if (!action) throw moderationErrors.unknownAppeal()
   const { accountId, activationId, idempotencyKey: key } = actor

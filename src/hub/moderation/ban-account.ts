@@ -38,7 +38,7 @@ export async function banAccount(
 ): Promise<IdempotentResult<ActionRow>> {
   const { db, clock, settings } = context
   const { kind, reason } = input
-  assertNoCredentials({ reason }, settings.ROOKERY_KEY_PREFIX)
+  assertNoCredentials({ reason }, settings)
   const { community, account } = await batch(db, {
     community: selectCommunity(communityName, actorReader(actor)),
     account: selectAccountByName(input.account.replace(/^@/, '')),

@@ -50,7 +50,7 @@ export async function moderateContent(
   { reason }: ReasonInput,
 ): Promise<IdempotentResult<ActionRow>> {
   const { db, settings } = context
-  assertNoCredentials({ reason }, settings.ROOKERY_KEY_PREFIX)
+  assertNoCredentials({ reason }, settings)
   const target = await run(db, selectTarget(on.kind, on.id, actorReader(actor)))
   const isWrongKind = on.kind === 'comment' && threadActions.has(action)
   if (target?.isDeleted && action === 'restore') throw moderationErrors.deletedByAuthor(on.kind)

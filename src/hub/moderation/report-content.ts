@@ -28,7 +28,7 @@ export async function reportContent(
   on: ContentRef,
   { reason }: ReasonInput,
 ): Promise<IdempotentResult<ReportRow>> {
-  assertNoCredentials({ reason }, settings.ROOKERY_KEY_PREFIX)
+  assertNoCredentials({ reason }, settings)
   const target = await run(db, selectTarget(on.kind, on.id, actorReader(actor)))
   if (!target || target.isDeleted || target.removalId !== null) {
     throw moderationErrors.unknownTarget(on.kind)

@@ -51,7 +51,7 @@ export async function openAsAdmin(
   { reason }: z.output<typeof openingReason>,
 ): Promise<Opening> {
   const { db, clock, settings } = context
-  assertNoCredentials({ reason }, settings.ROOKERY_KEY_PREFIX)
+  assertNoCredentials({ reason }, settings)
   const owners = await findOwners(context, { admin, reader }, opened)
   const now = clock.now()
   const expiresAt = now + openings.holdsMs

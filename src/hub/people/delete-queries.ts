@@ -24,6 +24,7 @@ import { posts } from '../schema/posts'
 import { pushSettings } from '../schema/push'
 import { runFeedback, runViews } from '../schema/run-feedback'
 import { identities, passkeys } from '../schema/sign-in'
+import { deleteSubscriptions } from '../subscriptions/queries'
 
 const p = alias(posts, 'dp')
 const n = alias(comments, 'dn')
@@ -116,6 +117,7 @@ export const deleteProfile = (id: AccountId, now: number) => ({
   ),
   runViews: write(orm.delete(runViews).where(eq(runViews.accountId, id))),
   identities: write(orm.delete(identities).where(eq(identities.accountId, id))),
+  ...deleteSubscriptions(id),
   account: write(updateSet(accounts, tombstone(now), sql`WHERE ${accounts.id} = ${id}`)),
   // The log keeps its id. It lets go of names only for an account that is deleted.
   formerNamesInLog: write(

@@ -75,7 +75,7 @@ export async function createPost(
 ): Promise<Delivered<PostRow>> {
   const { db, clock, settings } = context
   const { community: place, ...text } = input
-  assertNoCredentials(text, settings.ROOKERY_KEY_PREFIX)
+  assertNoCredentials(text, settings)
   const name = place.replace(/^m\//i, '')
   const { community, author } = await batch(db, {
     community: selectCommunity(name, actorReader(actor)),
@@ -169,7 +169,7 @@ export async function changePost(
   change: z.output<typeof postUpdate>,
 ): Promise<PostRow> {
   const { db, clock, settings } = context
-  assertNoCredentials(change, settings.ROOKERY_KEY_PREFIX)
+  assertNoCredentials(change, settings)
   const post = await findOwnPost(context, actor, id)
   const changed = { ...withoutUndefined(change), editedAt: clock.now() }
   const { communityId } = post

@@ -1,3 +1,4 @@
+import type { KeyPrefixes } from '../../shared/settings'
 import { postErrors } from './errors'
 
 /** Well-known formats of secrets. Each is specific enough that prose does not match. */
@@ -13,12 +14,18 @@ const shapes: [name: string, pattern: RegExp][] = [
   ['an npm token', /\bnpm_[A-Za-z0-9]{36}\b/],
 ]
 
+/** The prefixes with which a key of this hub is accepted: letters, digits and underscores. */
+const listPrefixes = (keys: KeyPrefixes): string[] => [
+  keys.ROOKERY_KEY_PREFIX,
+  ...(keys.ROOKERY_ACCEPTED_KEY_PREFIXES ?? []),
+]
+
 /** Returns the kind of secret that a text seems to contain, never the secret itself; null for none. */
-export function findCredential(text: string, keyPrefix: string): string | null {
-  const own = text.indexOf(keyPrefix)
-  if (own >= 0) {
-    const pattern = new RegExp(`(?:^|[^A-Za-z0-9_])${keyPrefix}[A-Za-z0-9_-]{32,}`)
-    if (pattern.test(text.slice(Math.max(0, own - 1)))) return 'an API key of this hub'
+export function findCredential(text: string, keys: KeyPrefixes): string | null {
+  const prefixes = listPrefixes(keys)
+  if (prefixes.some((prefix) => text.includes(prefix))) {
+    const pattern = new RegExp(`(?:^|[^A-Za-z0-9_])(?:${prefixes.join('|')})[A-Za-z0-9_-]{32,}`)
+    if (pattern.test(text)) return 'an API key of this hub'
   }
   return shapes.find(([, pattern]) => pattern.test(text))?.[0] ?? null
 }
@@ -28,13 +35,14 @@ const credentialMarkers =
   /sk-|gh[pousr]_|github_pat_|glpat-|AKIA|ASIA|xox|AIza|[sr]k_live_|npm_|PRIVATE KEY/
 
 /** Returns false when a text, plain or JSON, certainly contains no credential. */
-export const canHoldCredential = (text: string, keyPrefix: string): boolean =>
-  credentialMarkers.test(text) || text.includes(keyPrefix)
+export const canHoldCredential = (text: string, keys: KeyPrefixes): boolean =>
+  credentialMarkers.test(text) || listPrefixes(keys).some((prefix) => text.includes(prefix))
 
 /** Replaces everything that looks like a credential by `[withheld]`; a private key up to its end. */
-export function maskCredentials(text: string, keyPrefix: string): string {
-  if (!canHoldCredential(text, keyPrefix)) return text
-  const own = new RegExp(`(?<![A-Za-z0-9_])${keyPrefix}[A-Za-z0-9_-]{32,}`, 'g')
+export function maskCredentials(text: string, keys: KeyPrefixes): string {
+  if (!canHoldCredential(text, keys)) return text
+  const prefixes = listPrefixes(keys).join('|')
+  const own = new RegExp(`(?<![A-Za-z0-9_])(?:${prefixes})[A-Za-z0-9_-]{32,}`, 'g')
   return [own, privateKey, ...shapes.map(([, shape]) => new RegExp(shape, 'g'))].reduce(
     (masked, shape) => masked.replace(shape, '[withheld]'),
     text,
@@ -51,10 +59,10 @@ const privateKey =
  */
 export function assertNoCredentials(
   fields: Record<string, string | null | undefined>,
-  keyPrefix: string,
+  keys: KeyPrefixes,
 ): void {
   for (const [field, text] of Object.entries(fields)) {
-    const kind = text ? findCredential(text, keyPrefix) : null
+    const kind = text ? findCredential(text, keys) : null
     if (kind) throw postErrors.credentialInText(field, kind)
   }
 }
@@ -91,9 +99,10 @@ const ownKeyChars = 43
  * exact format that no further character of such a token surrounds. Anything less is not a secret here,
  * so that text which only begins like one is not taken for it.
  */
-export function findWholeCredentials(text: string, keyPrefix: string): WholeCredential[] {
-  if (!canHoldCredential(text, keyPrefix)) return []
-  const own: [string, string] = ['an API key of this hub', `${keyPrefix}[\\w-]{${ownKeyChars}}`]
+export function findWholeCredentials(text: string, keys: KeyPrefixes): WholeCredential[] {
+  if (!canHoldCredential(text, keys)) return []
+  const pattern = `(?:${listPrefixes(keys).join('|')})(?:service_)?[\\w-]{${ownKeyChars}}`
+  const own: [string, string] = ['an API key of this hub', pattern]
   const found = [...text.matchAll(pemBlock)]
     .filter(([, label = '', body = '']) => isKeyBody(label, body))
     .map((match) => toWhole(match, 'a private key'))

@@ -15,7 +15,7 @@ export const postPageQuery = z.object({
 export function toPostList(
   query: z.output<typeof postPageQuery>,
   sort: PostSort,
-  where: Pick<PostList, 'reader' | 'community' | 'author'>,
+  where: Pick<PostList, 'reader' | 'community' | 'author' | 'isFollowing'>,
 ): PostList {
   const cursor = decodeCursor(query.cursor)
   return { ...where, sort, limit: query.limit + 1, cursor, offset: query.offset }
@@ -30,8 +30,8 @@ export interface PostPage {
 /** Converts the rows of `selectPosts` to a page, without the extra row of `toPostList`. */
 export function toPostPage(list: PostList, rows: PostRow[]): PostPage {
   const posts = rows.slice(0, list.limit - 1)
-  const last = posts.at(-1)
   const hasMore = rows.length > posts.length
-  const nextCursor = hasMore && last ? encodeCursor(toPostCursor(list.sort, last)) : null
+  const next = hasMore ? toPostCursor(list, posts) : null
+  const nextCursor = next === null ? null : encodeCursor(next)
   return { posts, hasMore, nextCursor }
 }

@@ -1,4 +1,4 @@
-import { getTableColumns, type SQL, sql } from 'drizzle-orm'
+import { getTableColumns, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { type Fields, flag, number, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
@@ -13,8 +13,15 @@ import { activations } from '../schema/activations'
 import { communities } from '../schema/communities'
 import { moderationActions } from '../schema/moderation'
 import { posts } from '../schema/posts'
-import { type ViewerValues, viewerValues } from '../viewers/queries'
+import { type ViewerValues, viewerCte, viewerValues } from '../viewers/queries'
 import type { Reader } from '../viewers/reader'
+import {
+  firstPostsSql,
+  followedCandidatesSql,
+  type PostColumns,
+  risingCandidatesSql,
+  risingSql,
+} from './candidate-sql'
 
 const p = alias(posts, 'p')
 const c = alias(communities, 'c')
@@ -60,7 +67,7 @@ export type PostRow = RowOf<typeof postFields>
 export const postTables = sql`${posts} ${p} CROSS JOIN ${communities} ${c} ON ${c.id} = ${p.communityId}
   CROSS JOIN ${accounts} ${a} ON ${a.id} = ${p.authorId}`
 
-export const postSorts = ['hot', 'new', 'top'] as const
+export const postSorts = ['hot', 'new', 'top', 'rising'] as const
 export type PostSort = (typeof postSorts)[number]
 
 export interface PostList {
@@ -70,17 +77,21 @@ export interface PostList {
   community?: string | undefined
   /** Name of an account. */
   author?: string | undefined
+  /** Only of communities that the viewer subscribes to and accounts that it follows. */
+  isFollowing?: boolean | undefined
   limit: number
   cursor: Cursor | null
   offset?: number | undefined
 }
 
-/** Each has an index over all listed posts and one by community. */
-const sortKeys = {
-  new: sql`${p.createdAt}`,
-  hot: sql`${p.hotRank}`,
-  top: sql`(${p.upvotes} - ${p.downvotes})`,
-} as const
+/** Sort keys. All but that of "rising" have an index over all listed posts and one by community. */
+const keyOf = (sort: PostSort, of: PostColumns, now: SQLWrapper): SQL =>
+  ({
+    new: sql`${of.createdAt}`,
+    hot: sql`${of.hotRank}`,
+    top: sql`(${of.upvotes} - ${of.downvotes})`,
+    rising: risingSql(of, now),
+  })[sort]
 
 interface ListValues extends ViewerValues {
   reader: Reader
@@ -98,12 +109,14 @@ interface ListShape {
   sort: PostSort
   isOfCommunity: boolean
   isOfAuthor: boolean
+  isFollowing: boolean
   isAfterRow: boolean
 }
 
 /**
  * Prepares the lists of posts, so that those of one shape are compiled once. A list reads rows in
- * proportion to its page, except `top` of one account.
+ * proportion to its page, except `top` of one account; "rising" ranks the newest posts. The lists of what
+ * a viewer follows and "rising" need the viewer's values.
  *
  * @param before `viewerCte` when the fields use the viewer
  */
@@ -113,7 +126,11 @@ export function preparePostLists<F extends Fields>(
 ): (list: PostList, viewer?: ViewerValues) => Statement<RowOf<F>[]> {
   const prepareList = (shape: ListShape) =>
     prepare((values: Params<ListValues>) =>
-      manySql(fields, listSql(shape, values), before?.(values)),
+      manySql(
+        fields,
+        listSql(shape, values),
+        before?.(values) ?? (shape.isFollowing ? viewerCte(values) : undefined),
+      ),
     )
   const prepared = new Map<string, ReturnType<typeof prepareList>>()
   return (list, viewer = viewerValues(null, 0)) => {
@@ -122,7 +139,8 @@ export function preparePostLists<F extends Fields>(
       sort: list.sort,
       isOfCommunity: list.community !== undefined,
       isOfAuthor: list.author !== undefined,
-      isAfterRow: afterId !== null,
+      isFollowing: list.isFollowing === true,
+      isAfterRow: afterId !== null && list.sort !== 'rising',
     }
     const key = JSON.stringify(shape)
     const select = prepared.get(key) ?? prepareList(shape)
@@ -141,31 +159,86 @@ export function preparePostLists<F extends Fields>(
 }
 
 function listSql(shape: ListShape, values: Params<ListValues>): SQL {
-  const { sort, isOfCommunity, isOfAuthor, isAfterRow } = shape
-  const key = sortKeys[sort]
-  const conditions = [
-    sql`${p.deletedAt} IS NULL AND ${canReadSql(p.communityId, values.reader)}`,
-    isOfCommunity &&
-      sql`${p.communityId} = (SELECT ${communities.id} FROM ${communities} WHERE ${communities.name} = ${values.community})`,
-    isOfAuthor &&
-      sql`${p.authorId} = (SELECT ${accounts.id} FROM ${accounts} WHERE ${accounts.name} = ${values.author})`,
-    !isOfCommunity && !isOfAuthor && sql`${p.isListed} = 1`,
-    isAfterRow && sql`(${key}, ${p.id}) < (${values.afterKey}, ${values.afterId})`,
-  ].filter((condition) => condition !== false)
-  return sql`FROM ${postTables} WHERE ${sql.join(conditions, sql` AND `)}
-    ORDER BY ${key} DESC, ${p.id} DESC LIMIT ${values.limit} OFFSET ${values.offset}`
+  const { sort } = shape
+  const orderOf = (of: PostColumns) =>
+    sql`ORDER BY ${keyOf(sort, of, values.now)} DESC, ${of.id} DESC`
+  const page = sql`${orderOf(p)} LIMIT ${values.limit} OFFSET ${values.offset}`
+  const candidates = candidatesSql(shape, values)
+  if (!candidates) return sql`FROM ${postTables} WHERE ${conditionsSql(shape, values, p)} ${page}`
+  const chosen = firstPostsSql(candidates, (of) => {
+    const rows = sql`${values.limit} + ${values.offset}`
+    return sql`${conditionsSql(shape, values, of)} ${orderOf(of)} LIMIT ${rows}`
+  })
+  return sql`FROM ${chosen} chosen CROSS JOIN ${postTables}
+    WHERE ${p.id} = chosen.id AND ${canReadSql(p.communityId, values.reader)} ${page}`
 }
+
+function conditionsSql(shape: ListShape, values: Params<ListValues>, of: PostColumns): SQL {
+  const after = sql`(${values.afterKey}, ${values.afterId})`
+  const conditions = [
+    sql`${of.deletedAt} IS NULL AND ${canReadSql(of.communityId, values.reader)}`,
+    ...placesSql(shape, values, of),
+    ...(isPlaced(shape) || shape.isFollowing ? [] : [sql`${of.isListed} = 1`]),
+    ...(shape.isAfterRow ? [sql`(${keyOf(shape.sort, of, values.now)}, ${of.id}) < ${after}`] : []),
+  ]
+  return sql.join(conditions, sql` AND `)
+}
+
+/** The conditions of a list of one community or author. */
+const placesSql = (
+  { isOfCommunity, isOfAuthor }: ListShape,
+  { community, author }: Params<ListValues>,
+  of: PostColumns,
+): SQL[] => [
+  ...(isOfCommunity
+    ? [
+        sql`${of.communityId} = (SELECT ${communities.id} FROM ${communities} WHERE ${communities.name} = ${community})`,
+      ]
+    : []),
+  ...(isOfAuthor
+    ? [
+        sql`${of.authorId} = (SELECT ${accounts.id} FROM ${accounts} WHERE ${accounts.name} = ${author})`,
+      ]
+    : []),
+]
+
+/** The posts that a list chooses from; null for a list that an index orders. */
+function candidatesSql(shape: ListShape, values: Params<ListValues>): SQL | null {
+  const { sort, isFollowing, isAfterRow } = shape
+  if (isFollowing) {
+    return followedCandidatesSql({
+      keyOf: (of) => keyOf(sort, of, values.now),
+      isByTime: sort === 'new',
+      isRising: sort === 'rising',
+      after: isAfterRow ? { key: values.afterKey, id: values.afterId } : null,
+      rows: sql`${values.limit} + ${values.offset}`,
+    })
+  }
+  if (sort !== 'rising') return null
+  return risingCandidatesSql((of) =>
+    sql.join(
+      [...placesSql(shape, values, of), ...(isPlaced(shape) ? [] : [sql`${of.isListed} = 1`])],
+      sql` AND `,
+    ),
+  )
+}
+
+const isPlaced = ({ isOfCommunity, isOfAuthor }: ListShape): boolean => isOfCommunity || isOfAuthor
 
 const selectPostList = preparePostLists(postFields)
 
 /** Selects one page of posts. */
-export const selectPosts = (list: PostList): Statement<PostRow[]> => selectPostList(list)
+export const selectPosts = (list: PostList, viewer?: ViewerValues): Statement<PostRow[]> =>
+  selectPostList(list, viewer)
 
-/** Returns the cursor of the page that begins after this row. */
+/** Returns the cursor of the page that begins after the last row; that of "rising" is a number of rows. */
 export function toPostCursor(
-  sort: PostSort,
-  row: Pick<PostRow, 'id' | 'createdAt' | 'hotRank' | 'score'>,
-): Cursor {
+  { sort, cursor, offset = 0 }: Pick<PostList, 'sort' | 'cursor' | 'offset'>,
+  rows: readonly Pick<PostRow, 'id' | 'createdAt' | 'hotRank' | 'score'>[],
+): Cursor | null {
+  const row = rows.at(-1)
+  if (!row) return null
+  if (sort === 'rising') return (typeof cursor === 'number' ? cursor : offset) + rows.length
   return [{ new: row.createdAt, hot: row.hotRank, top: row.score }[sort], row.id]
 }
 

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { deletedAnswer, notWokenFields } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { presentNotWoken } from '../inbox/deliver'
+import { viewerValues } from '../viewers/queries'
 import { changePost, communityName, createPost, postBody, postUpdate, removePost } from './actions'
 import { postPageQuery, toPostList, toPostPage } from './post-page'
 import { postAnswer, postPageAnswer, presentPost, presentPostPage } from './present'
@@ -41,10 +42,11 @@ const listRoute = route({
     author: communityName,
   }),
   answer: postPageAnswer,
-  handle: async ({ reader, query, read }) => {
+  handle: async ({ context, credential, reader, query, read }) => {
     const community = query.community ?? query.submolt
     const list = toPostList(query, query.sort ?? 'hot', { reader, community, author: query.author })
-    const { answers } = await read({ posts: selectPosts(list) })
+    const viewer = viewerValues(credential, context.clock.now())
+    const { answers } = await read({ posts: selectPosts(list, viewer) })
     return presentPostPage(toPostPage(list, answers.posts))
   },
 })

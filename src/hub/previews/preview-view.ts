@@ -1,6 +1,7 @@
 import type { SchedulerView } from '../../agents/contract/agents'
 import type { ReplyLimits } from '../../shared/config'
 import { AppError } from '../../shared/errors'
+import type { KeyPrefixes } from '../../shared/settings'
 import type { ActionContext } from '../action-context'
 import type { Admission, PayingBudget } from '../activations/admission-queries'
 import type { ToolCatalog } from '../contract/hub'
@@ -74,9 +75,9 @@ function explainRefusal(name: string, limits: ReplyLimits): string {
 }
 
 /** Returns why a text looks like a credential; null when it does not. */
-function findCredential(texts: string[], keyPrefix: string): string | null {
+function findCredential(texts: string[], keys: KeyPrefixes): string | null {
   try {
-    assertNoCredentials({ content: texts.join('\n') }, keyPrefix)
+    assertNoCredentials({ content: texts.join('\n') }, keys)
     return null
   } catch (error) {
     if (error instanceof AppError) return error.message
@@ -241,7 +242,7 @@ export async function toPreview(
   )
   return {
     refusal:
-      findCredential(texts, settings.ROOKERY_KEY_PREFIX) ??
+      findCredential(texts, settings) ??
       (refusal === null ? null : explainRefusal(refusal, limits)),
     agents: await Promise.all(promises),
     notified: facts.targets.flatMap(({ model, name }) => (model === null ? [name] : [])),

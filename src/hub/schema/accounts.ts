@@ -16,6 +16,7 @@ export const accounts = sqliteTable(
       .notNull()
       .default({}),
     karma: integer('karma').notNull().default(0),
+    followerCount: integer('follower_count').notNull().default(0),
     isImported: integer('is_imported', { mode: 'boolean' }).notNull().default(false),
     lastActivatedAt: integer('last_activated_at'),
     createdAt: integer('created_at').notNull(),

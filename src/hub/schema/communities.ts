@@ -16,6 +16,7 @@ export const communities = sqliteTable(
       .references(() => accounts.id),
     isMuted: integer('is_muted', { mode: 'boolean' }).notNull().default(false),
     postCount: integer('post_count').notNull().default(0),
+    subscriberCount: integer('subscriber_count').notNull().default(0),
     createdAt: integer('created_at').notNull(),
     /** Who reads it: everybody, accounts of this hub from `member` up, or its own members alone. */
     visibility: text('visibility', { enum: ['public', 'members', 'private'] })

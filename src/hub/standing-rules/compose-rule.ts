@@ -1,4 +1,5 @@
 import { standingRules } from '../../shared/config'
+import type { KeyPrefixes } from '../../shared/settings'
 import { toArgumentRules } from '../contract/argument-rules'
 import type { ArgumentRule } from '../contract/hub'
 import { findWholeCredentials } from '../posts/credential-patterns'
@@ -29,11 +30,11 @@ export function composeRule(
   raw: string,
   scope: Pick<RuleScope, 'communityId' | 'communityName' | 'requesters'>,
   input: RuleInput,
-  { now, keyPrefix }: { now: number; keyPrefix: string },
+  { now, keys }: { now: number; keys: KeyPrefixes },
 ): ComposedRule {
   if (raw.length > standingRules.argumentsCharsMax) throw ruleErrors.longArguments()
   const args = parse(raw)
-  if (hasSecret(args, keyPrefix)) throw ruleErrors.secretArguments()
+  if (hasSecret(args, keys)) throw ruleErrors.secretArguments()
   const rules = toArgumentRules(args, input.prefixes)
   if (!rules) throw ruleErrors.unmatchable()
   const { communityId, communityName, requesters } = scope
@@ -56,10 +57,10 @@ function parse(raw: string): unknown {
   }
 }
 
-function hasSecret(value: unknown, keyPrefix: string): boolean {
-  if (typeof value === 'string') return findWholeCredentials(value, keyPrefix).length > 0
+function hasSecret(value: unknown, keys: KeyPrefixes): boolean {
+  if (typeof value === 'string') return findWholeCredentials(value, keys).length > 0
   if (typeof value !== 'object' || value === null) return false
   return Object.entries(value).some(
-    ([name, each]) => hasSecret(name, keyPrefix) || hasSecret(each, keyPrefix),
+    ([name, each]) => hasSecret(name, keys) || hasSecret(each, keys),
   )
 }

@@ -53,7 +53,7 @@ export async function assignTask(
   const once = { accountId, key, action: 'tasks.assign', input: { name, ...input } }
   const earlier = await findStoredResult<AssignedTask>(db, once)
   if (earlier) return earlier
-  assertNoCredentials({ task: input.task }, settings.ROOKERY_KEY_PREFIX)
+  assertNoCredentials({ task: input.task }, settings)
   const agent = await run(db, selectTaskAgent(name))
   if (!agent) throw taskErrors.agentNotFound()
   const model = input.model === undefined ? null : await agents.checkModel(agent, input.model)

@@ -1,14 +1,15 @@
+import type { KeyPrefixes } from '../../shared/settings'
 import { canHoldCredential, maskCredentials } from '../posts/credential-patterns'
 
 /**
  * Returns a trace as JSON with credentials masked. Each string value is checked after parsing, because
  * JSON escapes hide word boundaries.
  */
-export function maskTrace(trace: string, keyPrefix: string): string {
-  if (!canHoldCredential(trace, keyPrefix)) return trace
+export function maskTrace(trace: string, keys: KeyPrefixes): string {
+  if (!canHoldCredential(trace, keys)) return trace
   return JSON.stringify(
     JSON.parse(trace, (_key, value: unknown) =>
-      typeof value === 'string' ? maskCredentials(value, keyPrefix) : value,
+      typeof value === 'string' ? maskCredentials(value, keys) : value,
     ),
   )
 }

@@ -11,7 +11,7 @@ import type { NamedTool } from './tool-registry'
 export interface AssessedCall {
   caller: ToolCaller
   tool: Pick<NamedTool, 'name' | 'isOwnStore'>
-  prepared: Pick<PreparedCall, 'grant' | 'tier' | 'staysInTask'>
+  prepared: Pick<PreparedCall, 'grant' | 'tier' | 'actsAs' | 'staysInTask'>
   args: unknown
 }
 
@@ -43,8 +43,8 @@ function listReasons(
   { caller, tool, prepared }: AssessedCall,
   { requireApproval, trusted = [] }: CallPolicy,
 ): ApprovalReason[] {
-  const { grant, tier } = prepared
-  const entries = listApprovalEntries(requireApproval, { name: tool.name, grant, tier })
+  const { grant, tier, actsAs = null } = prepared
+  const entries = listApprovalEntries(requireApproval, { name: tool.name, grant, tier, actsAs })
   const reasons = entries.map((entry): ApprovalReason => ({ kind: 'policy', entry }))
   if (tier === 'read' || tool.isOwnStore) return reasons
   const task = toTask(caller)

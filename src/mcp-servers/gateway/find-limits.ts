@@ -9,9 +9,10 @@ export const findLimits = (
   limits: RateLimit[],
   { caller, tool, prepared }: Pick<PendingCall, 'caller' | 'tool' | 'prepared'>,
 ): RateBucket[] => {
+  const names = [tool.name, prepared.actsAs ?? tool.name]
   const found = limits.filter(
     (limit) =>
-      (limit.tool === undefined || limit.tool === tool.name) &&
+      (limit.tool === undefined || names.includes(limit.tool)) &&
       (limit.grant === undefined || coversGrant(limit.grant, prepared.grant)),
   )
   const buckets = found.map((rule) => {

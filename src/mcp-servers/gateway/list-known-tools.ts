@@ -14,7 +14,11 @@ import { needsApproval } from './needs-approval'
 import type { ToolRegistry } from './tool-registry'
 
 /** A tool as policies see it, with the grant shapes of its calls. */
-type ShapedTool = CatalogTool & { shapes: readonly CallShape[]; isConnectable: boolean }
+type ShapedTool = CatalogTool & {
+  shapes: readonly CallShape[]
+  actsAs: readonly string[]
+  isConnectable: boolean
+}
 type ShapedServer = CatalogServer & { tools: readonly ShapedTool[] }
 
 /** Returns the tools and grants that a policy can name, and functions to check and show a policy. */
@@ -81,6 +85,7 @@ const describeServer = ({
     tier: [...new Set(tool.shapes.map(({ tier }) => tier))].join(' or '),
     grant: tool.grantShape,
     shapes: tool.shapes,
+    actsAs: tool.actsAs,
     isForHosted: isForHosted === true,
     isForOutside: tool.isForOutside,
     isScoped: tool.isScoped,
@@ -110,14 +115,17 @@ function listAllowedGrants(policy: CallPolicy, { shapes, grant, isScoped }: Shap
 /** Returns whether all, some or none of a tool's calls require approval. */
 function summarizeApproval(
   { requireApproval }: CallPolicy,
-  { name, shapes }: ShapedTool,
+  { name, shapes, actsAs }: ShapedTool,
 ): ToolAccess['approval'] {
-  const approved = shapes.filter((shape) => needsApproval(requireApproval, { name, ...shape }))
+  const needs = (shape: CallShape, as: string | null) =>
+    needsApproval(requireApproval, { name, ...shape, actsAs: as })
+  const approved = shapes.filter((shape) => needs(shape, null))
   if (approved.length === shapes.length) return 'always'
   const isMet = requireApproval.some(
     (entry) => !/^(tier|tool):/.test(entry) && findMet(shapes, entry).length > 0,
   )
-  return isMet || approved.length > 0 ? 'some' : 'never'
+  const isMetAs = shapes.some((shape) => actsAs.some((each) => needs(shape, each)))
+  return isMet || isMetAs || approved.length > 0 ? 'some' : 'never'
 }
 
 const findMet = (shapes: readonly CallShape[], pattern: string): CallShape[] =>

@@ -5,6 +5,8 @@ export interface RuledCall {
   name: string
   tier: string
   grant: string
+  /** The tool that does the same as this call; null or absent: none. */
+  actsAs?: string | null
 }
 
 /**
@@ -14,7 +16,9 @@ export interface RuledCall {
 export const listApprovalEntries = (entries: string[], call: RuledCall): string[] =>
   entries.filter((entry) => {
     if (entry.startsWith('tier:')) return entry === `tier:${call.tier}`
-    if (entry.startsWith('tool:')) return entry === `tool:${call.name}`
+    if (entry.startsWith('tool:')) {
+      return entry === `tool:${call.name}` || entry === `tool:${call.actsAs}`
+    }
     return coversGrant(entry, call.grant)
   })
 

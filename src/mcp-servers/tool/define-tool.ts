@@ -67,6 +67,8 @@ interface ToolFacts<Input> {
   doing: string
   /** Agents that this hub runs cannot use it: it would hold up their run. */
   isForOutside?: boolean
+  /** Tools, by full name, that do the same as some of its calls: what a policy says about them holds for those. */
+  actsAs?: { tools: readonly string[]; of(input: Input): string | null }
   isSequential?: boolean
   timeoutMs?: number
   /** Runs the tool. Text is returned unchanged, anything else as JSON. Expected failures throw an `AppError`. */
@@ -84,6 +86,8 @@ export interface PreparedCall {
   tier: Tier
   /** The external service to connect to; null: none. */
   service: string | null
+  /** The full name of the tool that does the same as this call; null or absent: none. */
+  actsAs?: string | null
   /** See `staysInTask` of the tool. */
   staysInTask(task: RunTask): boolean
   run(context: Omit<ToolContext<never>, 'input'>): Promise<unknown>
@@ -110,6 +114,8 @@ export interface Tool {
   isIdempotent: boolean
   isSequential: boolean
   isForOutside: boolean
+  /** Full names of the tools that do the same as some of its calls. */
+  actsAs: readonly string[]
   readsUntrusted: boolean
   doing: string
   timeoutMs: number
@@ -177,6 +183,7 @@ export function buildTool<Input>(
     isIdempotent: facts.isIdempotent,
     isSequential: facts.isSequential ?? false,
     isForOutside: facts.isForOutside ?? false,
+    actsAs: facts.actsAs?.tools ?? [],
     readsUntrusted: facts.readsUntrusted ?? false,
     doing: facts.doing,
     timeoutMs: facts.timeoutMs ?? activationLimits.toolTimeoutMs,
@@ -191,6 +198,7 @@ export function buildTool<Input>(
         grant: needed,
         tier: shapes.find((shape) => intersectShape(shape.grant, needed) !== null)?.tier ?? tier,
         service: facts.service?.(input) ?? null,
+        actsAs: facts.actsAs?.of(input) ?? null,
         staysInTask: (task) => facts.staysInTask?.(input, task) ?? false,
         run: (context) => facts.run({ ...context, input }),
       }

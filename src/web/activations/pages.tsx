@@ -150,7 +150,7 @@ async function readLiveState(
     agents.readState(agentId).catch(() => null),
   ])
   return {
-    log: log && maskTrace(log, settings.ROOKERY_KEY_PREFIX),
+    log: log && maskTrace(log, settings),
     doing: now?.activationId === id ? now.doing : null,
   }
 }

@@ -99,7 +99,7 @@ async function showApprovals(
   const { viewer } = frame
   if (!viewer) throw approvalErrors.signInRequired()
   const toVisible = (rows: ApprovalRow[]) =>
-    rows.map((row) => redactApproval(row, viewer, c.var.context.settings.ROOKERY_KEY_PREFIX))
+    rows.map((row) => redactApproval(row, viewer, c.var.context.settings))
   const decided = toVisible(answers.all).filter((row) => row.status !== 'pending')
   return sendPage(
     c,

@@ -82,7 +82,7 @@ async function sendRule(
     c,
     <RulePage
       frame={frame}
-      row={redactApproval(row, frame.viewer, context.settings.ROOKERY_KEY_PREFIX)}
+      row={redactApproval(row, frame.viewer, context.settings)}
       varying={listVarying(row.arguments)}
       form={{ ...form, problem: problem ?? form.problem }}
       rule={rule}

@@ -58,6 +58,7 @@ export function selectFeedRows(page: FeedPage): Statement<FeedPageRow[]> {
 
 /** Returns the cursor of the page after `rows`; null after the last page. */
 export function computeNextCursor(page: FeedPage, rows: FeedPageRow[]): Cursor | null {
-  const last = rows[limits.page.postsDefault - 1]
-  return rows.length < feedRowsMax || !last ? null : toPostCursor(page.sort, last)
+  return rows.length < feedRowsMax
+    ? null
+    : toPostCursor(page, rows.slice(0, limits.page.postsDefault))
 }

@@ -93,7 +93,7 @@ async function showThread(c: PageContext, reply: ReplyFormState, status = 200): 
       isNewest={window.before === null && (rows[0]?.isNewest ?? true)}
       activations={answers.activations}
       approvals={answers.approvals.map((row) =>
-        redactApproval(row, frame.viewer, c.var.context.settings.ROOKERY_KEY_PREFIX),
+        redactApproval(row, frame.viewer, c.var.context.settings),
       )}
       deciders={answers.deciders.map(({ name }) => name)}
       promises={await toResumePromises(answers, c.var.context.tools)}

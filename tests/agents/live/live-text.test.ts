@@ -4,7 +4,7 @@ import { LiveText } from '../../../src/agents/live/live-text'
 import { maskCredentials } from '../../../src/hub/posts/credential-patterns'
 import { streamLimits } from '../../../src/shared/config'
 
-const mask = (text: string) => maskCredentials(text, 'rookery_')
+const mask = (text: string) => maskCredentials(text, { ROOKERY_KEY_PREFIX: 'rookery_' })
 
 /** Returns what a watcher sees after each delta, and at the end. */
 function watch(deltas: string[]): string[] {

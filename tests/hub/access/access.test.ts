@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { apiRoutes } from '../../../src/hub/app'
-import { serviceRoutes } from '../../../src/hub/compat/service/routes'
+import { compatRoutes } from '../../../src/hub/compat/routes'
 import { apiBase } from '../../../src/hub/http/mount-routes'
 import { adminRoutes } from '../../../src/mcp-servers/admin/admin-routes'
 import { type ErrorCode, errorCodes } from '../../../src/shared/errors'
@@ -33,7 +33,7 @@ const titleOf = ({ method, path }: { method: string; path: string }) =>
 const rowsOf = (table: Table) => new Set(Object.keys(table).map((name) => titleOf(readName(name))))
 
 const statuses = new Map(
-  [...apiRoutes, ...serviceRoutes, ...adminRoutes].map(
+  [...apiRoutes, ...compatRoutes, ...adminRoutes].map(
     (route) => [titleOf(route), route.status] as const,
   ),
 )
@@ -105,7 +105,7 @@ const sendPage = (isPublic: boolean) => async (row: Row, column: Column, request
 
 test('T1: every route of the API and every page has a row that says who can use it', () => {
   expect(rowsOf(apiTable)).toEqual(new Set(apiRoutes.map(titleOf)))
-  expect(rowsOf(compatTable)).toEqual(new Set(serviceRoutes.map(titleOf)))
+  expect(rowsOf(compatTable)).toEqual(new Set(compatRoutes.map(titleOf)))
   expect(rowsOf(moduleTable)).toEqual(new Set(adminRoutes.map(titleOf)))
   const pages = world.listRoutes().filter(({ path }) => !path.startsWith(apiBase))
   expect(rowsOf(pageTable)).toEqual(new Set(pages.map(titleOf)))

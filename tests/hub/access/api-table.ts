@@ -181,6 +181,7 @@ export const apiTable: Table = {
   // H9: what has been answered is the caller's, the posts are everybody's.
   'GET /feed/discover': { expect: 'read' },
   'GET /feed': { expect: 'read' },
+  'GET /home': { expect: 'own' },
   'GET /submolts/:name/feed': { expect: 'read', send: () => ({ path: '/submolts/general/feed' }) },
   'GET /agents/profile': { expect: 'read', send: () => ({ path: '/agents/profile?name=olga' }) },
   'GET /agents/:name': { expect: 'read', send: () => ({ path: '/agents/olga' }) },

@@ -2,6 +2,30 @@ import type { Table } from './cells'
 
 /** Who can use the routes that are there for programs of other hubs. */
 export const compatTable: Table = {
+  'GET /submolts/:name/moderators': {
+    expect: 'read',
+    send: (world) => ({ path: `/submolts/${world.communityName}/moderators` }),
+  },
+  'POST /submolts/:name/moderators': {
+    expect: 'ownerOrAdminWrite',
+    send: (world) => ({
+      path: `/submolts/${world.communityName}/moderators`,
+      body: { agent_name: 'piet' },
+    }),
+  },
+  'DELETE /submolts/:name/moderators': {
+    expect: 'ownerOrAdminWrite',
+    send: async (world) => {
+      const { name } = await world.newPerson()
+      const path = `/submolts/${world.communityName}/members/${name}`
+      const body = { role: 'moderator' }
+      await world.call(path, { key: world.olga.key, method: 'PUT', body })
+      return {
+        path: `/submolts/${world.communityName}/moderators`,
+        body: { agent_name: name },
+      }
+    },
+  },
   'POST /agents/:name/service-keys': {
     expect: 'admin',
     send: () => ({ path: '/agents/exte/service-keys', body: { label: 'row' } }),
@@ -22,7 +46,7 @@ export const compatTable: Table = {
   },
   'POST /system/consumption': {
     expect: 'serviceOnly',
-    send: (world) => ({ body: { agent_id: world.olga.id } }),
+    send: (world) => ({ body: { agent_id: world.olga.id, tokens_input: 1 } }),
   },
   'GET /service/budget-health': {
     expect: 'serviceOnly',

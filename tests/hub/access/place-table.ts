@@ -20,6 +20,22 @@ let people = 0
 
 /** Rows of the API about members of communities and who reads them. */
 export const placeRows: Table = {
+  'POST /submolts/:name/subscribe': {
+    expect: 'write',
+    send: () => ({ path: '/submolts/general/subscribe' }),
+  },
+  'DELETE /submolts/:name/subscribe': {
+    expect: 'write',
+    send: () => ({ path: '/submolts/general/subscribe' }),
+  },
+  'POST /agents/:name/follow': {
+    expect: 'write',
+    send: async (world) => ({ path: `/agents/${(await world.newPerson()).name}/follow` }),
+  },
+  'DELETE /agents/:name/follow': {
+    expect: 'write',
+    send: async (world) => ({ path: `/agents/${(await world.newPerson()).name}/follow` }),
+  },
   'PATCH /submolts/:name': {
     expect: 'ownerOrAdminWrite',
     send: (world) => ({

@@ -9,6 +9,7 @@ import {
 import { createPem } from './create-pem'
 
 const keyPrefix = 'rookery_'
+const keys = { ROOKERY_KEY_PREFIX: keyPrefix, ROOKERY_ACCEPTED_KEY_PREFIXES: ['moltbook_'] }
 const ownKey = `rookery_${'aB3_-'.repeat(9).slice(0, 43)}`
 const tokens = [
   `sk-ant-api03-${'aB3_-'.repeat(10)}`,
@@ -21,12 +22,14 @@ const tokens = [
   `sk_live_${'a1B2'.repeat(6)}`,
   `npm_${'a1B2'.repeat(9)}`,
   ownKey,
+  ownKey.replace(keyPrefix, 'moltbook_'),
+  ownKey.replace(keyPrefix, 'rookery_service_'),
   createPem('PRIVATE KEY'),
   createPem('RSA PRIVATE KEY', 120).replace(/\n/g, '\r\n'),
 ]
 
 const parts = (value: unknown, indent = 0) =>
-  toArgumentParts(JSON.stringify(value), { indent, keyPrefix })
+  toArgumentParts(JSON.stringify(value), { indent, keys })
 const masks = (value: unknown) => parts(value).filter(({ kind }) => kind === 'secret')
 
 const nasty = fc.constantFrom(
@@ -65,7 +68,7 @@ test('T13: what is shown, unescaped and revealed, is what runs, whatever the arg
   fc.assert(
     fc.property(json, fc.constantFrom(0, 2), (value, indent) => {
       const raw = JSON.stringify(value)
-      const shown = toArgumentParts(raw, { indent, keyPrefix })
+      const shown = toArgumentParts(raw, { indent, keys })
       expect(JSON.parse(toText(shown, true))).toEqual(JSON.parse(raw))
       const masked = toText(shown)
       expect(masked.replace(/\n/g, '')).not.toMatch(unseen)
@@ -101,7 +104,7 @@ test.each([
 
 test('T13: a value is shown as it runs where JSON would show another one', () => {
   const raw = '{"a":1e999,"b":-1e999,"c":-0,"d":12345678901234567890,"to":"me","to":"mallory"}'
-  const shown = toText(toArgumentParts(raw, { indent: 0, keyPrefix }))
+  const shown = toText(toArgumentParts(raw, { indent: 0, keys }))
   expect(JSON.parse(shown)).toEqual(JSON.parse(raw))
   expect(Object.is(JSON.parse(shown).c, -0)).toBe(true)
   expect(shown).not.toContain('"me"')
@@ -109,7 +112,7 @@ test('T13: a value is shown as it runs where JSON would show another one', () =>
 
 test('T13: arguments too deep to write are shown as they are', () => {
   const raw = `${'['.repeat(100_000)}"mallory\u202e"${']'.repeat(100_000)}`
-  expect(toText(toArgumentParts(raw, { indent: 2, keyPrefix }))).toContain('"mallory\\u202e"')
+  expect(toText(toArgumentParts(raw, { indent: 2, keys }))).toContain('"mallory\\u202e"')
 })
 
 test('T13: marks on nothing, enclosing marks and piles of marks are escaped, accents are not', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { HubClient, HubError } from '../../../client/index'
+import { HubClient, HubError, waitForNotifications } from '../../../client/index'
 import { createTestHub, readCost } from '../create-test-hub'
 
 const hub = createTestHub()
@@ -79,6 +79,21 @@ test('H7: a list iterates over all pages, each of them read once', async () => {
   expect(sent).toHaveLength(3)
 })
 
+test('H5: waiting for notifications ends with the first one, or when the time is up', async () => {
+  const lena = await hub.join('lena', 'human')
+  const waiting = connect(lena.key)
+  expect(await waitForNotifications(waiting.client, { timeoutMs: 0 })).toEqual([])
+  const found = waitForNotifications(waiting.client, { timeoutMs: 20_000 })
+  const asking = { ...body, title: 'Lena?', content: '@lena are you there?' }
+  await connect(mira.key).client.call('POST /posts', { body: asking })
+  expect(await found).toEqual([
+    expect.objectContaining({ type: 'mention', read: false, post_title: 'Lena?' }),
+  ])
+  expect(waiting.sent).toHaveLength(2)
+  const { headers } = await hub.call('/notifications', { key: lena.key })
+  expect(readCost(headers).roundTrips).toBe(1)
+})
+
 test('H5: how far an answer is is read in one round trip, by the account that asked alone', async () => {
   const nora = await hub.join('nora', 'human')
   const { client } = connect(mira.key)
@@ -95,6 +110,16 @@ test('H5: how far an answer is is read in one round trip, by the account that as
   expect(await client.call('GET /answers', { query })).toMatchObject({
     state: 'answered',
     answer: { content: 'On the hook.' },
+  })
+  // A first comment that is gone hides no later one.
+  const second = { params: { id: post.id }, body: { content: 'In the drawer.' } }
+  const [first] = (await hub.call(`/posts/${post.id}/comments`)).body.comments
+  await hub.call(`/comments/${first.id}`, { method: 'DELETE', key: nora.key })
+  expect(await client.call('GET /answers', { query })).toMatchObject({ state: 'waiting' })
+  hub.clock.advance(1000)
+  await connect(nora.key).client.call('POST /posts/:id/comments', second)
+  expect(await client.call('GET /answers', { query })).toMatchObject({
+    answer: { content: 'In the drawer.' },
   })
   const { headers } = await hub.call(`/answers?post_id=${post.id}`, { key: mira.key })
   expect(readCost(headers).roundTrips).toBe(1)

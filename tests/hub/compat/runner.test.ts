@@ -101,6 +101,11 @@ describe('H3: a runner with a service key', () => {
     expect([await report(once), await report(once)]).toEqual([true, true])
     const health = await api(`/system/budget-health?agent_id=${beta.id}`)
     expect(health.body.daily_used).toBe(0.02)
+    // Other names of what was consumed count as nothing for no budget.
+    const unknown = { agent_id: beta.id, spent: 3 }
+    expect((await api('/system/consumption', { body: unknown })).status).toBe(400)
+    const twins = { agent_id: beta.id, input_tokens: 7, output_tokens: 1 }
+    expect((await api('/system/consumption', { body: twins })).body.recorded).toBe(true)
   })
 
   test('H3: an agent over its budget, or stopped, is not healthy', async () => {

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { adminKey } from '../create-test-hub'
 import { type CompatHub, createCompatHub } from './create-compat-hub'
 
 /**
@@ -122,7 +123,7 @@ describe('H3: a client that drops the path of its base URL', () => {
         '/agents?sort=karma',
         '/search?q=a&sort=new',
       ],
-      ...['/feed?filter=following', '/posts?page=0', '/posts?page=1&offset=2', '/posts?offset=-1'],
+      ...['/feed?filter=mine', '/posts?page=0', '/posts?page=1&offset=2', '/posts?offset=-1'],
       ...['/agents?offset=99&limit=50', '/posts?limit=0', '/posts?submolt=a&community=b'],
     ]) {
       const { status, body } = await compat.send(path)
@@ -170,7 +171,9 @@ describe('H3: a client that drops the path of its base URL', () => {
     }
     const up = `/posts/${id}/upvote`
     expect(await vote(up)).toEqual(['upvoted', 1, 'ada-bot'])
+    compat.hub.clock.advance(60_000)
     expect(await vote(up)).toEqual(['removed', 0, 'ada-bot'])
+    compat.hub.clock.advance(60_000)
     expect(await vote(`/posts/${id}/downvote`, { body: {} })).toEqual(['downvoted', -1, 'ada-bot'])
     expect(await vote(up)).toEqual(['changed', 1, 'ada-bot'])
     expect((await vote(up, { body: { value: 1 } }))[1]).toBe(1)
@@ -181,7 +184,102 @@ describe('H3: a client that drops the path of its base URL', () => {
     })
     const onComment = `/comments/${made.body.id}/upvote`
     expect(await vote(onComment)).toEqual(['upvoted', 1, 'hana'])
+    compat.hub.clock.advance(60_000)
     expect((await vote(onComment))[1]).toBe(0)
+  })
+
+  test('H6: a vote that is sent again within a minute, after a lost answer, undoes neither it nor its removal', async () => {
+    const { id } = await post({ title: 'Vote again' })
+    const voter = await compat.join('retrier')
+    const send = async (direction: string) => {
+      const sent = { key: voter.key, method: 'POST' }
+      const { body, text } = await compat.send(`/posts/${id}/${direction}`, sent)
+      expect(body.success, text).toBe(true)
+      return [body.action, body.value, body.score]
+    }
+    expect(await send('upvote')).toEqual(['upvoted', 1, 1])
+    compat.hub.clock.advance(59_000)
+    const again = await Promise.all(Array.from({ length: 3 }, () => send('upvote')))
+    expect(again).toEqual(Array.from({ length: 3 }, () => ['upvoted', 1, 1]))
+    compat.hub.clock.advance(1_000)
+    expect(await send('upvote')).toEqual(['removed', 0, 0])
+    compat.hub.clock.advance(59_000)
+    expect(await send('upvote')).toEqual(['removed', 0, 0])
+    compat.hub.clock.advance(1_000)
+    expect(await send('upvote')).toEqual(['upvoted', 1, 1])
+    expect(await send('downvote')).toEqual(['changed', -1, -1])
+    expect(await send('downvote')).toEqual(['downvoted', -1, -1])
+  })
+
+  test('H3: follows, subscribes, names moderators and reads its home, by the usual paths', async () => {
+    const fay = await compat.join('fay')
+    await compat.send('/submolts', { key: hana.key, body: { name: 'library' } })
+    const path = '/submolts/library/subscribe'
+    expect((await compat.send(path, { key: fay.key, method: 'POST' })).body.action).toBe(
+      'subscribed',
+    )
+    const place = await compat.send('/submolts/library', { key: fay.key })
+    expect(place.body).toMatchObject({ subscriberCount: 1, isSubscribed: true })
+    const follow = await compat.send(`/agents/${ada.name}/follow`, { key: fay.key, method: 'POST' })
+    expect(follow.body).toMatchObject({ action: 'followed', agent: { name: ada.name } })
+    const profile = await compat.send(`/agents/profile?name=${ada.name}`, { key: fay.key })
+    expect(profile.body).toMatchObject({ followerCount: 1, isFollowing: true })
+    const home = await compat.send('/home', { key: fay.key })
+    expect(home.body).toMatchObject({ your_account: { name: 'fay' }, yourAccount: { karma: 0 } })
+    const feed = await compat.send('/feed?filter=following&sort=rising&limit=3', { key: fay.key })
+    expect(feed.body).toMatchObject({ data: expect.any(Array), pagination: { count: 3, limit: 3 } })
+    const second = await compat.send(`/posts?sort=rising&limit=2&page=2`, { key: fay.key })
+    const whole = await compat.send(`/posts?sort=rising&limit=4`, { key: fay.key })
+    expect(second.body.data).toEqual(whole.body.data.slice(2))
+
+    const book = { key: hana.key, body: { submolt: 'library', title: 'A book' } }
+    const { id } = (await compat.send('/posts', book)).body
+    for (const act of ['POST pin', 'POST lock', 'DELETE pin', 'DELETE lock']) {
+      const [method = '', word] = act.split(' ')
+      const done = await compat.send(`/posts/${id}/${word}`, { method, key: hana.key })
+      expect(done.body.action?.reason, done.text).toBe('No reason given.')
+    }
+    const moderators = '/submolts/library/moderators'
+    const name = async (method: string, key: string, agent: string) =>
+      (await compat.send(moderators, { method, key, body: { agent_name: agent } })).status
+    await compat.send('/agents/fay/role', {
+      method: 'PUT',
+      key: adminKey,
+      body: { role: 'member' },
+    })
+    expect(await name('POST', fay.key, 'fay')).toBe(403)
+    expect(await name('POST', hana.key, '@fay')).toBe(200)
+    const listed = async () =>
+      (await compat.send(moderators)).body.moderators.map((each: { name: string }) => each.name)
+    expect(await listed()).toEqual(['fay', 'hana'])
+    expect(await name('DELETE', hana.key, 'fay')).toBe(200)
+    expect(await name('DELETE', hana.key, 'ada-bot')).toBe(404)
+    expect(await listed()).toEqual(['hana'])
+  })
+
+  test('H14: a key with any accepted prefix is refused in a text', async () => {
+    for (const prefix of ['rookery_', 'moltbook_', 'other_']) {
+      const content = `my key is ${prefix}${'k'.repeat(43)}`
+      const refused = await compat.send('/posts', {
+        key: ada.key,
+        body: { submolt: 'general', title: 'Key', content },
+      })
+      expect([refused.status, refused.text.includes('kkkk')], prefix).toEqual([400, false])
+    }
+    await post({ title: 'Key', content: `third_${'k'.repeat(43)}` })
+  })
+
+  test('H3: a body that is nested too deep is refused, also where no body is expected', async () => {
+    const deep = `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`
+    const { id } = await post({ title: 'Deep' })
+    for (const path of [`/posts/${id}/upvote`, '/submolts/general/subscribe', '/posts']) {
+      const response = await compat.hub.fetch(path, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${ada.key}`, 'content-type': 'application/json' },
+        body: deep,
+      })
+      expect(response.status, path).toBe(400)
+    }
   })
 
   test('H3: answers a reply by parentId, flat comments, and JSON on DELETE', async () => {

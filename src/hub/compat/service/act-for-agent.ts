@@ -9,6 +9,7 @@ import { sha256 } from '../../sha256'
 import type { Body } from '../adapt-input'
 import type { AdaptedRoute } from '../adapted-route'
 import { compatErrors } from '../errors'
+import { setIdempotencyKey } from '../idempotency-header'
 import { insertActingKey, selectExternalAgent, selectServiceKey } from './queries'
 
 /** Features that a service key can use for an agent. */
@@ -106,7 +107,5 @@ async function addIdempotencyKey(
   const period = Math.floor(clock.now() / retryMs)
   const [key, before] = [`retry-${period}-${content}`, `retry-${period - 1}-${content}`]
   const isRetry = await run(db, selectStoredResponse(agentId, before))
-  const headers = new Headers(c.req.raw.headers)
-  headers.set('idempotency-key', isRetry ? before : key)
-  c.req.raw = new Request(c.req.raw, { headers })
+  setIdempotencyKey(c, isRetry ? before : key)
 }

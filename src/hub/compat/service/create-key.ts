@@ -1,13 +1,12 @@
 import * as z from 'zod'
 import { run } from '../../../shared/db/batch'
-import type { AccountId } from '../../../shared/ids'
 import { accountErrors } from '../../accounts/errors'
 import { selectAccountByName } from '../../accounts/queries'
 import type { ActionContext } from '../../action-context'
 import { recordAdminAction } from '../../admin-log/compose-entry'
 import type { Actor } from '../../contract/hub'
 import { type IdempotentResult, runOnce } from '../../idempotency/run-once'
-import { createSecret } from '../../keys/actions'
+import { createSecret, type NewKey } from '../../keys/actions'
 import { keyErrors } from '../../keys/errors'
 import { insertKey } from '../../keys/queries'
 import { sha256 } from '../../sha256'
@@ -25,16 +24,6 @@ export const serviceKeyInput = z.object({
   expires_at: z.iso.datetime().optional(),
 })
 
-export interface NewServiceKey {
-  id: string
-  accountId: AccountId
-  apiKey: string
-  label: string
-  scopes: ('read' | 'write')[]
-  createdAt: number
-  expiresAt: number | null
-}
-
 /**
  * Creates a service key for an external agent, the program that runs others.
  *
@@ -45,7 +34,7 @@ export async function createServiceKey(
   actor: Actor,
   name: string,
   input: z.output<typeof serviceKeyInput>,
-): Promise<IdempotentResult<NewServiceKey>> {
+): Promise<IdempotentResult<NewKey>> {
   const { db, clock, settings } = context
   const account = await run(db, selectAccountByName(name))
   if (!account) throw accountErrors.notFound()

@@ -3,6 +3,8 @@ import { run } from '../../../shared/db/batch'
 import { decodeCursor, encodeCursor } from '../../cursor'
 import { countAnswer, pageFields, presentTime, timeAnswer } from '../../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../../http/route'
+import { readUntil } from '../../inbox/read-until'
+import { newKeyAnswer, presentNewKey } from '../../keys/present'
 import { compatErrors } from '../errors'
 import { createServiceKey, serviceKeyInput } from './create-key'
 import {
@@ -12,7 +14,6 @@ import {
   selectServiceKey,
 } from './queries'
 import { usageRoutes } from './usage-routes'
-import { readUntil } from './wait-for-agents'
 
 const tag = 'service keys'
 const own = { tag, access: 'own', rate: 'read' } as const
@@ -166,30 +167,10 @@ const createRoute = route({
   rate: 'write',
   status: 201,
   body: serviceKeyInput,
-  answer: z.object({
-    key: z.object({
-      id: z.string(),
-      api_key: z.string().describe('Returned only once.'),
-      label: z.string(),
-      scopes: z.array(z.enum(['read', 'write'])),
-      created_at: timeAnswer,
-      expires_at: timeAnswer.nullable(),
-    }),
-    important: z.string(),
-  }),
+  answer: newKeyAnswer,
   handle: async (call) => {
     const done = await createServiceKey(call.context, call.actor(), call.param('name'), call.body)
-    return presentIdempotent(call, done, (key) => ({
-      key: {
-        id: key.id,
-        api_key: key.apiKey,
-        label: key.label,
-        scopes: key.scopes,
-        created_at: presentTime(key.createdAt),
-        expires_at: presentTime(key.expiresAt),
-      },
-      important: 'Save the api_key now. It is shown only once; the hub stores only its hash.',
-    }))
+    return presentIdempotent(call, done, presentNewKey)
   },
 })
 

@@ -13,6 +13,20 @@ const dollars = z.number().min(0)
 
 const toMicrousd = (usd: number): number => Math.round(usd * 1e6)
 
+const consumptionInput = z
+  .object({
+    agent_id: z.string().max(100),
+    tokens_input: tokens.optional(),
+    tokens_output: tokens.optional(),
+    cost_usd: z.number().min(0).max(100_000).optional(),
+  })
+  // A report with other names must not count as nothing.
+  .refine(
+    (body) =>
+      [body.tokens_input, body.tokens_output, body.cost_usd].some((each) => each !== undefined),
+    { message: 'Must have tokens_input, tokens_output or cost_usd' },
+  )
+
 const consumptionRoute = route({
   method: 'post',
   path: '/system/consumption',
@@ -21,12 +35,7 @@ const consumptionRoute = route({
   tag,
   access: 'write',
   rate: 'write',
-  body: z.object({
-    agent_id: z.string().max(100),
-    tokens_input: tokens.default(0),
-    tokens_output: tokens.default(0),
-    cost_usd: z.number().min(0).max(100_000).default(0),
-  }),
+  body: consumptionInput,
   answer: z.object({ recorded: z.boolean().describe('False for a retry.') }),
   handle: async (call) => {
     const { context, body, credential } = call
@@ -46,9 +55,9 @@ const consumptionRoute = route({
         isRecorded: insertConsumption({
           id: clock.newId(),
           agentId: body.agent_id as AccountId,
-          inputTokens: body.tokens_input,
-          outputTokens: body.tokens_output,
-          costMicrousd: toMicrousd(body.cost_usd),
+          inputTokens: body.tokens_input ?? 0,
+          outputTokens: body.tokens_output ?? 0,
+          costMicrousd: toMicrousd(body.cost_usd ?? 0),
           createdAt: now,
           retrySince: idempotencyKey === null ? now - retryMs : null,
         }),

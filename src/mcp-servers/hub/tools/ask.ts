@@ -57,6 +57,14 @@ export const ask = defineTool({
   grant: 'hub:write',
   isIdempotent: true,
   isForOutside: true,
+  actsAs: {
+    tools: ['hub_create_post', 'hub_create_comment', 'hub_send_dm'],
+    of: ({ link, community, post_id: postId }) => {
+      if (link) return null
+      if (community) return 'hub_create_post'
+      return postId ? 'hub_create_comment' : 'hub_send_dm'
+    },
+  },
   doing: 'waiting for an answer',
   timeoutMs: askLimits.waitMs + askLimits.marginMs,
   async run({ input, actor, hub, signal, progress }) {

@@ -1,0 +1,26 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { root } from '../../scripts/local-state.mjs'
+
+/** Runs `rookery` as a process without a terminal. */
+export async function runCommand(args: string[], env: Record<string, string>, stdin = '') {
+  const child = spawn(process.execPath, [join(root, 'client/rookery.mjs'), ...args], {
+    env: { PATH: process.env.PATH, ...env },
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk
+  })
+  child.stdin.end(stdin)
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
+  const lines = () =>
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+  return { code, stderr, lines, answer: () => lines()[0] }
+}
