@@ -2,6 +2,7 @@
  * The agents' API for the hub: waking and watching agents, reading traces, checking definitions.
  * Types only.
  */
+import type { ModelConnection } from '../../hub/contract/hub'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import type { DefinitionCheck, DefinitionFiles, DefinitionTemplate } from './definitions'
 import type { PrivateMemoryApi } from './private-memory'
@@ -63,7 +64,11 @@ export interface AgentApi {
   findRunLogProblem(stored: string): RunLogProblem | null
   /** Converts an activation to OpenTelemetry: an ExportTraceServiceRequest in JSON. */
   toOtlp(run: Waterfall): object
-  checkDefinition(files: DefinitionFiles): Promise<DefinitionCheck>
+  /** @param connections the model providers that admins set up; read when absent */
+  checkDefinition(
+    files: DefinitionFiles,
+    connections?: readonly ModelConnection[],
+  ): Promise<DefinitionCheck>
   /**
    * Returns the `provider/model` that this agent would call with `model` as override.
    *

@@ -7,7 +7,7 @@ import { selectDecisions } from '../approvals/queries'
 import { selectBudgetsInScope } from '../budgets/queries'
 import { selectCommentsOfRun } from '../comments/queries'
 import { canReadPostSql } from '../communities/readable-sql'
-import type { ClaimedItem, LoadRequest } from '../contract/hub'
+import type { ClaimedItem, LoadRequest, ModelStore } from '../contract/hub'
 import { selectExploration } from '../exploration/queries'
 import { recordExplorationRefusal } from '../exploration/share-sql'
 import { selectPolicy } from '../grants/queries'
@@ -127,7 +127,7 @@ const selectItems = prepare(({ activationId, reader }: Params<LoadedBy>) =>
 )
 
 /** Returns the statements of LOAD as one batch: writes that claim, then reads of what was claimed. */
-export function loadStatements(request: LoadRequest) {
+export function loadStatements(request: LoadRequest, models: ModelStore) {
   const { activationId, agentId, now, capacity, canExplore, explorationFloor = 0 } = request
   const reader = actorReader({ accountId: agentId, activationId })
   const claim = { activationId, agentId, now, capacity, floor: explorationFloor, reader }
@@ -145,6 +145,7 @@ export function loadStatements(request: LoadRequest) {
     policy: selectPolicy(agentId, activationId),
     budgets: selectBudgetsInScope(agentId, now),
     decisions: selectDecisions(activationId),
+    connections: models.selectConnections(),
     exploration: canExplore ? selectExploration(activationId, agentId, now) : null,
     refusal: canExplore ? recordExplorationRefusal(claim) : null,
   }
