@@ -5,6 +5,7 @@ import type { SchedulerApi } from './agents/contract/agents'
 import { createDefinitionStore, type DefinitionStore } from './agents/definitions/definition-store'
 import { createHookRunner } from './agents/hooks/hook-runner'
 import { hooks } from './agents/hooks/hooks'
+import { listModelAddresses } from './agents/models/list-providers'
 import { createModelRegistry } from './agents/models/registry'
 import { createSchedulerApi } from './agents/scheduler/scheduler-api'
 import type { SchedulerDeps } from './agents/scheduler/scheduler-shell'
@@ -37,6 +38,11 @@ import { createGateway } from './mcp-servers/gateway/create-gateway'
 import { isGranted, isToolExcluded } from './mcp-servers/gateway/decide'
 import { listKnownTools } from './mcp-servers/gateway/list-known-tools'
 import { createToolRegistry } from './mcp-servers/gateway/tool-registry'
+import { createModelAccess } from './mcp-servers/models/model-access'
+import { createModelAdmin } from './mcp-servers/models/model-admin'
+import { createModelKind } from './mcp-servers/models/model-kind'
+import { createModelStore } from './mcp-servers/models/model-store'
+import { modelServer } from './mcp-servers/models/queries'
 import { createActivationTokens } from './mcp-servers/outside/activation-token'
 import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
 import { createPushSender } from './mcp-servers/push/create-push-sender'
@@ -50,6 +56,7 @@ import { createPrivateFiles } from './mcp-servers/storage/private-files'
 import { createResultStore } from './mcp-servers/storage/result-store'
 import { createWorkspaces } from './mcp-servers/storage/workspace'
 import { scheduling } from './shared/config'
+import { run } from './shared/db/batch'
 import { createDb } from './shared/db/db'
 import { systemClock } from './shared/ids'
 import type { Log } from './shared/log'
@@ -67,13 +74,22 @@ export function composeApp(env: Env) {
   const outside = createOutside(env, settings)
   const { log, redact } = createOperatorLog(env, settings, outside.known.text)
   const live = createLivePublisher(env.LIVE)
-  const models = createModelRegistry(settings, { readKey: (name) => readVariable(env, name) })
+  const models = createModelRegistry(settings, {
+    readKey: (name) => readVariable(env, name),
+    access: outside.modelAccess,
+  })
   const definitions = createDefinitionStore(env.FILES)
   const { catalogue, registry } = outside
   const tools = listKnownTools(registry)
-  const agents = createAgents(env, settings, { definitions, models, registry, tools })
+  const readConnections = () => run(outside.db, outside.modelStore.selectConnections())
+  const agents = createAgents(env, settings, {
+    ...{ definitions, models, registry, tools, readConnections },
+  })
   const scheduler = createSchedulerApi(env.SCHEDULER)
-  const shared = { settings, clock, agents, scheduler, live, push: outside.push, tools, log }
+  const shared = {
+    ...{ settings, clock, agents, scheduler, live, push: outside.push, tools, log },
+    models: outside.modelStore,
+  }
   const hub = createHubApi(() => ({
     ...shared,
     db: createDb(env.DB),
@@ -92,12 +108,14 @@ export function composeApp(env: Env) {
   })
   const remotes = createRemotes({ ...outside, clock, hub })
   const toolAdmin = createToolAdmin({ ...outside, remotes, hub })
+  const modelAdmin = outside.createModelAdmin(hub)
   const app = createHub({
     ...shared,
     binding: env.DB,
     ...createEntry(env),
     moduleRoutes: adminRoutes,
-    pages: (root, routes) => registerPages(root, routes, { toolAdmin, accounts: outside.accounts }),
+    pages: (root, routes) =>
+      registerPages(root, routes, { toolAdmin, modelAdmin, accounts: outside.accounts }),
     mounts: createMounts({
       ...outside,
       gateway,
@@ -106,6 +124,7 @@ export function composeApp(env: Env) {
       clock,
       log,
       remotes,
+      modelAdmin,
       readToolRestrictions: createRestrictionsReader(definitions),
     }),
   })
@@ -133,15 +152,17 @@ export function composeApp(env: Env) {
 const createAgents = (
   env: Env,
   settings: Settings,
-  deps: Pick<Parameters<typeof createAgentApi>[0], 'definitions' | 'models'> & {
+  deps: Pick<Parameters<typeof createAgentApi>[0], 'definitions' | 'models' | 'readConnections'> & {
     registry: ReturnType<typeof createToolRegistry>
     tools: ReturnType<typeof listKnownTools>
   },
 ) =>
   createAgentApi({
     namespace: env.AGENTS,
+    settings,
     definitions: deps.definitions,
     models: deps.models,
+    readConnections: deps.readConnections,
     listServers: () => deps.registry.servers().map(({ name }) => name),
     hookNames: hooks.map(({ name }) => name),
     isGranted,
@@ -204,11 +225,13 @@ function createOutside(env: Env, settings: Settings) {
   const resolve = dns === 'off' ? undefined : createResolver(dns)
   const linkage = { cipher, resolve, hubName: settings.ROOKERY_NAME }
   const accounts = createConnectedAccounts({ ...base, ...linkage })
+  const readers = { cipher, readVariable: readSecret, known, resolve }
   return {
     db: base.db,
     ...{ isPrivateAllowed: base.isPrivateAllowed, ...linkage },
     vault,
     known,
+    ...createModelKeys(settings, { ...base, ...readers }),
     accounts,
     tokens: createActivationTokens(keys),
     catalogue,
@@ -220,6 +243,25 @@ function createOutside(env: Env, settings: Settings) {
       resolve,
     }),
     connect: createConnect({ ...base, vault, known, resolve, ownAccounts: accounts }),
+  }
+}
+
+/** Creates the store of model providers that admins set up, and what sends calls with their keys. */
+function createModelKeys(
+  settings: Settings,
+  deps: Omit<Parameters<typeof createVault>[0], 'kinds'> &
+    Omit<Parameters<typeof createModelAccess>[0], 'vault'>,
+) {
+  const addresses = listModelAddresses(settings)
+  const kinds = new Map([[modelServer, createModelKind(addresses)]])
+  const vault = createVault({ ...deps, kinds })
+  const services = createServices({ ...deps, kinds, bindCredentials: vault.bind })
+  const modelAccess = createModelAccess({ ...deps, vault })
+  const modelStore = createModelStore(addresses)
+  const admin = { ...deps, addresses, vault, services, access: modelAccess, store: modelStore }
+  return {
+    ...{ modelStore, modelAccess },
+    createModelAdmin: (hub: Parameters<typeof createModelAdmin>[1]) => createModelAdmin(admin, hub),
   }
 }
 

@@ -3,11 +3,13 @@ import type { PrivateFiles } from '../mcp-servers/contract/private-files'
 import type { MemoryApi, ToolRestrictions } from '../mcp-servers/contract/tools'
 import { AppError } from '../shared/errors'
 import type { AccountId, Clock } from '../shared/ids'
+import type { Settings } from '../shared/settings'
 import type { AgentObjectBase } from './agent-object'
 import type { AgentApi, PrivateMemoryApi, SessionApi } from './contract/agents'
 import { checkDefinition } from './definitions/check-definition'
 import type { DefinitionStore } from './definitions/definition-store'
 import { toWatchRequest } from './live/watch-request'
+import { createModelApi } from './model-api'
 import type { ModelChoice, ModelRegistry } from './models/model-port'
 import { type OtlpOptions, toOtlp } from './run/otlp-spans'
 import { findRunLogProblem, openRun } from './run/stored-log'
@@ -15,6 +17,7 @@ import { templates } from './templates/templates'
 
 export interface AgentApiDeps {
   namespace: DurableObjectNamespace<AgentObjectBase<unknown>>
+  settings: Settings
   definitions: DefinitionStore
   models: ModelRegistry
   /** Reads the model providers that admins set up. */
@@ -70,6 +73,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     saveDefinition: (name, etag, files) => definitions.save(name, etag, files),
     readDefinition: (name, etag) => definitions.readFiles(name, etag),
     templates,
+    models: createModelApi({ ...deps, now: deps.clock.now }),
     sessions: createSessionApi(namespace),
     privateMemory: createPrivateMemoryApi(deps),
   }

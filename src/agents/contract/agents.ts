@@ -2,9 +2,10 @@
  * The agents' API for the hub: waking and watching agents, reading traces, checking definitions.
  * Types only.
  */
-import type { ModelConnection } from '../../hub/contract/hub'
+import type { ModelConnection } from '../../hub/contract/models'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import type { DefinitionCheck, DefinitionFiles, DefinitionTemplate } from './definitions'
+import type { ModelApi } from './models'
 import type { PrivateMemoryApi } from './private-memory'
 import type { SessionApi } from './sessions'
 import type { TextDeletion } from './text-deletion'
@@ -12,6 +13,7 @@ import type { WatchRequest } from './watching'
 import type { Waterfall } from './waterfall'
 
 export type * from './definitions'
+export type * from './models'
 export type * from './private-memory'
 export type * from './sessions'
 export type * from './text-deletion'
@@ -83,6 +85,7 @@ export interface AgentApi {
   readDefinition(name: string, etag: string): Promise<DefinitionFiles | null>
   /** Definitions to start from. */
   templates: readonly DefinitionTemplate[]
+  models: ModelApi
   sessions: SessionApi
   privateMemory: PrivateMemoryApi
 }

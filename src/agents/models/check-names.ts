@@ -37,7 +37,8 @@ function findProblem(
   const chosen = provider === undefined ? splitModel(name) : { provider, model: name }
   if (provider === undefined && chosen.provider === 'openai-compatible') {
     const prefix = name.split('/')[0] ?? ''
-    const isMisspelt = prefix !== name && !findProvider(prefix) && findNearest(prefix, allNames) !== null
+    const isMisspelt =
+      prefix !== name && !findProvider(prefix) && findNearest(prefix, allNames) !== null
     if (isMisspelt) return formatUnknownProvider(prefix)
   }
   return findModelProblem(chosen, connections)
@@ -50,7 +51,11 @@ const formatUnknownProvider = (provider: string): string =>
   formatUnknown('provider', provider, allNames)
 
 /** Letters of a model's name: versions, dates and sizes are not compared, because new ones appear. */
-const toLetters = (name: string): string => name.toLowerCase().replace(/[^a-z]+/g, ' ').trim()
+const toLetters = (name: string): string =>
+  name
+    .toLowerCase()
+    .replace(/[^a-z]+/g, ' ')
+    .trim()
 
 /**
  * Returns why the name of a model is most likely misspelt; null when the hub knows the model, or cannot

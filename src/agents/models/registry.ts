@@ -4,6 +4,7 @@ import type { Settings } from '../../shared/settings'
 import { buildCatalogue } from './build-catalogue'
 import { chooseTimeouts } from './call-timeouts'
 import { findModel } from './catalogue'
+import { findModelProblem } from './check-names'
 import {
   type ChosenModel,
   chooseModel,
@@ -13,7 +14,6 @@ import {
   listCandidates,
   parseOverride,
 } from './choose-model'
-import { findModelProblem } from './check-names'
 import { modelErrors } from './errors'
 import type { CallTimeouts, Model, ModelChoice, ModelRegistry } from './model-port'
 import { createOfflineModel } from './offline/offline-model'
@@ -179,7 +179,12 @@ function findConnection(
   const place = { baseUrl: baseUrl.replace(/\/+$/, ''), addressSetting }
   if (stored && isWithinUrl(baseUrl, stored.baseUrl)) {
     if (known.needsKey && !stored.hasKey) return null
-    return { ...place, stored, key: stored.hasKey ? keyPlaceholder : '', keyVariable: 'the key at /models' }
+    return {
+      ...place,
+      stored,
+      key: stored.hasKey ? keyPlaceholder : '',
+      keyVariable: 'the key at /models',
+    }
   }
   const keyUrl = findKeyUrl(keyVariable, known, settings, options)
   const isForUrl = keyUrl !== null && isWithinUrl(baseUrl, keyUrl)

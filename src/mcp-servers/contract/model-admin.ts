@@ -42,15 +42,18 @@ export interface ModelProviderInput {
   default_model?: string | undefined
 }
 
+/** The admin who changes something. */
+type Admin = Pick<Person, 'id' | 'name'>
+
 /** Every function throws VALIDATION or NOT_FOUND; callers check access. */
 export interface ModelAdminApi {
   selectProviders(): Statement<ModelProviderSummary[]>
   /** Sets address and default model. */
-  putProvider(admin: Person, provider: string, input: ModelProviderInput): Promise<void>
+  putProvider(admin: Admin, provider: string, input: ModelProviderInput): Promise<void>
   /** Deletes key, address and default model. */
-  deleteProvider(admin: Person, provider: string): Promise<void>
+  deleteProvider(admin: Admin, provider: string): Promise<void>
   /** Asks the provider for its models, and stores their names. */
-  listModels(admin: Person, provider: string): Promise<string[]>
+  listModels(admin: Admin, provider: string): Promise<string[]>
 }
 
 /** Sends the requests of model calls with a key that the caller never sees. */

@@ -26,7 +26,7 @@ export async function readModelNames(
   if (modelsPath === null) throw modelErrors.noList(provider)
   const signal = AbortSignal.timeout(outside.timeoutMs)
   const response = await request(provider, () =>
-    fetch(`${baseUrl.replace(/\/+$/, '')}${modelsPath}`, { headers, signal }),
+    fetch(toListUrl(baseUrl, modelsPath), { headers, signal }),
   )
   if (!response.ok) throw modelErrors.listFailed(response.status)
   const { text, isTruncated } = await request(provider, () =>
@@ -36,6 +36,12 @@ export async function readModelNames(
   const names = listed.safeParse(parsed)
   if (!names.success) throw modelErrors.notModels()
   return [...new Set(names.data.data.map(({ id }) => id))].filter(isName).sort().slice(0, modelsMax)
+}
+
+/** Joins base URL and path; of a version that both contain, one is kept. */
+const toListUrl = (baseUrl: string, path: string): string => {
+  const base = baseUrl.replace(/\/+$/, '')
+  return base.endsWith('/v1') ? base + path.replace(/^\/v1/, '') : base + path
 }
 
 async function request<Result>(provider: string, send: () => Promise<Result>): Promise<Result> {

@@ -74,7 +74,11 @@ function openConnection(
       const headers = new Headers(init.headers)
       for (const [name, text] of Object.entries(sealed.headers)) {
         headers.delete(name)
-        if (value !== null) headers.set(name, text.replaceAll(credentialMark, () => value))
+        if (value !== null)
+          headers.set(
+            name,
+            text.replaceAll(credentialMark, () => value),
+          )
       }
       const response = await fetch(url, { ...init, headers, redirect: 'manual' })
       return response.ok ? response : redactError(response, scrubber)

@@ -26,9 +26,9 @@ async function measureMention(agent: Account, key: string): Promise<Costs> {
     content: 'A decision.',
   } as const
   const steps = {
-    load: (context: ReturnType<typeof office.context>) => load(context.db, request),
+    load: (context: ReturnType<typeof office.context>) => load(context, request),
     renew: (context: ReturnType<typeof office.context>) =>
-      renew(context.db, { ...request, spent: money, want: money, floor: money }),
+      renew(context, { ...request, spent: money, want: money, floor: money }),
     commit: (context: ReturnType<typeof office.context>) =>
       commit(context, office.composeCommit(agent.id, activationId, { reply: answer })),
   }

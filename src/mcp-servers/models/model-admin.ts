@@ -1,14 +1,13 @@
-import type { GrantApi, ModelChangeApi, ModelConnection, ModelStore, Person } from '../../hub/contract/hub'
+import type { GrantApi, ModelChangeApi, ModelStore, Person } from '../../hub/contract/hub'
 import { batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
-import { mapStatement, type Statement } from '../../shared/db/statement'
+import { mapStatement } from '../../shared/db/statement'
 import type { Clock } from '../../shared/ids'
 import type {
   ModelAccess,
   ModelAddress,
   ModelAdminApi,
   ModelProviderInput,
-  ModelProviderSummary,
 } from '../contract/model-admin'
 import { deleteCredential } from '../credentials/queries'
 import type { Vault } from '../credentials/vault'
@@ -18,13 +17,12 @@ import { deleteService } from '../services/queries'
 import type { Services } from '../services/services'
 import { modelErrors } from './errors'
 import { readModelNames } from './list-models'
-import type { SealedConnection } from './model-access'
 import { toKeyHeaders } from './model-kind'
+import { summarize } from './model-store'
 import {
   deleteProvider,
   keyNameOf,
   modelServer,
-  type ProviderRow,
   selectProviderRows,
   upsertProvider,
 } from './queries'
@@ -36,45 +34,35 @@ interface ModelsDeps {
   vault: Vault
   services: Services
   access: ModelAccess
+  store: ModelStore
 }
 
+type Admin = Pick<Person, 'id' | 'name'>
 type Hub = Pick<GrantApi, 'recordAdminAction'> & ModelChangeApi
 
 /** What admins can do, with the write of a key, which only routes and forms of this module use. */
 export interface ModelAdmin extends ModelAdminApi {
   /** @throws VALIDATION, also for a key that cannot be one */
-  putKey(admin: Person, provider: string, key: string): Promise<void>
+  putKey(admin: Admin, provider: string, key: string): Promise<void>
 }
 
-export type Models = ReturnType<typeof createModels>
-
-/** Creates the store of model providers that admins set up. */
-export function createModels(deps: ModelsDeps) {
-  const store: ModelStore = {
-    selectConnections: () =>
-      mapStatement(selectProviderRows({}), (rows) =>
-        rows.flatMap((row) => toConnection(row, deps.addresses) ?? []),
-      ),
-  }
-  return { store, createAdmin: (hub: Hub): ModelAdmin => createAdmin(deps, store, hub) }
-}
-
-function createAdmin(deps: ModelsDeps, store: ModelStore, hub: Hub): ModelAdmin {
-  const { db, clock, vault, services, access } = deps
+/** Creates the API of model providers for admins. */
+export function createModelAdmin(deps: ModelsDeps, hub: Hub): ModelAdmin {
+  const { db, clock, vault, access, store } = deps
   const known = [...deps.addresses.keys()]
   const findAddress = (provider: string): ModelAddress => {
     const address = deps.addresses.get(provider)
     if (address) return address
     throw modelErrors.unknownProvider(provider, known)
   }
-  const record = (admin: Person, action: string, provider: string, after?: object) =>
+  const record = (admin: Admin, action: string, provider: string, after?: object) =>
     hub.recordAdminAction(admin.id, {
       action: `model_provider.${action}`,
       targetType: 'model_provider',
       targetId: provider,
       ...(after && { after: { ...after } }),
     })
-  const touch = (admin: Person, provider: string) => ({
+  const touch = (admin: Admin, provider: string) => ({
     ...{ provider, updatedAt: clock.now(), updatedBy: admin.name },
   })
   return {
@@ -133,7 +121,7 @@ function createAdmin(deps: ModelsDeps, store: ModelStore, hub: Hub): ModelAdmin 
 /** Stores the address of a provider, or returns to the built-in one when it is empty. */
 async function putAddress(
   { db, services }: ModelsDeps,
-  admin: Person,
+  admin: Admin,
   {
     provider,
     address,
@@ -145,7 +133,10 @@ async function putAddress(
   const sealedTo = rows.find((row) => row.provider.provider === provider)?.credential?.destination
   const target = given === '' ? address.baseUrl : given
   const isElsewhere =
-    sealedTo != null && target !== null && URL.canParse(target) && sealedTo !== toDestination(target)
+    sealedTo != null &&
+    target !== null &&
+    URL.canParse(target) &&
+    sealedTo !== toDestination(target)
   if (isElsewhere || (sealedTo != null && target === null)) throw modelErrors.keyElsewhere()
   if (given === '') {
     if (address.baseUrl === null) throw modelErrors.noAddress()
@@ -172,42 +163,4 @@ const toSettings = ({ base_url, allow_private, default_model }: ModelProviderInp
   ...(base_url !== undefined && { origin: URL.parse(base_url)?.origin ?? null }),
   ...(allow_private !== undefined && { allow_private }),
   ...(default_model !== undefined && { default_model }),
-})
-
-/** Returns the connection of a provider; null without an address. */
-function toConnection(
-  { provider: row, service, credential }: ProviderRow,
-  addresses: ReadonlyMap<string, ModelAddress>,
-): ModelConnection | null {
-  const address = addresses.get(row.provider)
-  const baseUrl = service?.baseUrl ?? address?.baseUrl
-  if (!address || !baseUrl) return null
-  const sealed: SealedConnection = {
-    credential,
-    headers: toKeyHeaders(address),
-    allowHttp: service ? service.allowHttp : true,
-    allowPrivate: service?.allowPrivate ?? false,
-    isBuiltIn: service === null,
-  }
-  return {
-    provider: row.provider,
-    baseUrl,
-    hasKey: credential !== null,
-    defaultModel: row.defaultModel,
-    listed: row.listed,
-    revision: [credential?.iv ?? credential?.variable, service?.updatedAt].join('|'),
-    sealed,
-  }
-}
-
-const summarize = ({ provider, service, credential }: ProviderRow): ModelProviderSummary => ({
-  provider: provider.provider,
-  baseUrl: service?.baseUrl ?? null,
-  allowPrivate: service?.allowPrivate ?? false,
-  hasKey: credential !== null,
-  keySetAt: credential?.updatedAt ?? null,
-  keySetBy: credential?.updatedBy ?? null,
-  defaultModel: provider.defaultModel,
-  listed: provider.listed,
-  listedAt: provider.listedAt,
 })
