@@ -5,12 +5,12 @@ import type { SchedulerApi } from './agents/contract/agents'
 import { createDefinitionStore, type DefinitionStore } from './agents/definitions/definition-store'
 import { createHookRunner } from './agents/hooks/hook-runner'
 import { hooks } from './agents/hooks/hooks'
-import { listModelAddresses } from './agents/models/list-providers'
 import { createModelRegistry } from './agents/models/registry'
 import { createSchedulerApi } from './agents/scheduler/scheduler-api'
 import type { SchedulerDeps } from './agents/scheduler/scheduler-shell'
 import { explorationFloor } from './agents/scheduler/shares'
 import { createExporter, createOperatorLog, reportHook, toOtlpOptions } from './compose-log'
+import { createModelKeys } from './compose-models'
 import { createHubApi } from './hub/api/hub-api'
 import { createHub } from './hub/app'
 import type { SweepApi } from './hub/contract/hub'
@@ -38,11 +38,6 @@ import { createGateway } from './mcp-servers/gateway/create-gateway'
 import { isGranted, isToolExcluded } from './mcp-servers/gateway/decide'
 import { listKnownTools } from './mcp-servers/gateway/list-known-tools'
 import { createToolRegistry } from './mcp-servers/gateway/tool-registry'
-import { createModelAccess } from './mcp-servers/models/model-access'
-import { createModelAdmin } from './mcp-servers/models/model-admin'
-import { createModelKind } from './mcp-servers/models/model-kind'
-import { createModelStore } from './mcp-servers/models/model-store'
-import { modelServer } from './mcp-servers/models/queries'
 import { createActivationTokens } from './mcp-servers/outside/activation-token'
 import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
 import { createPushSender } from './mcp-servers/push/create-push-sender'
@@ -128,25 +123,35 @@ export function composeApp(env: Env) {
       readToolRestrictions: createRestrictionsReader(definitions),
     }),
   })
-  const agentDeps: AgentDeps = {
-    hub,
-    tools: gateway,
-    models,
-    definitions,
-    hooks: createHookRunner(hooks, { redact, now: clock.now, report: reportHook(log) }),
+  const agentDeps = createAgentDeps(settings, {
+    ...{ hub, tools: gateway, models, definitions, log, redact },
     wakeAgents: createReliableWaker(env, scheduler),
-    clock,
-    hubName: settings.ROOKERY_NAME,
-    mask: (text) => maskCredentials(text, settings.ROOKERY_KEY_PREFIX),
-    log,
-    ...createExporter(settings, log, redact),
-    random: Math.random,
-    capacity: readCapacity(settings),
-    explorationFloor: explorationFloor(settings.ROOKERY_SCHEDULING, readCapacity(settings)),
-  }
+  })
   const schedulerDeps = createSchedulerDeps(env, settings, hub)
   return { app, scheduler, agentDeps, schedulerDeps }
 }
+
+const createAgentDeps = (
+  settings: Settings,
+  {
+    redact,
+    ...deps
+  }: Pick<AgentDeps, 'hub' | 'tools' | 'models' | 'definitions' | 'wakeAgents' | 'log'> & {
+    redact: (text: string) => string
+  },
+): AgentDeps => ({
+  ...deps,
+  hooks: createHookRunner(hooks, {
+    ...{ redact, now: systemClock.now, report: reportHook(deps.log) },
+  }),
+  clock: systemClock,
+  hubName: settings.ROOKERY_NAME,
+  mask: (text) => maskCredentials(text, settings.ROOKERY_KEY_PREFIX),
+  ...createExporter(settings, deps.log, redact),
+  random: Math.random,
+  capacity: readCapacity(settings),
+  explorationFloor: explorationFloor(settings.ROOKERY_SCHEDULING, readCapacity(settings)),
+})
 
 /** Creates the API of agents, for definitions that use the registered servers, tools and hooks. */
 const createAgents = (
@@ -243,25 +248,6 @@ function createOutside(env: Env, settings: Settings) {
       resolve,
     }),
     connect: createConnect({ ...base, vault, known, resolve, ownAccounts: accounts }),
-  }
-}
-
-/** Creates the store of model providers that admins set up, and what sends calls with their keys. */
-function createModelKeys(
-  settings: Settings,
-  deps: Omit<Parameters<typeof createVault>[0], 'kinds'> &
-    Omit<Parameters<typeof createModelAccess>[0], 'vault'>,
-) {
-  const addresses = listModelAddresses(settings)
-  const kinds = new Map([[modelServer, createModelKind(addresses)]])
-  const vault = createVault({ ...deps, kinds })
-  const services = createServices({ ...deps, kinds, bindCredentials: vault.bind })
-  const modelAccess = createModelAccess({ ...deps, vault })
-  const modelStore = createModelStore(addresses)
-  const admin = { ...deps, addresses, vault, services, access: modelAccess, store: modelStore }
-  return {
-    ...{ modelStore, modelAccess },
-    createModelAdmin: (hub: Parameters<typeof createModelAdmin>[1]) => createModelAdmin(admin, hub),
   }
 }
 

@@ -25,8 +25,8 @@ const wantedInput = 48_000
 export interface HubOffer {
   /** Lists the models that can be called now, the preferred one first. */
   listModels: (choice: ModelChoice) => Model[]
-  /** The model providers that admins set up. */
-  connections: readonly ModelConnection[]
+  /** The model providers that admins set up; none by default. */
+  connections?: readonly ModelConnection[]
   /** Lists the tool servers of this hub. */
   listServers: () => readonly string[]
   /** The hooks of this deployment. */
@@ -50,7 +50,7 @@ export async function checkDefinition(
   const { listModels, listServers, hookNames, isGranted, isTooWide, hasTool } = offer
   const problems = [
     ...findHookConflicts(definition, source),
-    ...findMisspeltModels(definition, offer.connections, source),
+    ...findMisspeltModels(definition, offer.connections ?? [], source),
   ]
   if (problems.length > 0) return { ok: false, problems }
   const models = listModels(definition.brain)

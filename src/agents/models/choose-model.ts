@@ -58,9 +58,12 @@ export function isSetUp(provider: string, { settings, connections }: Configured)
   return stored !== undefined && (stored.hasKey || !known.needsKey)
 }
 
-/** Whether the environment has the key of a provider, or the address of one that needs no key. Then nothing else counts. */
+/**
+ * Whether the environment has the key of a provider, or the address of one that needs no key. Then it
+ * counts alone: key and address are never mixed with those that admins set.
+ */
 export const isSetByEnvironment = (known: ModelProvider, settings: Settings): boolean =>
-  Boolean(settings[known.keySetting] || (!known.needsKey && settings[known.baseUrlSetting]))
+  Boolean(settings[known.needsKey ? known.keySetting : known.baseUrlSetting])
 
 export const findProvider = (name: string): ModelProvider | undefined =>
   Object.hasOwn(modelProviders, name) ? modelProviders[name] : undefined

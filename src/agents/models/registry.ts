@@ -10,15 +10,15 @@ import {
   chooseModel,
   findProvider,
   findReservedModel,
-  isSetByEnvironment,
   listCandidates,
   parseOverride,
 } from './choose-model'
 import { modelErrors } from './errors'
+import { type Connection, findConnection } from './find-connection'
 import type { CallTimeouts, Model, ModelChoice, ModelRegistry } from './model-port'
 import { createOfflineModel } from './offline/offline-model'
 import { createProviderModel } from './provider-model'
-import { type ModelProvider, modelProviders } from './providers/model-providers'
+import type { ModelProvider } from './providers/model-providers'
 import { type Clock, systemClock } from './response-timer'
 import type { Fetch } from './watched-fetch'
 
@@ -35,9 +35,6 @@ export interface RegistryOptions {
   /** Sends requests with the keys that admins set. */
   access?: ModelAccess
 }
-
-/** Variables that a definition may name. It must not reach any other secret. */
-const keyVariablePattern = /^[A-Z][A-Z0-9_]*_API_KEY$/
 
 type Known = { known: ModelProvider; chosen: ChosenModel }
 
@@ -137,98 +134,10 @@ export function createModelRegistry(
   }
 }
 
-interface Connection {
-  keyVariable: string
-  key: string
-  baseUrl: string
-  addressSetting: string
-  /** What admins set up and its key goes with; null for a key of the environment, or for none. */
-  stored: ModelConnection | null
-}
-
 /** Returns the error for an override without a connection. Definitions get the offline model instead. */
 function toNotConfigured(provider: string) {
   const known = findProvider(provider)
   const isUrlMissing = known?.needsKey === false
   const setting = isUrlMissing ? known.baseUrlSetting : known?.keySetting
   return modelErrors.notConfigured(provider, setting)
-}
-
-/**
- * Returns a provider's URL and key, or null when its URL or its required key is missing. A definition
- * can name another URL, but no key goes there that was not set for it. What admins set up counts only when
- * the environment has no key, and the definition names no variable of its own.
- */
-function findConnection(
-  known: ModelProvider,
-  choice: ModelChoice,
-  settings: Settings,
-  options: RegistryOptions & { stored: ModelConnection | undefined },
-): Connection | null {
-  const keyVariable = choice.apiKeyEnv ?? known.keySetting
-  const isStored = keyVariable === known.keySetting && !isSetByEnvironment(known, settings)
-  const stored = isStored ? (options.stored ?? null) : null
-  const baseUrl = choice.apiBase ?? stored?.baseUrl ?? findBaseUrl(known, settings)
-  if (!baseUrl) return null
-  const addressSetting =
-    choice.apiBase !== undefined
-      ? '`brain.api_base`'
-      : stored
-        ? 'its base URL at /models'
-        : known.baseUrlSetting
-  const place = { baseUrl: baseUrl.replace(/\/+$/, ''), addressSetting }
-  if (stored && isWithinUrl(baseUrl, stored.baseUrl)) {
-    if (known.needsKey && !stored.hasKey) return null
-    return {
-      ...place,
-      stored,
-      key: stored.hasKey ? keyPlaceholder : '',
-      keyVariable: 'the key at /models',
-    }
-  }
-  const keyUrl = findKeyUrl(keyVariable, known, settings, options)
-  const isForUrl = keyUrl !== null && isWithinUrl(baseUrl, keyUrl)
-  const key = isForUrl ? readKey(settings, options, keyVariable) : undefined
-  if (known.needsKey && !key) return null
-  return { ...place, keyVariable, key: key ?? '', stored: null }
-}
-
-/** Stands for a key that is added to the request later, where agents do not see it. */
-const keyPlaceholder = 'set-at-models'
-
-const findBaseUrl = (known: ModelProvider, settings: Settings): string | null =>
-  readText(settings, known.baseUrlSetting) ?? known.baseUrl(settings)
-
-/**
- * Returns the URL that a key was set for: that of the provider whose key it is; for another variable
- * `NAME_API_KEY` that in `NAME_BASE_URL`, or else the hub's URL of the definition's provider.
- */
-function findKeyUrl(
-  variable: string,
-  known: ModelProvider,
-  settings: Settings,
-  options: RegistryOptions,
-): string | null {
-  if (!keyVariablePattern.test(variable)) return null
-  const owner = Object.values(modelProviders).find(({ keySetting }) => keySetting === variable)
-  if (owner) return findBaseUrl(owner, settings)
-  const own = options.readKey?.(variable.replace(/_API_KEY$/, '_BASE_URL'))
-  return own || findBaseUrl(known, settings)
-}
-
-/** Whether a URL is another one or below it: on one host, paths can belong to different customers. */
-function isWithinUrl(url: string, base: string): boolean {
-  if (!URL.canParse(url) || !URL.canParse(base)) return false
-  const [given, allowed] = [new URL(url), new URL(base)]
-  const toPath = ({ pathname }: URL) => pathname.replace(/\/*$/, '/')
-  return given.origin === allowed.origin && toPath(given).startsWith(toPath(allowed))
-}
-
-function readText(settings: Settings, name: string): string | undefined {
-  const value = (settings as Record<string, unknown>)[name]
-  return typeof value === 'string' && value !== '' ? value : undefined
-}
-
-function readKey(settings: Settings, options: RegistryOptions, variable: string) {
-  return readText(settings, variable) ?? options.readKey?.(variable)
 }
