@@ -7,3 +7,6 @@ CREATE TABLE model_providers (
   updated_at INTEGER NOT NULL,
   updated_by TEXT NOT NULL
 ) WITHOUT ROWID;
+
+-- Whether runs of the agent read those providers. A hub without any reads no row for them.
+ALTER TABLE agents ADD COLUMN reads_providers INTEGER NOT NULL DEFAULT 0;

@@ -47,10 +47,11 @@ export async function checkDefinition(
   const read = readDefinition(files)
   if (!read.ok) return read
   const { config, definition, source, warnings } = read
-  const { listModels, listServers, hookNames, isGranted, isTooWide, hasTool } = offer
+  const { connections = [], listModels, listServers, hookNames } = offer
+  const { isGranted, isTooWide, hasTool } = offer
   const problems = [
     ...findHookConflicts(definition, source),
-    ...findMisspeltModels(definition, offer.connections ?? [], source),
+    ...findMisspeltModels(definition, connections, source),
   ]
   if (problems.length > 0) return { ok: false, problems }
   const models = listModels(definition.brain)
@@ -66,6 +67,7 @@ export async function checkDefinition(
       description: definition.description,
       model: model.id,
       models: models.map(({ id }) => id),
+      readsProviders: connections.length > 0,
       priority: config.behavior?.priority ?? 'normal',
       activationTokensMax: definition.limits.tokens,
       runCostMaxMicrousd: isNative ? priceRun(models, definition.limits.tokens) : 0,

@@ -28,7 +28,7 @@ export async function load(
     budgets: loaded.budgets,
     deadlineAt: own.deadlineAt,
     environment: { inboxDepth: state.inboxDepth, runningActivations: state.running },
-    ...(loaded.connections.length > 0 && { connections: loaded.connections }),
+    ...(state.connections !== null && { connections: models.readConnections(state.connections) }),
   }
   if (own.resumedBy === request.activationId) {
     return {

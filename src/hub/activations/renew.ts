@@ -17,12 +17,11 @@ export async function renew(
   request: RenewRequest,
 ): Promise<RenewResult> {
   const { agentId, activationId, now, spent } = request
-  const { state, policy, budgets, connections, steering } = await batch(db, {
+  const { state, policy, budgets, steering } = await batch(db, {
     extend: extend(toExtension(request)),
-    state: selectState(request),
+    state: selectState(models)(request),
     policy: selectPolicy(agentId, activationId),
     budgets: selectBudgetsInScope(agentId, now),
-    connections: models.selectConnections(),
     ...steerStatements({ agentId, activationId, now }),
   })
   if (state?.state !== 'running' || isTakenOver(state, request)) {
@@ -43,7 +42,7 @@ export async function renew(
     policy: mergePolicy(policy),
     budgets,
     environment: { inboxDepth: state.inboxDepth, runningActivations: state.running },
-    ...(connections.length > 0 && { connections }),
+    ...(state.connections !== null && { connections: models.readConnections(state.connections) }),
     ...(steering.length > 0 && { steering }),
   }
 }

@@ -1,4 +1,4 @@
-import type { Statement } from '../../shared/db/statement'
+import type { Expression, Statement } from '../../shared/db/statement'
 
 /** How the hub reaches a provider that admins set up on a page. Its key is encrypted. */
 export interface ModelConnection {
@@ -16,9 +16,13 @@ export interface ModelConnection {
   sealed: unknown
 }
 
-/** Connections as a statement, so that LOAD and RENEW read them in their own round trip. */
+/** Connections as SQL, so that LOAD and RENEW read them in their own round trip. */
 export interface ModelStore {
   selectConnections(): Statement<ModelConnection[]>
+  /** All connections as one value of a row. */
+  connectionsSql: Expression
+  /** Returns the connections in that value; none for null. */
+  readConnections(value: string | null): ModelConnection[]
 }
 
 /** What the module of tools reports to the hub about models. */

@@ -70,6 +70,7 @@ export const insertDefinition = prepare(
 const toModelFields = (facts: DefinitionFacts) => ({
   model: facts.model,
   models: facts.models,
+  readsProviders: facts.readsProviders,
   durationSecondsMax: facts.durationSecondsMax,
   callFloorMicrousd: facts.callFloor.microusd,
   callFloorTokens: facts.callFloor.tokens,

@@ -3,15 +3,18 @@ import { mapStatement } from '../../shared/db/statement'
 import type { ModelAddress, ModelProviderSummary } from '../contract/model-admin'
 import type { SealedConnection } from './model-access'
 import { toKeyHeaders } from './model-kind'
-import { type ProviderRow, selectProviderRows } from './queries'
+import { type ProviderRow, providerRowsSql, readProviderRows, selectProviderRows } from './queries'
 
 /** Creates the store of model providers that admins set up, with keys that only this module can read. */
-export const createModelStore = (addresses: ReadonlyMap<string, ModelAddress>): ModelStore => ({
-  selectConnections: () =>
-    mapStatement(selectProviderRows({}), (rows) =>
-      rows.flatMap((row) => toConnection(row, addresses) ?? []),
-    ),
-})
+export function createModelStore(addresses: ReadonlyMap<string, ModelAddress>): ModelStore {
+  const toConnections = (rows: ProviderRow[]) =>
+    rows.flatMap((row) => toConnection(row, addresses) ?? [])
+  return {
+    selectConnections: () => mapStatement(selectProviderRows({}), toConnections),
+    connectionsSql: providerRowsSql,
+    readConnections: (value) => (value === null ? [] : toConnections(readProviderRows(value))),
+  }
+}
 
 /** Returns the connection of a provider; null without an address. */
 function toConnection(

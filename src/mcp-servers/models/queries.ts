@@ -1,4 +1,5 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { many, orm, prepare, type Statement, write, writeChanges } from '../../shared/db/statement'
 import { credentials } from '../credentials/schema'
 import { services } from '../services/schema'
@@ -25,6 +26,45 @@ export const selectProviderRows = prepare(() =>
       .orderBy(m.provider),
   ),
 )
+
+/** Selects a row as a JSON object by the names of the schema. */
+const toJson = (table: SQLiteTable): SQL =>
+  sql`json_object(${sql.join(
+    Object.entries(getTableColumns(table)).map(
+      ([name, column]) => sql`${sql.raw(`'${name}'`)}, ${column}`,
+    ),
+    sql`, `,
+  )})`
+
+const toOptionalJson = (table: SQLiteTable, key: SQLWrapper): SQL =>
+  sql`json(iif(${key} IS NULL, 'null', ${toJson(table)}))`
+
+/** The rows of `selectProviderRows` as one value. */
+export const providerRowsSql: SQL = sql`(
+  SELECT json_group_array(json_object('provider', ${toJson(m)}, 'service', ${toOptionalJson(s, s.name)},
+    'credential', ${toOptionalJson(c, c.name)}))
+  FROM ${m} LEFT JOIN ${s} ON ${s.server} = ${sql.raw(`'${modelServer}'`)} AND ${s.name} = ${m.provider}
+  LEFT JOIN ${c} ON ${c.name} = 'models/' || ${m.provider})`
+
+/** Returns the rows in the value of `providerRowsSql`. */
+export function readProviderRows(value: string): ProviderRow[] {
+  const rows = JSON.parse(value) as Record<'provider' | 'service' | 'credential', RawRow | null>[]
+  return rows.map(({ provider, service, credential }) => ({
+    provider: readRow(m, provider),
+    service: service && readRow(s, service),
+    credential: credential && readRow(c, credential),
+  })) as ProviderRow[]
+}
+
+type RawRow = Record<string, unknown>
+
+const readRow = (table: SQLiteTable, row: RawRow | null): RawRow =>
+  Object.fromEntries(
+    Object.entries(getTableColumns(table)).map(([name, column]) => {
+      const value = row?.[name] ?? null
+      return [name, value === null ? null : column.mapFromDriverValue(value)]
+    }),
+  )
 
 type Answered<S> = S extends Statement<infer Result> ? Result : never
 export type ProviderRow = Answered<ReturnType<typeof selectProviderRows>>[number]

@@ -254,6 +254,8 @@ export const apiTable: Table = {
     send: (world) => ({ path: `/activations/${world.activationId}/cancel` }),
   },
   ...approvalRows,
+  'GET /models': { expect: 'admin' },
+  'POST /models/test': { expect: 'admin', send: body({ model: 'offline' }) },
   'GET /admin/log': { expect: 'admin' },
   'GET /audit': { expect: 'own' },
   'GET /audit/:id': {

@@ -21,6 +21,9 @@ const send = (path: string, fields: Record<string, string>) =>
     body: new URLSearchParams(fields).toString(),
     redirect: 'manual',
   })
+/** The part of a page about what happened. */
+const readText = async (response: Response) =>
+  /<main.*?(?=<section class="block" id="prices")/s.exec(await response.text())?.[0] ?? ''
 const readPage = async (path = '/models') =>
   (await exports.default.fetch(`http://hub.test${path}`, { headers: { cookie } })).text()
 const program = (answers: FakeAnswer[]) =>
@@ -62,7 +65,7 @@ test('L27: an admin sets up a local server on the page, and agents with provider
   expect(await modelOf('rook')).toBe('offline/extractive')
   expect(await readPage()).toContain('base URL missing')
   const bad = await saveProvider({ base_url: 'not a url' })
-  expect([bad.status, await bad.text()]).toEqual([
+  expect([bad.status, await readText(bad)]).toEqual([
     400,
     expect.stringContaining('Must be a complete URL'),
   ])
@@ -82,7 +85,7 @@ test('L27: an admin sets up a local server on the page, and agents with provider
 test('B4 L27: a test call is reserved and charged, and says what it took', async () => {
   await program([{ text: 'OK' }])
   const before = await readMoney()
-  const html = await (await testModel('gpt-5-mini')).text()
+  const html = await readText(await testModel('gpt-5-mini'))
   expect(html).toMatch(/openai-compatible\/gpt-5-mini answered\.<\/strong> [^<]*tokens/)
   const after = await readMoney()
   expect(after.charged?.n).toBe((before.charged?.n ?? 0) + 1)
@@ -99,32 +102,35 @@ test('B4 L27: a test call is reserved and charged, and says what it took', async
 
 test('M5: a provider that repeats the key in an error or an answer shows it to nobody', async () => {
   await program([{ status: 400, error: `The key ${secret} is wrong.` } as FakeAnswer])
-  const failed = await (await testModel('gpt-5-mini')).text()
+  const failed = await readText(await testModel('gpt-5-mini'))
   expect(failed).toContain('failed')
   expect(failed).not.toContain(secret)
   await program([{ text: `Your key is ${secret}.` }])
-  const answered = await (await testModel('gpt-5-mini')).text()
+  const answered = await readText(await testModel('gpt-5-mini'))
   expect(answered).toContain('[redacted]')
   expect(answered).not.toContain(secret)
 })
 
 test('B4: a test call without budget left is not made', async () => {
-  const { body } = await asAdmin('POST', '/budgets', {
-    ...{ scope: 'model', scope_id: 'openai-compatible/gpt-5-mini', period: 'day', limit_tokens: 1 },
+  const { body } = await call<{ budget: { id: string } }>('POST', '/api/v1/budgets', {
+    key: adminKey,
+    body: {
+      ...{ scope: 'model', name: 'openai-compatible/gpt-5-mini', period: 'day', limit_tokens: 1 },
+    },
   })
   const count = (await requests()).length
   const refused = await testModel('gpt-5-mini')
-  expect([refused.status, await refused.text()]).toEqual([
+  expect([refused.status, await readText(refused)]).toEqual([
     409,
     expect.stringContaining('The budget leaves too little'),
   ])
   expect((await requests()).length).toBe(count)
-  await asAdmin('DELETE', `/budgets/${(body as { budget: { id: string } }).budget.id}`)
+  await asAdmin('DELETE', `/budgets/${body.budget.id}`)
 })
 
 test('L27: misspelt names are errors at once, with the nearest name', async () => {
   const refused = await testModel('fake-lrge')
-  expect(await refused.text()).toContain(
+  expect(await readText(refused)).toContain(
     'Unknown model &quot;fake-lrge&quot;: did you mean fake-large?',
   )
   const { status, body } = await asAdmin('PUT', '/agents/rook/definition', {
@@ -158,7 +164,7 @@ test('L27: a mention is answered with the key of the page; then another host nee
   expect(answer).toContain('From the local server.')
   expect(await readPage(`/p/${body.post.id}`)).toContain('openai-compatible/gpt-5-mini')
   const moved = await saveProvider({ base_url: 'https://elsewhere.example/v1' })
-  expect([moved.status, await moved.text()]).toEqual([
+  expect([moved.status, await readText(moved)]).toEqual([
     400,
     expect.stringContaining('The key was set for another host'),
   ])
