@@ -19,6 +19,8 @@ export interface ModelConnection {
 /** Connections as SQL, so that LOAD and RENEW read them in their own round trip. */
 export interface ModelStore {
   selectConnections(): Statement<ModelConnection[]>
+  /** Selects whether there is any. */
+  selectHasConnections(): Statement<boolean>
   /** All connections as one value of a row. */
   connectionsSql: Expression
   /** Returns the connections in that value; none for null. */

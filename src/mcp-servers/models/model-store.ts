@@ -3,7 +3,13 @@ import { mapStatement } from '../../shared/db/statement'
 import type { ModelAddress, ModelProviderSummary } from '../contract/model-admin'
 import type { SealedConnection } from './model-access'
 import { toKeyHeaders } from './model-kind'
-import { type ProviderRow, providerRowsSql, readProviderRows, selectProviderRows } from './queries'
+import {
+  type ProviderRow,
+  providerRowsSql,
+  readProviderRows,
+  selectHasProviders,
+  selectProviderRows,
+} from './queries'
 
 /** Creates the store of model providers that admins set up, with keys that only this module can read. */
 export function createModelStore(addresses: ReadonlyMap<string, ModelAddress>): ModelStore {
@@ -11,6 +17,7 @@ export function createModelStore(addresses: ReadonlyMap<string, ModelAddress>): 
     rows.flatMap((row) => toConnection(row, addresses) ?? [])
   return {
     selectConnections: () => mapStatement(selectProviderRows({}), toConnections),
+    selectHasConnections: () => selectHasProviders({}),
     connectionsSql: providerRowsSql,
     readConnections: (value) => (value === null ? [] : toConnections(readProviderRows(value))),
   }

@@ -1,6 +1,15 @@
 import { and, eq, getTableColumns, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
-import { many, orm, prepare, type Statement, write, writeChanges } from '../../shared/db/statement'
+import {
+  many,
+  mapStatement,
+  one,
+  orm,
+  prepare,
+  type Statement,
+  write,
+  writeChanges,
+} from '../../shared/db/statement'
 import { credentials } from '../credentials/schema'
 import { services } from '../services/schema'
 import { modelProviders } from './schema'
@@ -24,6 +33,14 @@ export const selectProviderRows = prepare(() =>
       .leftJoin(s, and(eq(s.server, sql.raw(`'${modelServer}'`)), eq(s.name, m.provider)))
       .leftJoin(c, eq(c.name, sql`'models/' || ${m.provider}`))
       .orderBy(m.provider),
+  ),
+)
+
+/** Selects whether a provider is set up. */
+export const selectHasProviders = prepare(() =>
+  mapStatement(
+    one(orm.select({ provider: m.provider }).from(m).limit(1)),
+    (row) => row !== undefined,
   ),
 )
 
