@@ -1,6 +1,7 @@
 import type { Table } from './cells'
 import { snapshot } from './contents'
 import { definitionRows } from './definition-table'
+import { modelRows } from './model-table'
 import { moderationTable } from './moderation-table'
 import { peopleTable } from './people-table'
 import { placeRows } from './place-table'
@@ -254,8 +255,7 @@ export const apiTable: Table = {
     send: (world) => ({ path: `/activations/${world.activationId}/cancel` }),
   },
   ...approvalRows,
-  'GET /models': { expect: 'admin' },
-  'POST /models/test': { expect: 'admin', send: body({ model: 'offline' }) },
+  ...modelRows,
   'GET /admin/log': { expect: 'admin' },
   'GET /audit': { expect: 'own' },
   'GET /audit/:id': {
