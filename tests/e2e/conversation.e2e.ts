@@ -159,7 +159,9 @@ test('story: an admin sets up a model on a page, tests it, and sees it below the
   await block.locator('summary', { hasText: 'Test' }).click()
   await block.getByRole('button', { name: 'Test model' }).click()
   await block.getByText('openai-compatible/gpt-5-mini answered.').waitFor()
-  expect(await block.locator('[role=status]').textContent()).toMatch(/\d\sm?s, \d+\stokens, \$0\.\d+/)
+  expect(await block.locator('[role=status]').textContent()).toMatch(
+    /\d\sm?s, \d+\stokens, \$0\.\d+/,
+  )
   expect(await page.content()).not.toContain('key-of-the-browser')
   expect(await findLayoutProblems(page, (name) => takePicture(page, `models-${name}`))).toEqual([])
   await page.setViewportSize({ width: 1280, height: 800 })

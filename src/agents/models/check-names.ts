@@ -58,8 +58,8 @@ const toLetters = (name: string): string =>
     .trim()
 
 /**
- * Returns why the name of a model is most likely misspelt; null when the hub knows the model, or cannot
- * tell. A new version of a known family is no misspelt name, and neither is a name like no other.
+ * Returns why the name of a model is most likely misspelt; null for a known one and for one
+ * that cannot be judged. A new version of a known family is no misspelt name, and neither is a name like no other.
  */
 export function findModelProblem(
   { provider, model }: ChosenModel,

@@ -12,7 +12,7 @@ export const modelKeyInput = z
   .max(outside.credentialCharsMax)
   .describe('the secret, or env:ROOKERY_SECRET_NAME for a secret of the Worker; never read back')
 
-export const modelProviderInput = z.strictObject({
+const modelProviderInput = z.strictObject({
   key: modelKeyInput.optional(),
   base_url: z
     .string()

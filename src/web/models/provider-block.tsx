@@ -1,20 +1,10 @@
 import type { FC } from 'hono/jsx'
 import type { ProviderView } from '../../hub/models/models-view'
-import type { ModelProviderSummary } from '../../mcp-servers/contract/model-admin'
 import { RelativeTime } from '../parts/relative-time'
 import { AgentNames } from './agent-names'
 import { DeleteForm, KeyForm, ListForm, SettingsForm, TestForm } from './provider-forms'
-import { TestResult, type TestShown } from './test-result'
-
-export interface ProviderBlockProps {
-  now: number
-  state: ProviderView
-  /** Null when nothing was set on this page. */
-  stored: ModelProviderSummary | null
-  /** What was typed into a rejected form. */
-  typed: Record<string, string>
-  test: TestShown | null
-}
+import type { ProviderBlockProps } from './provider-props'
+import { TestResult } from './test-result'
 
 /** A model provider: what is set, who uses it, and the forms to change and to test it. */
 export const ProviderBlock: FC<ProviderBlockProps> = (props) => {

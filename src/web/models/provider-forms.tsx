@@ -2,7 +2,7 @@ import type { FC } from 'hono/jsx'
 import type { ProviderView } from '../../hub/models/models-view'
 import { outside } from '../../shared/config'
 import { RelativeTime } from '../parts/relative-time'
-import type { ProviderBlockProps } from './provider-block'
+import type { ProviderBlockProps } from './provider-props'
 
 /** The form that makes one short call. */
 export const TestForm: FC<{ state: ProviderView; isOpen: boolean }> = ({ state, isOpen }) => {
