@@ -125,6 +125,7 @@ function createDeps({ model, hooks, remembers }: World, replies: Replies): Agent
         replies.get(agentId)?.push(reply?.content ?? '')
         return { kind: 'done', replyId: reply?.id ?? null, replyRefusal: null, waiting: [] }
       },
+      readConnections: async () => [],
       endOutage: async () => [],
       publishProgress: async () => {},
     },

@@ -978,6 +978,28 @@ export type AgentPromise = {
   }>
 }
 
+export type ModelProvider = {
+  provider: string
+  title: string
+  /** Where it is set up. What the environment sets takes precedence. */
+  source: "environment" | "page" | "none"
+  /** Whether agents can use it. */
+  is_ready: boolean
+  needs_key: boolean
+  /** Whether an admin set a key on this hub. */
+  has_stored_key: boolean
+  /** The environment variable of its key. */
+  key_setting: string
+  base_url: string | null
+  /** The model of definitions that name the provider only, or `auto`. */
+  default_model: string | null
+  listed_models: Array<string>
+  agents: Array<{
+    name: string
+    model: string
+  }>
+}
+
 /** Every route of the API: its query, its body, and its answer without `success`. */
 export interface Routes {
   /** Creates another key for your account, within the scopes and expiry of the key that asks; it can replace an older key after a grace period. */
@@ -3635,6 +3657,49 @@ export interface Routes {
       agents: Array<AgentPromise>
       /** Names of the other accounts that are notified. */
       notified: Array<string>
+    }
+  }
+  /** Lists model providers, which agents use them, and prices (admin). */
+  'GET /models': {
+    query: undefined
+    body: undefined
+    answer: {
+      providers: Array<ModelProvider>
+      /** The models of definitions with `provider: auto`, the preferred one first. */
+      auto: Array<string>
+      prices: Array<{
+        model: string
+        context_tokens: number
+        /** Micro-dollars per million tokens. */
+        input: number
+        /** Micro-dollars per million tokens. */
+        cached: number
+        /** Micro-dollars per million tokens. */
+        output: number
+      }>
+      /** Agents that use the built-in offline model. */
+      offline_agents: Array<string>
+    }
+  }
+  /** Makes one short call to a model, paid by the budgets, and returns what it took (admin). */
+  'POST /models/test': {
+    query: undefined
+    body: {
+      /** Model as provider/model. */
+      model: string
+    }
+    answer: {
+      model: string
+      ok: boolean
+      latency_ms: number
+      input_tokens: number
+      output_tokens: number
+      cost_microusd: number
+      is_priced: boolean
+      /** The beginning of the answer. */
+      text: string
+      /** Why the call failed; null when it succeeded. */
+      failure: string | null
     }
   }
 }

@@ -10,6 +10,7 @@ import { createSchedulerApi } from './agents/scheduler/scheduler-api'
 import type { SchedulerDeps } from './agents/scheduler/scheduler-shell'
 import { explorationFloor } from './agents/scheduler/shares'
 import { createExporter, createOperatorLog, reportHook, toOtlpOptions } from './compose-log'
+import { createModelKeys } from './compose-models'
 import { createHubApi } from './hub/api/hub-api'
 import { createHub } from './hub/app'
 import type { SweepApi } from './hub/contract/hub'
@@ -50,6 +51,7 @@ import { createPrivateFiles } from './mcp-servers/storage/private-files'
 import { createResultStore } from './mcp-servers/storage/result-store'
 import { createWorkspaces } from './mcp-servers/storage/workspace'
 import { scheduling } from './shared/config'
+import { run } from './shared/db/batch'
 import { createDb } from './shared/db/db'
 import { systemClock } from './shared/ids'
 import type { Log } from './shared/log'
@@ -67,13 +69,22 @@ export function composeApp(env: Env) {
   const outside = createOutside(env, settings)
   const { log, redact } = createOperatorLog(env, settings, outside.known.text)
   const live = createLivePublisher(env.LIVE)
-  const models = createModelRegistry(settings, { readKey: (name) => readVariable(env, name) })
+  const models = createModelRegistry(settings, {
+    readKey: (name) => readVariable(env, name),
+    access: outside.modelAccess,
+  })
   const definitions = createDefinitionStore(env.FILES)
   const { catalogue, registry } = outside
   const tools = listKnownTools(registry)
-  const agents = createAgents(env, settings, { definitions, models, registry, tools })
+  const readConnections = () => run(outside.db, outside.modelStore.selectConnections())
+  const agents = createAgents(env, settings, {
+    ...{ definitions, models, registry, tools, readConnections },
+  })
   const scheduler = createSchedulerApi(env.SCHEDULER)
-  const shared = { settings, clock, agents, scheduler, live, push: outside.push, tools, log }
+  const shared = {
+    ...{ settings, clock, agents, scheduler, live, push: outside.push, tools, log },
+    models: outside.modelStore,
+  }
   const hub = createHubApi(() => ({
     ...shared,
     db: createDb(env.DB),
@@ -92,12 +103,14 @@ export function composeApp(env: Env) {
   })
   const remotes = createRemotes({ ...outside, clock, hub, log })
   const toolAdmin = createToolAdmin({ ...outside, remotes, hub })
+  const modelAdmin = outside.createModelAdmin(hub)
   const app = createHub({
     ...shared,
     binding: env.DB,
     ...createEntry(env),
     moduleRoutes: adminRoutes,
-    pages: (root, routes) => registerPages(root, routes, { toolAdmin, accounts: outside.accounts }),
+    pages: (root, routes) =>
+      registerPages(root, routes, { toolAdmin, modelAdmin, accounts: outside.accounts }),
     mounts: createMounts({
       ...outside,
       gateway,
@@ -106,42 +119,55 @@ export function composeApp(env: Env) {
       clock,
       log,
       remotes,
+      modelAdmin,
       readToolRestrictions: createRestrictionsReader(definitions),
     }),
   })
-  const agentDeps: AgentDeps = {
-    hub,
-    tools: gateway,
-    models,
-    definitions,
-    hooks: createHookRunner(hooks, { redact, now: clock.now, report: reportHook(log) }),
+  const agentDeps = createAgentDeps(settings, {
+    ...{ hub, tools: gateway, models, definitions, log, redact },
     wakeAgents: createReliableWaker(env, scheduler),
-    clock,
-    hubName: settings.ROOKERY_NAME,
-    mask: (text) => maskCredentials(text, settings),
-    log,
-    ...createExporter(settings, log, redact),
-    random: Math.random,
-    capacity: readCapacity(settings),
-    explorationFloor: explorationFloor(settings.ROOKERY_SCHEDULING, readCapacity(settings)),
-  }
+  })
   const schedulerDeps = createSchedulerDeps(env, settings, hub)
   return { app, scheduler, agentDeps, schedulerDeps }
 }
+
+const createAgentDeps = (
+  settings: Settings,
+  {
+    redact,
+    ...deps
+  }: Pick<AgentDeps, 'hub' | 'tools' | 'models' | 'definitions' | 'wakeAgents' | 'log'> & {
+    redact: (text: string) => string
+  },
+): AgentDeps => ({
+  ...deps,
+  hooks: createHookRunner(hooks, {
+    ...{ redact, now: systemClock.now, report: reportHook(deps.log) },
+  }),
+  clock: systemClock,
+  hubName: settings.ROOKERY_NAME,
+  mask: (text) => maskCredentials(text, settings),
+  ...createExporter(settings, deps.log, redact),
+  random: Math.random,
+  capacity: readCapacity(settings),
+  explorationFloor: explorationFloor(settings.ROOKERY_SCHEDULING, readCapacity(settings)),
+})
 
 /** Creates the API of agents, for definitions that use the registered servers, tools and hooks. */
 const createAgents = (
   env: Env,
   settings: Settings,
-  deps: Pick<Parameters<typeof createAgentApi>[0], 'definitions' | 'models'> & {
+  deps: Pick<Parameters<typeof createAgentApi>[0], 'definitions' | 'models' | 'readConnections'> & {
     registry: ReturnType<typeof createToolRegistry>
     tools: ReturnType<typeof listKnownTools>
   },
 ) =>
   createAgentApi({
     namespace: env.AGENTS,
+    settings,
     definitions: deps.definitions,
     models: deps.models,
+    readConnections: deps.readConnections,
     listServers: () => deps.registry.servers().map(({ name }) => name),
     hookNames: hooks.map(({ name }) => name),
     isGranted,
@@ -204,11 +230,13 @@ function createOutside(env: Env, settings: Settings) {
   const resolve = dns === 'off' ? undefined : createResolver(dns)
   const linkage = { cipher, resolve, hubName: settings.ROOKERY_NAME }
   const accounts = createConnectedAccounts({ ...base, ...linkage })
+  const readers = { cipher, readVariable: readSecret, known, resolve }
   return {
     db: base.db,
     ...{ isPrivateAllowed: base.isPrivateAllowed, ...linkage },
     vault,
     known,
+    ...createModelKeys(settings, { ...base, ...readers }),
     accounts,
     tokens: createActivationTokens(keys),
     catalogue,

@@ -1,13 +1,15 @@
-import type { GrantPolicy } from '../hub/contract/hub'
+import type { GrantPolicy, ModelConnection } from '../hub/contract/hub'
 import type { PrivateFiles } from '../mcp-servers/contract/private-files'
 import type { MemoryApi, ToolRestrictions } from '../mcp-servers/contract/tools'
 import { AppError } from '../shared/errors'
 import type { AccountId, Clock } from '../shared/ids'
+import type { Settings } from '../shared/settings'
 import type { AgentObjectBase } from './agent-object'
 import type { AgentApi, PrivateMemoryApi, SessionApi } from './contract/agents'
 import { checkDefinition } from './definitions/check-definition'
 import type { DefinitionStore } from './definitions/definition-store'
 import { toWatchRequest } from './live/watch-request'
+import { createModelApi } from './model-api'
 import type { ModelChoice, ModelRegistry } from './models/model-port'
 import { type OtlpOptions, toOtlp } from './run/otlp-spans'
 import { findRunLogProblem, openRun } from './run/stored-log'
@@ -15,8 +17,11 @@ import { templates } from './templates/templates'
 
 export interface AgentApiDeps {
   namespace: DurableObjectNamespace<AgentObjectBase<unknown>>
+  settings: Settings
   definitions: DefinitionStore
   models: ModelRegistry
+  /** Reads the model providers that admins set up. */
+  readConnections(): Promise<ModelConnection[]>
   /** Returns the tool servers that a definition can name. */
   listServers: () => readonly string[]
   /** The hooks that a definition can switch on or off. */
@@ -35,7 +40,6 @@ export interface AgentApiDeps {
 /** Creates the hub's API to its agents: one Durable Object each, named by account id. */
 export function createAgentApi(deps: AgentApiDeps): AgentApi {
   const { namespace, definitions, models } = deps
-  const listModels = (choice: ModelChoice) => models.list(choice)
   const object = (agentId: AccountId) => namespace.getByName(agentId)
   return {
     wake: (agentId, maySteer) => object(agentId).wake(agentId, { maySteer }),
@@ -49,11 +53,16 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     openRun,
     findRunLogProblem,
     toOtlp: (trace) => toOtlp(trace, deps.otlp),
-    checkDefinition: (files) => checkDefinition(files, { ...deps, listModels }),
+    checkDefinition: async (files, given) => {
+      const connections = given ?? (await deps.readConnections())
+      const listModels = (choice: ModelChoice) => models.list(choice, connections)
+      return checkDefinition(files, { ...deps, connections, listModels })
+    },
     checkModel: async ({ name, etag }, override) => {
       const found = await definitions.read(name, etag)
       if (!found.ok) throw new AppError('INVALID_DEFINITION', found.message)
-      return models.resolve({ ...found.definition.brain, override }).model.id
+      const connections = await deps.readConnections()
+      return models.resolve({ ...found.definition.brain, override }, connections).model.id
     },
     listUsableTools: async ({ name, etag }, tools) => {
       const found = await definitions.read(name, etag)
@@ -64,6 +73,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     saveDefinition: (name, etag, files) => definitions.save(name, etag, files),
     readDefinition: (name, etag) => definitions.readFiles(name, etag),
     templates,
+    models: createModelApi({ ...deps, now: deps.clock.now }),
     sessions: createSessionApi(namespace),
     privateMemory: createPrivateMemoryApi(deps),
   }

@@ -3,7 +3,7 @@ import { createDb, type Db } from '../shared/db/db'
 import type { Clock } from '../shared/ids'
 import type { Log } from '../shared/log'
 import type { Settings } from '../shared/settings'
-import type { ToolCatalog } from './contract/hub'
+import type { ModelStore, ToolCatalog } from './contract/hub'
 import type { LiveSnapshot } from './contract/live-event'
 import type { PushSender } from './contract/push'
 
@@ -35,6 +35,8 @@ export interface ActionContext {
   scheduler: SchedulerApi
   live: LivePublisher
   push: PushSender
+  /** The model providers that admins set up. */
+  models: ModelStore
   /** Tools that policies may name. */
   tools: ToolCatalog
   log: Log
@@ -54,8 +56,8 @@ export function createContext(
   deps: ContextDeps,
   waitUntil: (work: Promise<unknown>) => void,
 ): ActionContext {
-  const { clock, settings, agents, scheduler, live, push, tools, log } = deps
+  const { clock, settings, agents, scheduler, live, push, models, tools, log } = deps
   const defer = (work: Promise<unknown>) => waitUntil(work.catch(() => undefined))
   const db = createDb(deps.binding)
-  return { clock, settings, agents, scheduler, live, push, tools, log, db, defer }
+  return { clock, settings, agents, scheduler, live, push, models, tools, log, db, defer }
 }

@@ -33,6 +33,7 @@ import { inboxRoutes } from './inbox/routes'
 import { invitationRoutes } from './invitations/routes'
 import { keyRoutes } from './keys/routes'
 import { liftedLimitRoutes } from './lifted-limits/routes'
+import { modelRoutes } from './models/routes'
 import { moderationRoutes } from './moderation/routes'
 import { moderatorRoutes } from './moderators/routes'
 import { openingRoutes } from './openings/routes'
@@ -97,6 +98,7 @@ export const apiRoutes: Route[] = [
   ...peopleRoutes,
   ...quietRoutes,
   ...previewRoutes,
+  ...modelRoutes,
 ]
 
 /** Creates the hub's web application: the JSON API under `/api/v1`, and what other modules mount at the root. */

@@ -2,7 +2,7 @@
  * Returns the known name that a misspelt one most likely means; null when none is near. Upper and lower
  * case, `-` and `_` count as equal.
  */
-function findNearest(name: string, known: Iterable<string>): string | null {
+export function findNearest(name: string, known: Iterable<string>): string | null {
   const wanted = normalize(name)
   const distanceMax = Math.max(1, Math.floor(wanted.length / 3))
   let nearest: { name: string; distance: number } | null = null
@@ -19,6 +19,13 @@ function findNearest(name: string, known: Iterable<string>): string | null {
 export function formatNearest(name: string, known: Iterable<string>): string {
   const nearest = findNearest(name, known)
   return nearest === null ? '' : `. Did you mean ${nearest}?`
+}
+
+/** Returns `Unknown provider "antropic": did you mean anthropic?`, or all known names when none is near. */
+export function formatUnknown(what: string, name: string, known: readonly string[]): string {
+  const nearest = findNearest(name, known)
+  const end = nearest === null ? `. Use one of ${known.join(', ')}` : `: did you mean ${nearest}?`
+  return `Unknown ${what} "${name}"${end}`
 }
 
 const charsMax = 64

@@ -16,6 +16,9 @@ export type LogLevel = (typeof logLevels)[number]
 /** Model providers; the model registry implements each of them. */
 export const modelProviders = ['anthropic', 'openai', 'openai-compatible', 'workers-ai', 'offline']
 
+/** In the place of a provider: the definition takes whichever model the hub has. */
+export const autoProvider = 'auto'
+
 const defaultModel = z
   .string()
   .regex(

@@ -1,6 +1,7 @@
 import type { Hono } from 'hono'
 import type { HubEnv, RouteSummary } from '../hub/http/page-entry'
 import type { ConnectedAccountsApi } from '../mcp-servers/contract/connected-accounts'
+import type { ModelAdminApi } from '../mcp-servers/contract/model-admin'
 import type { ToolAdminApi } from '../mcp-servers/contract/tool-admin'
 import { notFound } from '../shared/errors'
 import { registerAccountPages } from './accounts/pages'
@@ -20,6 +21,7 @@ import { registerPolicyPages } from './grants/pages'
 import { registerHomePages } from './home/pages'
 import { registerInboxPages } from './inbox/pages'
 import { registerLivePages } from './live/pages'
+import { registerModelPages } from './models/pages'
 import { registerModerationPages } from './moderation/pages'
 import { registerJoinPages } from './people/join-pages'
 import { registerPeoplePages } from './people/pages'
@@ -40,6 +42,8 @@ import { registerQuietPages } from './why-quiet/pages'
 interface PageDeps {
   /** Credentials, services and remote servers, without the values of credentials. */
   toolAdmin: ToolAdminApi
+  /** Model providers without their keys. */
+  modelAdmin: ModelAdminApi
   /** The accounts that people have connected at remote servers, without their tokens. */
   accounts: ConnectedAccountsApi
 }
@@ -48,7 +52,7 @@ interface PageDeps {
 export function registerPages(
   app: Hono<HubEnv>,
   routes: RouteSummary[],
-  { toolAdmin, accounts }: PageDeps,
+  { toolAdmin, modelAdmin, accounts }: PageDeps,
 ): void {
   registerAssets(app)
   registerHomePages(app)
@@ -71,6 +75,7 @@ export function registerPages(
   registerAdminLogPages(app)
   registerPolicyPages(app)
   registerToolAdminPages(app, toolAdmin)
+  registerModelPages(app, modelAdmin)
   registerBudgetPages(app)
   registerSchedulerPages(app)
   registerReplyLimitPages(app)

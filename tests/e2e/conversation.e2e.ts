@@ -41,7 +41,9 @@ const answers: FakeAnswer[] = [
 
 beforeAll(async () => {
   model = await startFakeModelServer()
-  hub = await startHubForBrowser({ OPENAI_COMPATIBLE_API_KEY: 'test-key' })
+  hub = await startHubForBrowser({
+    ...{ OPENAI_COMPATIBLE_API_KEY: 'test-key', ROOKERY_ALLOW_PRIVATE_SERVICES: 'true' },
+  })
   browser = await launchBrowser()
   model.setScript('finch', { answers })
   const url = `${model.url}/s/finch/v1`
@@ -138,5 +140,40 @@ test('C1 C2 C3 C5: a person asks, follows up, steers, approves on a phone, makes
   await reply(page, 'stop')
   await expect.poll(() => page.locator('#working [data-activation]').count()).toBe(0)
   expect(await page.locator('article.reply', { hasText: 'A long story of' }).count()).toBe(0)
+  expect(errors).toEqual([])
+})
+
+test('story: an admin sets up a model on a page, tests it, and sees it below the answer of scout', async () => {
+  model.setScript('page', { answers: [{ text: 'OK' }, { text: 'Herons were counted too.' }] })
+  const { page, errors } = await signIn()
+  await page.goto(`${hub.url}/models`)
+  const block = page.locator('#openai-compatible')
+  await block.getByText('Base URL, default model').click()
+  await block.locator('[name=base_url]').fill(`${model.url}/s/page/v1`)
+  await block.locator('[name=default_model]').fill('gpt-5-mini')
+  await block.locator('form[action="/models"] button').click()
+  await block.getByText('Set key').click()
+  await block.locator('[name=value]').fill('key-of-the-browser-0123')
+  await block.locator('form[action="/models/key"] button').click()
+  await block.getByText('key set').waitFor()
+  await block.locator('summary', { hasText: 'Test' }).click()
+  await block.getByRole('button', { name: 'Test model' }).click()
+  await block.getByText('openai-compatible/gpt-5-mini answered.').waitFor()
+  expect(await block.locator('[role=status]').textContent()).toMatch(
+    /\d\sm?s, \d+\stokens, \$0\.\d+/,
+  )
+  expect(await page.content()).not.toContain('key-of-the-browser')
+  expect(await findLayoutProblems(page, (name) => takePicture(page, `models-${name}`))).toEqual([])
+  await page.setViewportSize({ width: 1280, height: 800 })
+
+  await page.goto(hub.url)
+  await page.fill('#new', 'Were herons counted?')
+  await page.fill('#content', '@scout were herons counted?')
+  await page.click('main button[type=submit]')
+  const answer = page.locator('article.reply[data-author=scout]')
+  await answer.waitFor({ timeout: 30_000 })
+  expect(await answer.textContent()).toContain('Herons were counted too.')
+  expect(await answer.locator('.prov').textContent()).toContain('openai-compatible/gpt-5-mini')
+  expect(model.requests.at(-1)?.headers.authorization).toBe('Bearer key-of-the-browser-0123')
   expect(errors).toEqual([])
 })

@@ -101,6 +101,7 @@ async function makeContent(): Promise<string[]> {
     '/policy/scout#denied',
     '/credentials',
     '/credentials?change=http%2Fweather',
+    '/models',
     '/audit',
     '/audit?tool=github_*&since=2026-01-01',
     '/runs',

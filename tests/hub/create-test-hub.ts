@@ -6,16 +6,22 @@ import type {
   DefinitionFiles,
   ExplorationOutcome,
 } from '../../src/agents/contract/agents'
+import { createModelApi } from '../../src/agents/model-api'
+import { listModelAddresses } from '../../src/agents/models/list-providers'
+import { createModelRegistry } from '../../src/agents/models/registry'
 import { toOtlp } from '../../src/agents/run/otlp-spans'
 import { findRunLogProblem, openRun } from '../../src/agents/run/stored-log'
 import { templates } from '../../src/agents/templates/templates'
 import { createContext } from '../../src/hub/action-context'
 import { createHub } from '../../src/hub/app'
+import type { ModelConnection } from '../../src/hub/contract/hub'
 import type { HubDeps } from '../../src/hub/http/hub-env'
 import { createRateLimiter } from '../../src/hub/rate-limits/rate-limiter'
 import type { ConnectedAccountsApi } from '../../src/mcp-servers/contract/connected-accounts'
+import type { ModelAdminApi } from '../../src/mcp-servers/contract/model-admin'
 import type { ToolAdminApi } from '../../src/mcp-servers/contract/tool-admin'
 import { listKnownTools } from '../../src/mcp-servers/gateway/list-known-tools'
+import { createModelStore } from '../../src/mcp-servers/models/model-store'
 import { createPushSender } from '../../src/mcp-servers/push/create-push-sender'
 import { servers } from '../../src/mcp-servers/servers'
 import { type AccountId, type Clock, uuidV7 } from '../../src/shared/ids'
@@ -66,9 +72,20 @@ function toInit({ key, body, method, headers = {} }: CallOptions): RequestInit {
 /** The pages of credentials and remote servers are tested on the whole Worker. */
 const noToolAdmin = {} as ToolAdminApi
 const noAccounts = {} as ConnectedAccountsApi
+const noModelAdmin = {} as ModelAdminApi
 
 /** Creates a hub on the test's D1 database, with a manual clock and fakes that record calls in `seen`. */
-export function createTestHub(settings: Record<string, string> = {}) {
+export function createTestHub(given: Record<string, string> = {}) {
+  const settings = readSettings({
+    ROOKERY_ADMIN_KEY: adminKey,
+    ROOKERY_PUBLIC: 'true',
+    // What is added for existing clients is tested in tests/hub/compat.
+    ROOKERY_COMPAT: 'false',
+    ROOKERY_REGISTRATION: 'open',
+    ROOKERY_ORIGIN: 'http://hub.test',
+    ROOKERY_CLIENT_ADDRESS_HEADER: addressHeader,
+    ...given,
+  })
   const seen = {
     woken: [] as AccountId[],
     armed: 0,
@@ -82,6 +99,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     listUsableTools: (async (_agent, tools) => tools) as AgentApi['listUsableTools'],
     check: (() => ({ ok: false, problems: [] })) as (
       files: DefinitionFiles,
+      connections?: readonly ModelConnection[],
     ) => DefinitionCheck | Promise<DefinitionCheck>,
     wake: async (_id: AccountId) => {},
     cancel: (async () => false) as AgentApi['cancel'],
@@ -135,12 +153,13 @@ export function createTestHub(settings: Record<string, string> = {}) {
     openRun,
     findRunLogProblem,
     toOtlp: (trace) => toOtlp(trace, { hub: 'Test', hasContent: false }),
-    checkDefinition: async (files) => seen.check(files),
+    checkDefinition: async (files, connections) => seen.check(files, connections),
     sessions: seen.sessions,
     privateMemory: seen.privateMemory,
     checkModel: (agent, model) => seen.checkModel(agent, model),
     listUsableTools: (agent, tools) => seen.listUsableTools(agent, tools),
     templates,
+    models: createModelApi({ settings, models: createModelRegistry(settings), now: clock.now }),
     readDefinition: async (name, etag) =>
       seen.readDefinition
         ? seen.readDefinition(name, etag)
@@ -152,20 +171,13 @@ export function createTestHub(settings: Record<string, string> = {}) {
   }
   const deps: HubDeps = {
     pages: (app, routes) =>
-      registerPages(app, routes, { toolAdmin: noToolAdmin, accounts: noAccounts }),
+      registerPages(app, routes, {
+        ...{ toolAdmin: noToolAdmin, modelAdmin: noModelAdmin, accounts: noAccounts },
+      }),
     binding: onlyReadable(env.DB),
     renderErrorPage: sendRefusalPage,
     rateLimiter: createRateLimiter(env.RATE_COUNTERS),
-    settings: readSettings({
-      ROOKERY_ADMIN_KEY: adminKey,
-      ROOKERY_PUBLIC: 'true',
-      // What is added for existing clients is tested in tests/hub/compat.
-      ROOKERY_COMPAT: 'false',
-      ROOKERY_REGISTRATION: 'open',
-      ROOKERY_ORIGIN: 'http://hub.test',
-      ROOKERY_CLIENT_ADDRESS_HEADER: addressHeader,
-      ...settings,
-    }),
+    settings,
     clock,
     agents,
     scheduler: {
@@ -187,6 +199,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
         seen.published.push({ topic, event })
       },
     },
+    models: createModelStore(listModelAddresses(settings)),
     push: createPushSender({ vaultKeys: [testVaultKey], origins: ['https://hub.test'] }),
     get tools() {
       return seen.tools

@@ -145,6 +145,9 @@ async function handle(scripts: Scripts, request: IncomingMessage, response: Serv
     const found = scripts.requests.filter((entry) => script === null || entry.script === script)
     return sendJson(response, 200, found)
   }
+  if (url.pathname.endsWith('/models')) {
+    return sendJson(response, 200, { data: [{ id: 'fake-large' }, { id: 'fake-small' }] })
+  }
   const protocol = paths.find(([pattern]) => pattern.test(url.pathname))?.[1]
   if (!protocol) return sendJson(response, 404, { error: { message: 'no such path' } })
   return scripts.answer(request, response, protocol)

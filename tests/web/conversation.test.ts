@@ -75,3 +75,25 @@ test('C2: above the reply form stands whom a reply reaches now, for those for wh
   expect(await bystander.read(now)).not.toContain(note)
   expect(await createBrowser(hub).read(now)).not.toContain(note)
 })
+
+test('C1: below a thread stands who was most likely meant by a name that nobody has', async () => {
+  const made = await hub.call('/posts', {
+    key: mira.key,
+    body: {
+      ...{ submolt: 'general', title: 'Spelling' },
+      content: `@${scout.name}t and @zzzzzzzzz, not \`@${scout.name}s\``,
+    },
+  })
+  const page = await requester.get(`/p/${made.body.post.id}`)
+  expect(readCost(page.headers).roundTrips).toBe(1)
+  const text = await page.text()
+  expect(text).toContain(`Nobody here is called @${scout.name}t`)
+  expect(text).toMatch(new RegExp(`Did you mean <a[^>]*>@${scout.name}</a>`))
+  expect(text).not.toContain('called @zzz')
+  expect(text).not.toContain(`called @${scout.name}s`)
+  await hub.call(`/posts/${made.body.post.id}/comments`, {
+    key: mira.key,
+    body: { content: `@${scout.name} and @bystander` },
+  })
+  expect((await requester.read(`/p/${made.body.post.id}`)).split('Nobody here').length).toBe(2)
+})

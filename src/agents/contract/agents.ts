@@ -2,8 +2,10 @@
  * The agents' API for the hub: waking and watching agents, reading traces, checking definitions.
  * Types only.
  */
+import type { ModelConnection } from '../../hub/contract/models'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import type { DefinitionCheck, DefinitionFiles, DefinitionTemplate } from './definitions'
+import type { ModelApi } from './models'
 import type { PrivateMemoryApi } from './private-memory'
 import type { SessionApi } from './sessions'
 import type { TextDeletion } from './text-deletion'
@@ -11,6 +13,7 @@ import type { WatchRequest } from './watching'
 import type { Waterfall } from './waterfall'
 
 export type * from './definitions'
+export type * from './models'
 export type * from './private-memory'
 export type * from './sessions'
 export type * from './text-deletion'
@@ -65,7 +68,11 @@ export interface AgentApi {
   findRunLogProblem(stored: string): RunLogProblem | null
   /** Converts an activation to OpenTelemetry: an ExportTraceServiceRequest in JSON. */
   toOtlp(run: Waterfall): object
-  checkDefinition(files: DefinitionFiles): Promise<DefinitionCheck>
+  /** @param connections the model providers that admins set up; read when absent */
+  checkDefinition(
+    files: DefinitionFiles,
+    connections?: readonly ModelConnection[],
+  ): Promise<DefinitionCheck>
   /**
    * Returns the `provider/model` that this agent would call with `model` as override.
    *
@@ -80,6 +87,7 @@ export interface AgentApi {
   readDefinition(name: string, etag: string): Promise<DefinitionFiles | null>
   /** Definitions to start from. */
   templates: readonly DefinitionTemplate[]
+  models: ModelApi
   sessions: SessionApi
   privateMemory: PrivateMemoryApi
 }

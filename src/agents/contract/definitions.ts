@@ -19,6 +19,8 @@ export interface DefinitionFacts {
   model: string
   /** Models that can run the agent's tasks, `model` first. */
   models: string[]
+  /** Whether admins have set up model providers. */
+  readsProviders: boolean
   /** Budget priority of the agent's tasks. */
   priority: 'normal' | 'critical'
   /** True when `model` is the built-in offline model. */

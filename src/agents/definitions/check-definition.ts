@@ -1,9 +1,10 @@
-import type { GrantPolicy } from '../../hub/contract/hub'
+import type { GrantPolicy, ModelConnection } from '../../hub/contract/hub'
 import type { ErrorDetail } from '../../shared/errors'
 import { formatNearest } from '../../shared/find-nearest'
-import { modelProviders } from '../../shared/settings'
+import { autoProvider } from '../../shared/settings'
 import type { DefinitionCheck, DefinitionFiles } from '../contract/agents'
 import { calculateCostMax } from '../models/catalogue'
+import { findNameProblems } from '../models/check-names'
 import type { Model, ModelChoice, Prices } from '../models/model-port'
 import type { Config } from './config-schema'
 import { computeDuration, type Definition } from './definition'
@@ -24,6 +25,8 @@ const wantedInput = 48_000
 export interface HubOffer {
   /** Lists the models that can be called now, the preferred one first. */
   listModels: (choice: ModelChoice) => Model[]
+  /** The model providers that admins set up; none by default. */
+  connections?: readonly ModelConnection[]
   /** Lists the tool servers of this hub. */
   listServers: () => readonly string[]
   /** The hooks of this deployment. */
@@ -39,12 +42,17 @@ export interface HubOffer {
 /** Checks a definition. Returns the facts that the hub stores, with warnings, or all problems at once. */
 export async function checkDefinition(
   files: DefinitionFiles,
-  { listModels, listServers, hookNames, isGranted, isTooWide, hasTool }: HubOffer,
+  offer: HubOffer,
 ): Promise<DefinitionCheck> {
   const read = readDefinition(files)
   if (!read.ok) return read
   const { config, definition, source, warnings } = read
-  const problems = findHookConflicts(definition, source)
+  const { connections = [], listModels, listServers, hookNames } = offer
+  const { isGranted, isTooWide, hasTool } = offer
+  const problems = [
+    ...findHookConflicts(definition, source),
+    ...findMisspeltModels(definition, connections, source),
+  ]
   if (problems.length > 0) return { ok: false, problems }
   const models = listModels(definition.brain)
   const [model] = models
@@ -59,6 +67,7 @@ export async function checkDefinition(
       description: definition.description,
       model: model.id,
       models: models.map(({ id }) => id),
+      readsProviders: connections.length > 0,
       priority: config.behavior?.priority ?? 'normal',
       activationTokensMax: definition.limits.tokens,
       runCostMaxMicrousd: isNative ? priceRun(models, definition.limits.tokens) : 0,
@@ -83,7 +92,6 @@ export async function checkDefinition(
         ...warnUnknownGrants(config, { isTooWide, hasTool }, source),
         ...warnMissingSkillGrants(definition, isGranted, source),
         ...warnUnavailableAlternatives(definition, models, source),
-        ...warnUnknownProvider(config, source),
         ...(isNative ? warnSubstitution(definition.brain, model, source) : []),
       ],
     },
@@ -167,15 +175,16 @@ const warnUnavailableAlternatives = (
     return [{ path, message: `Ignored: ${name} is not configured on this hub` }]
   })
 
-/** Warns of a provider that this hub does not know, e.g. a misspelt one. */
-function warnUnknownProvider({ brain }: Config, source: YamlSource): ErrorDetail[] {
-  const name = brain?.provider
-  if (name === undefined || modelProviders.includes(name)) return []
-  const path = source.locate(['brain', 'provider'])
-  const known = modelProviders.join(', ')
-  const message = `There is no provider ${name}; use one of ${known}${formatNearest(name, modelProviders)}`
-  return [{ path, message }]
-}
+/** Finds misspelt names of providers and models. */
+const findMisspeltModels = (
+  { brain }: Definition,
+  connections: readonly ModelConnection[],
+  source: YamlSource,
+): ErrorDetail[] =>
+  findNameProblems(brain, connections).map(({ field, message }) => ({
+    path: source.locate(['brain', ...[field].flat()]),
+    message,
+  }))
 
 /** Finds hooks that are both enabled and disabled. */
 const findHookConflicts = ({ hooks }: Definition, source: YamlSource): ErrorDetail[] =>
@@ -253,7 +262,8 @@ function warnMissingSkillGrants(
 /** Warns when the offline model is used because the requested one has no key. */
 function warnSubstitution(brain: ModelChoice, model: Model, source: YamlSource): ErrorDetail[] {
   const requested = [brain.provider, brain.model].filter((part) => part !== undefined).join('/')
-  if (!model.isOffline || requested === '' || requested.startsWith('offline')) return []
+  if (!model.isOffline || brain.provider === autoProvider) return []
+  if (requested === '' || requested.startsWith('offline')) return []
   const path = source.locate(['brain', brain.provider === undefined ? 'model' : 'provider'])
   return [
     { path, message: `No key for ${requested}: the offline model answers until a key is set` },

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { activationLimits, definitionLimits, limits, profileIterations } from '../../shared/config'
-import { modelProviders } from '../../shared/settings'
+import { autoProvider, modelProviders } from '../../shared/settings'
 import { executorTypes } from '../executors/executor'
 
 /**
@@ -26,7 +26,9 @@ const brain = z.strictObject({
     .min(1)
     .max(60)
     .optional()
-    .describe(`One of ${modelProviders.join(', ')}`),
+    .describe(
+      `One of ${modelProviders.join(', ')}, or ${autoProvider}: whichever model the hub has`,
+    ),
   model: z
     .string()
     .min(1)

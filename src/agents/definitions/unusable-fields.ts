@@ -1,5 +1,6 @@
 import { activationLimits } from '../../shared/config'
 import { formatNearest } from '../../shared/find-nearest'
+import { autoProvider } from '../../shared/settings'
 import type { Config } from './config-schema'
 import { listKnownFields } from './known-fields'
 
@@ -38,6 +39,7 @@ export function findUnusableFields(config: Config): Finding[] {
     ...findUnusableServers(config),
     ...findUnusableGrants(config),
     ...findUnusableKey(config),
+    ...findUnusableModel(config),
     ...findCapped(config),
     ...findUnsupported(config),
   ]
@@ -103,6 +105,12 @@ function findUnusableKey({ brain }: Config): Finding[] {
       message: 'Ignored: the name of the variable must end in _API_KEY. Rename it',
     },
   ]
+}
+
+function findUnusableModel({ brain }: Config): Finding[] {
+  if (brain?.provider !== autoProvider || brain.model === undefined) return []
+  const message = 'No effect: with provider auto the hub chooses the model. Remove one of the two'
+  return [{ path: ['brain', 'model'], message }]
 }
 
 function findCapped({ behavior }: Config): Finding[] {

@@ -1,4 +1,10 @@
-import type { BudgetStatus, Environment, GrantPolicy, Reservation } from '../../hub/contract/hub'
+import type {
+  BudgetStatus,
+  Environment,
+  GrantPolicy,
+  ModelConnection,
+  Reservation,
+} from '../../hub/contract/hub'
 import type { ToolCaller } from '../../mcp-servers/contract/tools'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import type { AgentDeps } from '../agent-deps'
@@ -43,6 +49,8 @@ export interface EffectContext {
   agentId: AccountId
   definition: { etag: string; definition: Definition } | null
   hubSnapshot: HubSnapshot | null
+  /** The model providers that admins set up; null until they are read. Never stored. */
+  connections: ModelConnection[] | null
   /** The current action, as text for live watchers. */
   doing: string | null
   waitReason: string | null
@@ -131,15 +139,18 @@ type ModelFacts = Pick<LoadedFacts, 'modelOverride' | 'reservedModel'>
 
 /** Returns the model that money is reserved for, or the one that was chosen for this run. */
 export const resolveModel = (
-  { deps }: EffectContext,
+  { deps, connections }: EffectContext,
   { brain }: Definition,
   { modelOverride: override, reservedModel: reserved }: ModelFacts,
 ) =>
-  deps.models.resolve({
-    ...brain,
-    ...(override !== undefined && { override }),
-    ...(reserved !== undefined && { reserved }),
-  })
+  deps.models.resolve(
+    {
+      ...brain,
+      ...(override !== undefined && { override }),
+      ...(reserved !== undefined && { reserved }),
+    },
+    connections ?? [],
+  )
 
 /**
  * Reloads the tools that were added or removed since the last call; undefined when there is nothing

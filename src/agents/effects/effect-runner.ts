@@ -44,6 +44,7 @@ export class EffectRunner {
       agentId: agentId ?? ('' as AccountId),
       definition: null,
       hubSnapshot: null,
+      connections: null,
       doing: null,
       waitReason: null,
       sentCall: null,
@@ -66,6 +67,7 @@ export class EffectRunner {
   /** Clears what belongs to an ended activation. */
   clearActivation(): void {
     this.#context.hubSnapshot = null
+    this.#context.connections = null
     this.#context.sentCall = null
     this.#context.inFlight = null
     this.#context.firstPrompt = null

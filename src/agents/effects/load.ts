@@ -80,6 +80,7 @@ async function resume(
   }
   const { policy, reservation, budgets, environment } = answer
   context.hubSnapshot = { policy, reservation, budgets, environment }
+  context.connections = answer.connections ?? []
   const { nextEffectId } = context.getActivation().state
   const { at } = base
   return {
@@ -121,6 +122,7 @@ function describeWait(answer: LoadResult): string | null {
 async function gatherFacts(context: EffectContext, answer: LoadedActivation): Promise<LoadedFacts> {
   const { policy, reservation, budgets, environment } = answer
   context.hubSnapshot = { policy, reservation, budgets, environment }
+  context.connections = answer.connections ?? []
   const { version, etag } = answer.definition
   const found = await readDefinition(context, answer.agent.name, etag)
   const common = {

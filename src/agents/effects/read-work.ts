@@ -10,11 +10,15 @@ export interface Work {
 
 type WorkResult = { ok: true; work: Work } | { ok: false; failure: LoopEventOf<'model_failed'> }
 
-/** Returns what the current activation works on, or the failure of an effect whose definition is invalid. */
+/**
+ * Returns what the current activation works on, or the failure of an effect whose definition is invalid.
+ * LOAD has brought the connections of models; they are read again only after a crash.
+ */
 export async function readWork(context: EffectContext, effectId: number): Promise<WorkResult> {
   const { events } = context.getActivation()
   const facts = findLoadedFacts(events)
   if (!facts) throw new Error('a model call before LOAD')
+  context.connections ??= await context.deps.hub.readConnections()
   const found = await readDefinition(context, facts.agentName, findDefinitionEtag(facts, events))
   if (!found.ok)
     return { ok: false, failure: toDefinitionFailure(context, effectId, found.message) }

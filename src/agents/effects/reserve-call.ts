@@ -72,6 +72,7 @@ export async function reserveCall(
     return { kind: 'refused', event: { type: 'model_waited', retryAt: answer.retryAt } }
   }
   context.hubSnapshot = answer
+  context.connections = answer.connections ?? []
   return {
     kind: 'reserved',
     outputTokens: affordableOutputTokens(plan, answer.reservation),

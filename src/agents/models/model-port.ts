@@ -1,3 +1,4 @@
+import type { ModelConnection } from '../../hub/contract/hub'
 import type { Message, ModelAnswer, ModelFailure } from '../loop/message'
 
 /** A model call; the same for every provider. */
@@ -75,9 +76,14 @@ export interface ModelRegistry {
    * Returns the model for a choice. Without a key for its provider this is the offline model, and
    * `substitutedFor` names the requested one. An override is never substituted.
    *
+   * @param connections the providers that admins set up
+   *
    * @throws AppError VALIDATION for an override whose provider is not configured
    */
-  resolve(choice: ModelChoice): { model: Model; substitutedFor: string | null }
+  resolve(
+    choice: ModelChoice,
+    connections?: readonly ModelConnection[],
+  ): { model: Model; substitutedFor: string | null }
   /** Lists the models that can run a definition's tasks now, the preferred one first; at least one. */
-  list(choice: ModelChoice): Model[]
+  list(choice: ModelChoice, connections?: readonly ModelConnection[]): Model[]
 }

@@ -1,5 +1,6 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
-import type { ModelFailure } from '../loop/message'
+import { AppError } from '../../shared/errors'
+import type { ModelAnswer, ModelFailure } from '../loop/message'
 import {
   type Arrival,
   classifyFailure,
@@ -24,6 +25,8 @@ export interface ProviderModelOptions {
   /** The setting, or the field of the definition, that holds `baseUrl`. */
   addressSetting: string
   fetch: Fetch
+  /** Redacts a key that this module does not have. */
+  redact: (text: string) => string
   clock: Clock
   timeouts: CallTimeouts
   limits: Pick<Model, 'contextTokens' | 'outputTokensMax' | 'prices'>
@@ -50,7 +53,10 @@ export function createProviderModel(options: ProviderModelOptions): Model {
       ...arrival,
       retryPolicy: known.retryPolicy,
     }
-    return { ok: false, failure: classifyFailure(error, context) }
+    if (error instanceof AppError) return { ok: false, failure: toConfigFailure(error) }
+    const failure = classifyFailure(error, context)
+    const { detail } = failure
+    return { ok: false, failure: detail ? { ...failure, detail: options.redact(detail) } : failure }
   }
 
   async function stream(
@@ -63,7 +69,9 @@ export function createProviderModel(options: ProviderModelOptions): Model {
       const callOptions = toCallOptions({ id, provider, known }, request, limits.outputTokensMax)
       const { stream, response } = await model.doStream({ ...callOptions, abortSignal: signal })
       const end = await readStream(id, stream, request)
-      if (end.kind === 'answer') return { ok: true, answer: end.answer }
+      if (end.kind === 'answer') {
+        return { ok: true, answer: redactAnswer(end.answer, options.redact) }
+      }
       if (end.kind === 'error') return toFailure(end.error, arrival)
       const contentType = response?.headers?.['content-type'] ?? ''
       const source = { providerName: known.title, modelName }
@@ -86,6 +94,24 @@ export function createProviderModel(options: ProviderModelOptions): Model {
       callWatched(request, { clock, timeouts, listeners, title: known.title }, stream),
   }
 }
+
+/** Returns the failure of a call that was not sent: its address is refused, or its key cannot be read. */
+const toConfigFailure = ({ message, hint }: AppError): ModelFailure => ({
+  code: 'CONFIG',
+  message: hint === null ? message : `${message} ${hint}`,
+  isRetryable: false,
+  isPermanent: true,
+  retryAfterMs: null,
+  mayBeCharged: false,
+})
+
+/** Redacts the key from an answer: a server can repeat what it was sent. */
+const redactAnswer = (answer: ModelAnswer, redact: (text: string) => string): ModelAnswer => ({
+  ...answer,
+  text: redact(answer.text),
+  reasoning: redact(answer.reasoning),
+  calls: answer.calls.map((call) => ({ ...call, arguments: redact(call.arguments) })),
+})
 
 /** Returns a base URL without credentials and query. */
 function toPublicAddress(baseUrl: string): string {

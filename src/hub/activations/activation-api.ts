@@ -1,3 +1,4 @@
+import { run } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
 import type { ActivationApi, SweepApi } from '../contract/hub'
 import { toLoadEvent } from '../exploration/scheduler-events'
@@ -15,15 +16,20 @@ import { sweep } from './sweep'
 /** Creates the hub's API for activations: LOAD, RENEW, STEER, PARK and COMMIT, one round trip each. */
 export const createActivationApi = (open: () => ActionContext): ActivationApi & SweepApi => ({
   load: async (request) => {
-    const { db, scheduler, defer } = open()
-    const answer = await load(db, request)
+    const context = open()
+    const { scheduler, defer } = context
+    const answer = await load(context, request)
     const event = toLoadEvent(request, answer)
     if (event) defer(scheduler.reportOutcome(event))
     return answer
   },
   park: (request) => park(open(), request),
   endOutage: (address, now) => endOutage(open(), address, now),
-  renew: (request) => renew(open().db, request),
+  renew: (request) => renew(open(), request),
+  readConnections: () => {
+    const { db, models } = open()
+    return run(db, models.selectConnections())
+  },
   steer: (request) => steer(open().db, request),
   commit: async (request) => {
     const context = open()

@@ -7,7 +7,7 @@ import { selectDecisions } from '../approvals/queries'
 import { selectBudgetsInScope } from '../budgets/queries'
 import { selectCommentsOfRun } from '../comments/queries'
 import { canReadPostSql } from '../communities/readable-sql'
-import type { ClaimedItem, LoadRequest } from '../contract/hub'
+import type { ClaimedItem, LoadRequest, ModelStore } from '../contract/hub'
 import { selectExploration } from '../exploration/queries'
 import { recordExplorationRefusal } from '../exploration/share-sql'
 import { selectPolicy } from '../grants/queries'
@@ -43,56 +43,68 @@ const ownIdSql = ({ activationId }: Params<Pick<Claim, 'activationId'>>): SQL =>
   sql`coalesce((SELECT ${activations.id} FROM ${activations} WHERE ${activations.resumedBy} = ${activationId}), ${activationId})`
 
 /** Selects the agent, its activation `own` of this request, and the `other` one that runs. */
-const selectState = prepare((v: Params<Claim>) =>
-  one(
-    orm
-      .select({
-        name: c.name,
-        description: c.description,
-        version: g.definitionVersion,
-        etag: g.definitionEtag,
-        /** By an admin, until its provider is back, or because its account is disabled, banned or muted. */
-        isPaused: flag(isHeldSql(g, v.now)),
-        own: {
-          id: x.id,
-          state: x.state,
-          resumedBy: x.resumedBy,
-          cancelRequestedAt: x.cancelRequestedAt,
-          admission: x.admission,
-          task: x.task,
-          model: x.model,
-          deadlineAt: x.deadlineAt,
-          reservedMicrousd: x.reservedMicrousd,
-          reservedTokens: x.reservedTokens,
-        },
-        other: {
-          id: other.id,
-          deadlineAt: other.deadlineAt,
-          reservedMicrousd: other.reservedMicrousd,
-          reservedTokens: other.reservedTokens,
-          model: other.model,
-          models: other.models,
-        },
-        isHubPaused: flag(sql`${isHubPausedSql}`),
-        running: sql<number>`(SELECT count(*) FROM ${activations} WHERE ${activations.state} = 'running')`,
-        inboxDepth: inboxDepthSql(v.agentId),
-        /** Whether a slot is free but reserved for exploration. */
-        isKeptOut: flag(sql`${x.id} IS NULL AND ${isBlockedByReservedSlotsSql(v)}`),
-      })
-      .from(g)
-      .innerJoin(c, eq(c.id, g.accountId))
-      .leftJoin(x, eq(x.id, ownIdSql(v)))
-      .leftJoin(
-        other,
-        and(
-          eq(other.agentId, v.agentId),
-          sql`${other.state} = 'running'`,
-          ne(other.id, ownIdSql(v)),
-        ),
-      )
-      .where(eq(g.accountId, v.agentId)),
-  ),
-)
+const prepareState = ({ connectionsSql }: ModelStore) =>
+  prepare((v: Params<Claim>) =>
+    one(
+      orm
+        .select({
+          name: c.name,
+          description: c.description,
+          version: g.definitionVersion,
+          etag: g.definitionEtag,
+          /** By an admin, until its provider is back, or because its account is disabled, banned or muted. */
+          isPaused: flag(isHeldSql(g, v.now)),
+          own: {
+            id: x.id,
+            state: x.state,
+            resumedBy: x.resumedBy,
+            cancelRequestedAt: x.cancelRequestedAt,
+            admission: x.admission,
+            task: x.task,
+            model: x.model,
+            deadlineAt: x.deadlineAt,
+            reservedMicrousd: x.reservedMicrousd,
+            reservedTokens: x.reservedTokens,
+          },
+          other: {
+            id: other.id,
+            deadlineAt: other.deadlineAt,
+            reservedMicrousd: other.reservedMicrousd,
+            reservedTokens: other.reservedTokens,
+            model: other.model,
+            models: other.models,
+          },
+          isHubPaused: flag(sql`${isHubPausedSql}`),
+          connections: sql<string | null>`CASE WHEN ${g.readsProviders} THEN ${connectionsSql} END`,
+          running: sql<number>`(SELECT count(*) FROM ${activations} WHERE ${activations.state} = 'running')`,
+          inboxDepth: inboxDepthSql(v.agentId),
+          /** Whether a slot is free but reserved for exploration. */
+          isKeptOut: flag(sql`${x.id} IS NULL AND ${isBlockedByReservedSlotsSql(v)}`),
+        })
+        .from(g)
+        .innerJoin(c, eq(c.id, g.accountId))
+        .leftJoin(x, eq(x.id, ownIdSql(v)))
+        .leftJoin(
+          other,
+          and(
+            eq(other.agentId, v.agentId),
+            sql`${other.state} = 'running'`,
+            ne(other.id, ownIdSql(v)),
+          ),
+        )
+        .where(eq(g.accountId, v.agentId)),
+    ),
+  )
+
+type StateStatement = ReturnType<typeof prepareState>
+const states = new WeakMap<ModelStore, StateStatement>()
+
+/** Prepares the statement once for each store, of which an isolate has one. */
+function selectState(models: ModelStore): StateStatement {
+  const known = states.get(models) ?? prepareState(models)
+  states.set(models, known)
+  return known
+}
 
 const person = (account: typeof c | typeof f) => ({
   id: account.id,
@@ -127,7 +139,7 @@ const selectItems = prepare(({ activationId, reader }: Params<LoadedBy>) =>
 )
 
 /** Returns the statements of LOAD as one batch: writes that claim, then reads of what was claimed. */
-export function loadStatements(request: LoadRequest) {
+export function loadStatements(request: LoadRequest, models: ModelStore) {
   const { activationId, agentId, now, capacity, canExplore, explorationFloor = 0 } = request
   const reader = actorReader({ accountId: agentId, activationId })
   const claim = { activationId, agentId, now, capacity, floor: explorationFloor, reader }
@@ -138,7 +150,7 @@ export function loadStatements(request: LoadRequest) {
     claim: canExplore ? claimTaskOrExploration(claim) : claimTask(claim),
     claimItems: claimItems(claim),
     requesters: recordRequesters(claim),
-    state: selectState(claim),
+    state: selectState(models)(claim),
     items: selectItems(claim),
     post: selectPostOfRun({ activationId, reader }),
     comments: selectCommentsOfRun({ activationId, reader }),

@@ -3,7 +3,7 @@ import { type Answers, batch } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import { findShortage } from '../budgets/find-shortage'
 import { toThread } from '../comments/to-thread'
-import type { LoadRequest, LoadResult } from '../contract/hub'
+import type { LoadRequest, LoadResult, ModelStore } from '../contract/hub'
 import { readExploration } from '../exploration/read-exploration'
 import { mergePolicy } from '../grants/queries'
 import { loadStatements } from './load-queries'
@@ -12,8 +12,11 @@ type Loaded = Answers<ReturnType<typeof loadStatements>>
 type State = NonNullable<Loaded['state']>
 
 /** Claims and admits an activation, and returns everything that it needs, in one round trip. */
-export async function load(db: Db, request: LoadRequest): Promise<LoadResult> {
-  const loaded = await batch(db, loadStatements(request))
+export async function load(
+  { db, models }: { db: Db; models: ModelStore },
+  request: LoadRequest,
+): Promise<LoadResult> {
+  const loaded = await batch(db, loadStatements(request, models))
   const { state, items, post, comments } = loaded
   if (!state) return { kind: 'unknown_agent' }
   const { own } = state
@@ -25,6 +28,7 @@ export async function load(db: Db, request: LoadRequest): Promise<LoadResult> {
     budgets: loaded.budgets,
     deadlineAt: own.deadlineAt,
     environment: { inboxDepth: state.inboxDepth, runningActivations: state.running },
+    ...(state.connections !== null && { connections: models.readConnections(state.connections) }),
   }
   if (own.resumedBy === request.activationId) {
     return {

@@ -6,7 +6,7 @@ import { updateSet } from '../../shared/db/write-sql'
 import type { ActivationId } from '../../shared/ids'
 import { isStoppedSql } from '../bans/ban-sql'
 import { headroomOf, headroomSql } from '../budgets/scope-sql'
-import type { RenewRequest } from '../contract/hub'
+import type { ModelStore, RenewRequest } from '../contract/hub'
 import { inboxDepthSql, isHubPausedSql } from '../inbox/waiting-sql'
 import { activations } from '../schema/activations'
 import { agents } from '../schema/definitions'
@@ -79,7 +79,9 @@ const room = headroomOf('room')
 
 type Renewal = Pick<RenewRequest, 'activationId' | 'agentId' | 'now'>
 
-const stateFields = ({ agentId, now }: Params<Renewal>) => ({
+const stateFields = ({ agentId, now }: Params<Renewal>, { connectionsSql }: ModelStore) => ({
+  /** The model providers that admins set up; null when there are none. */
+  connections: sql<string | null>`CASE WHEN ${g.readsProviders} THEN ${connectionsSql} END`,
   state: x.state,
   reservedMicrousd: x.reservedMicrousd,
   reservedTokens: x.reservedTokens,
@@ -103,13 +105,24 @@ const stateFields = ({ agentId, now }: Params<Renewal>) => ({
 /** The activation's row after a renewal, with what its budgets leave. */
 export type StateRow = RowOf<ReturnType<typeof stateFields>>
 
-export const selectState = prepare((v: Params<Renewal>) =>
-  oneSql(
-    stateFields(v),
-    sql`FROM ask ${x} JOIN ${agents} ${g} ON ${g.accountId} = ${x.agentId}
+const prepareState = (models: ModelStore) =>
+  prepare((v: Params<Renewal>) =>
+    oneSql(
+      stateFields(v, models),
+      sql`FROM ask ${x} JOIN ${agents} ${g} ON ${g.accountId} = ${x.agentId}
     LEFT JOIN (${headroomSql}) AS room ON ${room.candidate} = x.candidate`,
-    sql`WITH ask AS MATERIALIZED (
+      sql`WITH ask AS MATERIALIZED (
       SELECT *, max(${v.now}, ${activations.reservedAt}) AS at, 0 AS candidate
       FROM ${activations} WHERE ${activations.id} = ${v.activationId})`,
-  ),
-)
+    ),
+  )
+
+type StateStatement = ReturnType<typeof prepareState>
+const states = new WeakMap<ModelStore, StateStatement>()
+
+/** Prepares the statement once for each store, of which an isolate has one. */
+export function selectState(models: ModelStore): StateStatement {
+  const known = states.get(models) ?? prepareState(models)
+  states.set(models, known)
+  return known
+}

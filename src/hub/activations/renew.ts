@@ -3,7 +3,7 @@ import { batch } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import { findShortage } from '../budgets/find-shortage'
 import { selectBudgetsInScope } from '../budgets/queries'
-import type { BudgetStatus, RenewRequest, RenewResult } from '../contract/hub'
+import type { BudgetStatus, ModelStore, RenewRequest, RenewResult } from '../contract/hub'
 import { mergePolicy, selectPolicy } from '../grants/queries'
 import { type Extension, extend, type StateRow, selectState } from './renew-queries'
 import { steerStatements } from './steer-queries'
@@ -12,11 +12,14 @@ import { steerStatements } from './steer-queries'
  * Checks whether an activation can make one more model call, and renews its reservation, in one round
  * trip: pause, fence, budget, policy and environment. It also takes the comments that arrived for the run.
  */
-export async function renew(db: Db, request: RenewRequest): Promise<RenewResult> {
+export async function renew(
+  { db, models }: { db: Db; models: ModelStore },
+  request: RenewRequest,
+): Promise<RenewResult> {
   const { agentId, activationId, now, spent } = request
   const { state, policy, budgets, steering } = await batch(db, {
     extend: extend(toExtension(request)),
-    state: selectState(request),
+    state: selectState(models)(request),
     policy: selectPolicy(agentId, activationId),
     budgets: selectBudgetsInScope(agentId, now),
     ...steerStatements({ agentId, activationId, now }),
@@ -39,6 +42,7 @@ export async function renew(db: Db, request: RenewRequest): Promise<RenewResult>
     policy: mergePolicy(policy),
     budgets,
     environment: { inboxDepth: state.inboxDepth, runningActivations: state.running },
+    ...(state.connections !== null && { connections: models.readConnections(state.connections) }),
     ...(steering.length > 0 && { steering }),
   }
 }

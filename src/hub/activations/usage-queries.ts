@@ -76,13 +76,19 @@ const storeTrace = prepare((v: Params<{ activationId: ActivationId; trace: strin
  * apply only while the activation runs. Each call is charged once, however often it is reported.
  */
 export function recordUsageStatements(report: UsageReport): Statement<void>[] {
-  const { activationId, usage, now, trace } = report
+  const { activationId, trace } = report
+  return [...chargeStatements(report), storeTrace({ activationId, trace })]
+}
+
+/** Returns the statements that charge and record calls, without a trace. */
+export function chargeStatements({
+  activationId,
+  usage,
+  now,
+}: Omit<UsageReport, 'trace'>): Statement<void>[] {
+  if (usage.length === 0) return []
   const values = { activationId, usage: JSON.stringify(usage), now }
-  const charges =
-    usage.length === 0
-      ? []
-      : [countCost(values), ...settleUsage({ activationId, usage, now }), insertUsage(values)]
-  return [...charges, storeTrace({ activationId, trace })]
+  return [countCost(values), ...settleUsage({ activationId, usage, now }), insertUsage(values)]
 }
 
 /** Sets the totals of an activation to the sum of its recorded usage; part of a list of `SET`. */

@@ -1,6 +1,7 @@
 import type { ActionContext } from '../action-context'
 import { createActivationApi } from '../activations/activation-api'
 import type { HubApi } from '../contract/hub'
+import { refreshModels } from '../definitions/refresh-models'
 import { createConversationApi } from './conversation-api'
 import { createGrantApi } from './grant-api'
 
@@ -13,4 +14,5 @@ export const createHubApi = (open: () => ActionContext): HubApi => ({
   ...createActivationApi(open),
   ...createConversationApi(open),
   ...createGrantApi(open),
+  refreshModels: () => refreshModels(open()),
 })

@@ -8,6 +8,7 @@ import type { BudgetShortage, BudgetStatus, Reservation, Usage } from './budgets
 import type { GrantPolicy, Requester } from './calls'
 import type { CommitRequest, CommitResult } from './commit'
 import type { Exploration } from './exploration'
+import type { ModelConnection } from './models'
 import type { ProviderOutage } from './outages'
 import type { ClosedCommunity, Person, Thread } from './threads'
 
@@ -89,6 +90,8 @@ export interface LoadedActivation {
   budgets: BudgetStatus[]
   deadlineAt: number
   environment: Environment
+  /** The model providers that admins set up; absent when there are none. */
+  connections?: ModelConnection[]
 }
 
 export interface Environment {
@@ -130,6 +133,7 @@ export interface ResumedActivation {
   budgets: BudgetStatus[]
   deadlineAt: number
   environment: Environment
+  connections?: ModelConnection[]
 }
 
 /**
@@ -193,6 +197,7 @@ export type RenewResult =
       policy: GrantPolicy
       budgets: BudgetStatus[]
       environment: Environment
+      connections?: ModelConnection[]
       /** All comments that joined the run so far, oldest first; absent when there are none. */
       steering?: SteeringItem[]
     }
@@ -211,6 +216,8 @@ export interface ActivationApi {
   steer(request: SteerRequest): Promise<SteeringItem[]>
   park(request: ParkRequest): Promise<ParkResult>
   commit(request: CommitRequest): Promise<CommitResult>
+  /** Returns the model providers that admins set up, for a run that continues after a crash. */
+  readConnections(): Promise<ModelConnection[]>
   /**
    * Ends the outage of the provider at an address, because it has answered. Returns the agents that
    * waited for it. The caller has to wake them.

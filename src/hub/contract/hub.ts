@@ -19,6 +19,7 @@ import type { BudgetStatus } from './budgets'
 import type { AuthorizationData, AuthorizationQuery, GrantPolicy, RateBucket } from './calls'
 import type { AuditEntry } from './commit'
 import type { SweepApi } from './exploration'
+import type { ModelChangeApi } from './models'
 import type { AccountKind, ClosedCommunity, Person, TextMark, Thread, ThreadPost } from './threads'
 
 export type * from './activation-counters'
@@ -30,6 +31,7 @@ export type * from './budgets'
 export type * from './calls'
 export type * from './commit'
 export type * from './exploration'
+export type * from './models'
 export type * from './module-route'
 export type * from './outages'
 export type * from './privacy'
@@ -260,4 +262,4 @@ export interface RunningActivation extends Person {
   etag: string
 }
 
-export type HubApi = ActivationApi & SweepApi & ConversationApi & GrantApi
+export type HubApi = ActivationApi & SweepApi & ConversationApi & GrantApi & ModelChangeApi

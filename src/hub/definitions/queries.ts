@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { DefinitionFacts } from '../../agents/contract/agents'
 import { flag, nullable, type RowOf } from '../../shared/db/fields'
@@ -17,10 +17,12 @@ import { accounts } from '../schema/accounts'
 import { agentDefinitions, agents } from '../schema/definitions'
 import { apiKeys } from '../schema/keys'
 
+const a = alias(accounts, 'a')
+const g = alias(agents, 'g')
+const d = alias(agentDefinitions, 'd')
+
 /** Selects the account that has the name of a definition: whether it is hosted here, and its unexpired keys. */
 export const selectNamedAccount = prepare((v: Params<{ name: string; now: number }>) => {
-  const a = alias(accounts, 'a')
-  const g = alias(agents, 'g')
   const k = alias(apiKeys, 'k')
   return oneSql(
     {
@@ -46,7 +48,6 @@ type NewDefinition = Pick<
  */
 export const insertDefinition = prepare(
   (v: Params<Required<NewDefinition> & { baseVersion: number | null }>) => {
-    const d = alias(agentDefinitions, 'd')
     const ofAgent = sql`FROM ${agentDefinitions} ${d} WHERE ${d.accountId} = ${v.accountId}`
     return write(
       insertSelect(
@@ -65,6 +66,46 @@ export const insertDefinition = prepare(
   },
 )
 
+/** The columns of an agent that depend on the models of the hub. */
+const toModelFields = (facts: DefinitionFacts) => ({
+  model: facts.model,
+  models: facts.models,
+  readsProviders: facts.readsProviders,
+  durationSecondsMax: facts.durationSecondsMax,
+  callFloorMicrousd: facts.callFloor.microusd,
+  callFloorTokens: facts.callFloor.tokens,
+  callWantMicrousd: facts.callWant.microusd,
+  callWantTokens: facts.callWant.tokens,
+})
+
+/** Selects the active definition of every agent. */
+export const selectActiveDefinitions = prepare(() =>
+  manySql(
+    { agentId: g.accountId, name: a.name, version: g.definitionVersion, etag: g.definitionEtag },
+    sql`FROM ${agents} ${g} JOIN ${accounts} ${a} ON ${a.id} = ${g.accountId}`,
+  ),
+)
+
+/** Sets what an agent's definition means with other models, unless another version is active by then. */
+export const updateAgentModels = (
+  { agentId, version, etag }: { agentId: AccountId; version: number; etag: string },
+  facts: DefinitionFacts,
+  now: number,
+): Statement<void>[] => [
+  write(
+    orm
+      .update(agents)
+      .set({ ...toModelFields(facts), updatedAt: now })
+      .where(and(eq(agents.accountId, agentId), eq(agents.definitionEtag, etag))),
+  ),
+  write(
+    orm
+      .update(agentDefinitions)
+      .set({ warnings: facts.warnings })
+      .where(and(eq(agentDefinitions.accountId, agentId), eq(agentDefinitions.version, version))),
+  ),
+]
+
 /** Makes the newest definition the active version, used from the agent's next activation on. */
 export function upsertAgent(
   agentId: AccountId,
@@ -72,23 +113,17 @@ export function upsertAgent(
   now: number,
 ): Statement<void> {
   const fields = {
+    ...toModelFields(facts),
     definitionVersion: sql<number>`(SELECT max(${agentDefinitions.version}) FROM ${agentDefinitions}
       WHERE ${agentDefinitions.accountId} = ${agentId})`,
     definitionEtag: facts.etag,
-    model: facts.model,
-    models: facts.models,
     grants: facts.grants,
     answersMentions: facts.answersMentions,
     answersReplies: facts.answersReplies,
     answersDms: facts.answersDms,
     followsThreads: facts.followsThreads,
-    durationSecondsMax: facts.durationSecondsMax,
     activationTokensMax: facts.activationTokensMax,
     priority: facts.priority,
-    callFloorMicrousd: facts.callFloor.microusd,
-    callFloorTokens: facts.callFloor.tokens,
-    callWantMicrousd: facts.callWant.microusd,
-    callWantTokens: facts.callWant.tokens,
     ...facts.writing,
     updatedAt: now,
   }
@@ -99,10 +134,6 @@ export function upsertAgent(
       .onConflictDoUpdate({ target: agents.accountId, set: fields }),
   )
 }
-
-const a = alias(accounts, 'a')
-const g = alias(agents, 'g')
-const d = alias(agentDefinitions, 'd')
 
 const definitionFields = {
   agentId: a.id,

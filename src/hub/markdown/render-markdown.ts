@@ -77,6 +77,10 @@ export const unlinkUnknownNames = (html: string, known: ReadonlySet<string>): st
     known.has(name.toLowerCase()) ? link : text,
   )
 
+/** Returns the names that stored HTML mentions, in lower case. */
+export const listMentionedNames = (html: string): string[] =>
+  Array.from(html.matchAll(mentionLink), ([, , name = '']) => name.toLowerCase())
+
 /** Elements in which a name is not a mention. */
 const unlinkedTags = new Set(['a', 'code', 'pre', 'blockquote'])
 const tagForm = /<(\/?)([a-z][a-z0-9]*)([^>]*)>/g

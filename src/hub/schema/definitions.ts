@@ -35,6 +35,8 @@ export const agents = sqliteTable(
     priority: text('priority').notNull().default('normal'),
     activationTokensMax: integer('activation_tokens_max'),
     followsThreads: integer('follows_threads', { mode: 'boolean' }).notNull().default(true),
+    /** Whether admins have set up model providers, which its runs then read with LOAD and RENEW. */
+    readsProviders: integer('reads_providers', { mode: 'boolean' }).notNull().default(false),
   },
   (table) => [index('agents_changed').on(table.updatedAt)],
 )

@@ -3,6 +3,7 @@ import type { ConversationApi, GrantApi, ModuleRoute } from '../../hub/contract/
 import type { AccountId, Clock } from '../../shared/ids'
 import type { ToolRestrictions } from '../contract/tools'
 import type { Vault } from '../credentials/vault'
+import type { ModelAdmin } from '../models/model-admin'
 import type { ActivationTokens } from '../outside/activation-token'
 import type { Remotes } from '../remote/remotes'
 import type { Services } from '../services/services'
@@ -11,6 +12,7 @@ export interface AdminRouteDeps {
   vault: Vault
   services: Services
   remotes: Remotes
+  modelAdmin: ModelAdmin
   tokens: ActivationTokens
   clock: Clock
   /** Returns the tool restrictions of an agent's definition; null when it cannot be read. */

@@ -3,6 +3,7 @@ import { outside } from '../../shared/config'
 import { setCredential } from '../credentials/set-credential'
 import { serviceInput } from '../services/services'
 import type { AdminCall, AdminRoute } from './admin-route'
+import { modelRoutes } from './model-routes'
 import { recordAction, toServiceSettings } from './record-action'
 import { remoteRoutes } from './remote-routes'
 import { tokenRoutes } from './token-routes'
@@ -204,4 +205,5 @@ export const adminRoutes: AdminRoute[] = [
   },
   ...remoteRoutes,
   ...tokenRoutes,
+  ...modelRoutes,
 ]

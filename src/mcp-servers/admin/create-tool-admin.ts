@@ -28,7 +28,8 @@ export const createToolAdmin = ({
   selectRemoteServers: () => remotes.selectServers(),
   selectRemoteTools: () => remotes.selectTools(),
 
-  async deleteCredential(admin, name) {
+  async deleteCredential(admin, given) {
+    const name = parse(nameInput, given, 'name')
     await recordAction(hub, admin, 'credential', 'delete', { name })
     await vault.remove(name)
   },

@@ -9,27 +9,35 @@ import { credentialErrors } from '../credentials/errors'
 import { FieldError } from '../credentials/field-error'
 import { setCredential } from '../credentials/set-credential'
 import type { Vault } from '../credentials/vault'
+import type { ModelAdmin } from '../models/model-admin'
 import { credentialInput, nameInput } from './admin-routes'
 import { parse } from './create-admin-routes'
+import { modelKeyInput } from './model-routes'
 import { readForm } from './read-form'
 
 interface FormDeps {
   vault: Vault
+  modelAdmin: Pick<ModelAdmin, 'putKey'>
   hub: ConversationApi & Pick<GrantApi, 'recordAdminAction'>
   /** Reports unexpected errors to the operator. */
   reportFailure: (error: unknown) => void
 }
 
 type Field = (name: string) => string
-/** Stores what a form contains and returns the credential's name. */
-type FormHandler = (deps: FormDeps, admin: Person, field: Field) => Promise<string>
+interface FormHandler {
+  /** The page that shows the result. */
+  page: string
+  /** Stores what a form contains and returns where on the page the result is. */
+  handle: (deps: FormDeps, admin: Person, field: Field) => Promise<string>
+}
 
 const page = '/credentials'
 
 /** The handlers of the forms with a credential's value, by path. */
 const handlers: Record<string, FormHandler> = {
-  [page]: addCredential,
-  [`${page}/rotate`]: rotateCredential,
+  [page]: { page, handle: addCredential },
+  [`${page}/rotate`]: { page, handle: rotateCredential },
+  '/models/key': { page: '/models', handle: setModelKey },
 }
 
 /** The paths of the forms that contain a credential's value. */
@@ -47,22 +55,30 @@ export function createCredentialForms(
   deps: FormDeps,
 ): (request: Request, authenticate: () => Promise<Person>) => Promise<Response> {
   return async (request, authenticate) => {
+    const handler = handlers[new URL(request.url).pathname]
+    const shownOn = handler?.page ?? page
     try {
       const admin = await authenticate()
-      const handle = handlers[new URL(request.url).pathname]
-      if (!handle) throw credentialErrors.unknownPath()
-      const name = await handle(deps, admin, await readForm(request))
-      return redirect(`#credential-${name}`)
+      if (!handler) throw credentialErrors.unknownPath()
+      const place = await handler.handle(deps, admin, await readForm(request))
+      return redirect(shownOn, `#${place}`)
     } catch (error) {
       const { field, code } = toFormError(error)
       if (code === 'INTERNAL') deps.reportFailure(error)
-      return redirect(`?field=${field}&error=${code}`)
+      return redirect(shownOn, `?field=${field}&error=${code}`)
     }
   }
 }
 
-const redirect = (end: string): Response =>
-  new Response(null, { status: 303, headers: { location: page + end } })
+const redirect = (path: string, end: string): Response =>
+  new Response(null, { status: 303, headers: { location: path + end } })
+
+/** Sets the key of a model provider; one that exists is replaced. */
+async function setModelKey({ modelAdmin }: FormDeps, admin: Person, field: Field): Promise<string> {
+  const provider = parse(nameInput, field('provider'), 'server')
+  await modelAdmin.putKey(admin, provider, parse(modelKeyInput, field('value'), 'value'))
+  return provider
+}
 
 /** Adds a credential; one of the same name is not replaced. */
 async function addCredential(deps: FormDeps, admin: Person, field: Field): Promise<string> {
@@ -77,7 +93,7 @@ async function addCredential(deps: FormDeps, admin: Person, field: Field): Promi
     community: field('community').trim() || null,
   }
   await setCredential(deps, admin, { ...parse(credentialInput, given, 'body'), name })
-  return name
+  return `credential-${name}`
 }
 
 /** Replaces the value of a credential; service, agent and community stay. */
@@ -93,7 +109,7 @@ async function rotateCredential(deps: FormDeps, admin: Person, field: Field): Pr
     if (at.field !== 'value') throw error
     throw credentialErrors.newValue(at.code, error)
   }
-  return name
+  return `credential-${name}`
 }
 
 const formErrorCodes: Partial<Record<ErrorCode, CredentialFormErrors['form']>> = {

@@ -1,6 +1,6 @@
 /**
  * The errors of the forms with a credential's value. Such a form posts to this module, which answers with
- * a redirect to `/credentials?field=<field>&error=<code>`; the page has the texts. Types only.
+ * a redirect to `/credentials?field=<field>&error=<code>`, or to `/models` for the key of a model provider; the page has the texts. Types only.
  */
 
 /** Codes of a rejected value. `FORMAT`: its server needs another form, such as `user:password`. */

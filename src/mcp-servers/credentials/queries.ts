@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, isNull, or } from 'drizzle-orm'
+import { and, eq, getTableColumns, isNull, ne, or } from 'drizzle-orm'
 import { many, orm, type Statement, write, writeChanges } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
 import type { Sealed } from './cipher'
@@ -15,8 +15,15 @@ export type ListedCredentialRow = Omit<CredentialRow, 'ciphertext' | 'iv'>
 
 const { ciphertext: _ciphertext, iv: _iv, ...listedFields } = getTableColumns(credentials)
 
+/** Selects the credentials of external services; the keys of model providers have a page of their own. */
 export const selectCredentials = (): Statement<ListedCredentialRow[]> =>
-  many(orm.select(listedFields).from(credentials).orderBy(credentials.name))
+  many(
+    orm
+      .select(listedFields)
+      .from(credentials)
+      .where(ne(credentials.server, 'models'))
+      .orderBy(credentials.name),
+  )
 
 /** Selects the credentials that can apply to a service: without an agent, or of this agent. */
 export const selectCandidates = ({

@@ -86,17 +86,27 @@ export function createVault({ db, cipher, clock, kinds, readVariable }: VaultDep
      */
     async open(row: CredentialRow, destination: string): Promise<string> {
       const now = clock.now()
-      if (row.destination !== null && row.destination !== destination) {
-        throw credentialErrors.sealedElsewhere(row.name, row.destination, destination)
-      }
       const writes = isStale(row, now) ? [touchCredential(row.name, now)] : []
-      const value = await sealer.read(row)
-      check(value, row.server)
+      const value = await this.read(row, destination)
       const isOld = row.variable === null && row.keyId !== (await cipher.currentId())
       if (isOld || row.destination === null) {
         writes.push(await sealer.reseal(row, value, destination))
       }
       if (writes.length > 0) await batch(db, { writes })
+      return value
+    },
+
+    /**
+     * Returns the value without a write, for calls that must not wait for the database.
+     *
+     * @throws as `open`
+     */
+    async read(row: CredentialRow, destination: string): Promise<string> {
+      if (row.destination !== null && row.destination !== destination) {
+        throw credentialErrors.sealedElsewhere(row.name, row.destination, destination)
+      }
+      const value = await sealer.read(row)
+      check(value, row.server)
       return value
     },
 

@@ -73,7 +73,12 @@ export function createServices(deps: ServiceDeps) {
     },
     /** Returns the statement of `list`, to send it in a batch with others. */
     select: (): Statement<ServiceSummary[]> =>
-      mapStatement(selectServices(), (rows) => describeAll(kinds, rows)),
+      mapStatement(selectServices(), (rows) =>
+        describeAll(
+          kinds,
+          rows.filter((row) => kinds.has(row.server)),
+        ),
+      ),
     /** The servers that have services. */
     servers: [...kinds.keys()],
     async put(server: string, name: string, input: ServiceInput, by: string): Promise<void> {
@@ -103,6 +108,7 @@ export function createServices(deps: ServiceDeps) {
       })
     },
     async remove(server: string, name: string): Promise<void> {
+      findKind(kinds, server)
       const isDeleted = await run(db, deleteService(server, name))
       if (!isDeleted) throw notFound('service')
     },

@@ -49,7 +49,7 @@ export const AgentSidebar: FC<AgentSidebarProps> = (props) => {
             {isOfflineModel(agent.model) && (
               <p class="meta">
                 The built-in offline model searches and quotes posts at no cost.{' '}
-                <a href="/docs#models">Use another model</a>
+                <a href={viewer?.isAdmin ? '/models' : '/docs#models'}>Use another model</a>
               </p>
             )}
           </dd>

@@ -19,15 +19,19 @@ export const DocsPage: FC<DocsPageProps> = ({ frame, origin, isPublic, routes })
     </p>
     <section class="block" id="models">
       <h2>Give agents a real model</h2>
-      <p class="up3">Start the hub with a provider’s key in the environment, for example:</p>
+      <p class="up3">
+        An admin sets the key of a provider, or the address of a local server, on the page{' '}
+        <a href="/models">Models</a>. Or start the hub with a provider’s key in the environment, for
+        example:
+      </p>
       <pre class="up2" tabindex={0}>
         ANTHROPIC_API_KEY=... npm start
       </pre>
       <p class="up3">
         Also <code>OPENAI_API_KEY</code>, or <code>OPENAI_COMPATIBLE_BASE_URL</code> and{' '}
-        <code>OPENAI_COMPATIBLE_API_KEY</code>. An agent’s definition names its model;{' '}
-        <code>ROOKERY_DEFAULT_MODEL</code> applies to agents whose definition names none. Without
-        any key, agents use the built-in offline model.
+        <code>OPENAI_COMPATIBLE_API_KEY</code>. An agent’s definition names its model, or{' '}
+        <code>provider: auto</code>; <code>ROOKERY_DEFAULT_MODEL</code> applies to agents that name
+        none. Without any provider, agents use the built-in offline model.
       </p>
     </section>
     <section class="block" id="agents">

@@ -6,6 +6,7 @@ export type AdminTab =
   | 'tools'
   | 'policy'
   | 'credentials'
+  | 'models'
   | 'audit'
   | 'admin/log'
   | 'admin/limits'
@@ -15,6 +16,7 @@ const tabs: Record<AdminTab, string> = {
   tools: 'Tools',
   policy: 'Policy',
   credentials: 'Credentials',
+  models: 'Models',
   audit: 'Audit',
   'admin/log': 'Admin log',
   'admin/limits': 'Limits',

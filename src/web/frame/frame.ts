@@ -25,7 +25,7 @@ export interface Frame {
   /** Null when the viewer is not signed in. */
   viewer: PageViewer | null
   theme: Theme
-  /** True when no provider key is set, so that agents use the built-in offline model. */
+  /** True when no model provider is set up, so that agents use the built-in offline model. */
   isOffline: boolean
   /** Milliseconds since the Unix epoch; relative times on the page refer to it. */
   now: number

@@ -60,7 +60,7 @@ export const Layout: FC<PropsWithChildren<LayoutProps>> = (props) => {
           Skip to content
         </a>
         <Top frame={frame} place={props.place} />
-        {frame.isOffline && <OfflineNotice />}
+        {frame.isOffline && <OfflineNotice isAdmin={frame.viewer?.isAdmin === true} />}
         <main id="main" class="wrap" tabindex={-1}>
           {children}
         </main>
@@ -229,11 +229,11 @@ const AccountMenu: FC<{ viewer: PageViewer }> = ({ viewer }) => (
   </details>
 )
 
-const OfflineNotice: FC = () => (
+const OfflineNotice: FC<{ isAdmin: boolean }> = ({ isAdmin }) => (
   <aside class="notice" aria-label="Model">
     <p class="wrap">
       Agents use the built-in offline model: it finds and quotes posts, and costs nothing.{' '}
-      <a class="ul" href="/docs#models">
+      <a class="ul" href={isAdmin ? '/models' : '/docs#models'}>
         Set up a model
       </a>
     </p>

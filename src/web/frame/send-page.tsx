@@ -29,10 +29,15 @@ export interface PageRead<Batch extends Statements = Statements> {
   answers: Answers<Batch>
 }
 
+/** Clears the notice of the offline model on a hub with model providers. */
+const toFrame = (frame: Frame, answers: { [providersName]?: boolean | undefined }): Frame =>
+  answers[providersName] ? { ...frame, isOffline: false } : frame
+
 /** Names of the statements that the header needs; no page names one of its own like these. */
 const unreadName = '#unread'
 const queueName = '#queue'
 const approvalName = '#approvals'
+const providersName = '#providers'
 
 /**
  * Reads everything a page shows in one round trip: the answers of its statements, the viewer, and how much
@@ -46,15 +51,17 @@ export async function readPage<Batch extends Statements>(
   statements: Batch,
   options: BlockOptions = {},
 ): Promise<PageRead<Batch>> {
-  const { clock } = c.var.context
+  const { clock, models } = c.var.context
   const now = clock.now()
-  const frame = createFrame(c)
+  const offlineFrame = createFrame(c)
+  const providers = offlineFrame.isOffline ? models.selectHasConnections() : null
   const credential = await readCredential(c)
   if (!credential) {
-    const { answers } = await readWithViewer(c, null, statements)
-    return { frame, answers }
+    const { answers } = await readWithViewer(c, null, { [providersName]: providers, ...statements })
+    return { frame: toFrame(offlineFrame, answers), answers }
   }
   const own = {
+    [providersName]: providers,
     [unreadName]: countOwnUnread(credential, now),
     [queueName]: countQueue(credential, now),
     [approvalName]: countPendingApprovals(credential, now),
@@ -64,8 +71,10 @@ export async function readPage<Batch extends Statements>(
     [unreadName]?: number
     [queueName]?: number | null
     [approvalName]?: number | null
+    [providersName]?: boolean | undefined
   } = read.answers
   const { viewer } = read
+  const frame = toFrame(offlineFrame, answers)
   frames.set(c, frame)
   if (!viewer) return { frame, answers }
   const { id, name, kind } = viewer

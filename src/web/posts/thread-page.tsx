@@ -17,6 +17,7 @@ import { NameList } from '../parts/name-list'
 import { CommentTree } from './comment-tree-view'
 import { LiftedNote, LiftForm } from './lift-notice'
 import { LiveBlock, LiveTemplate, ParkedBlock } from './live-block'
+import { findMisspeltMentions, MisspeltNotice } from './misspelt-notice'
 import { NotWokenNotice, RefusalNotice } from './not-woken-notice'
 import type {
   HostedAgent,
@@ -124,7 +125,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
                   <p class="meta up3">Reload the page to see the answer.</p>
                 </noscript>
               )}
-              <Notices {...props} working={working} />
+              <Notices {...props} working={working} known={known} />
             </div>
           </section>
           <LiveTemplate viewer={frame.viewer} />
@@ -145,8 +146,11 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
 }
 
 /** Why agents of the thread wait or stopped, with what viewers can do about it. */
-const Notices: FC<ThreadPageProps & { working: ThreadActivation[] }> = (props) => {
+const Notices: FC<ThreadPageProps & { working: ThreadActivation[]; known: ReadonlySet<string> }> = (
+  props,
+) => {
   const { frame, post, activations, working } = props
+  const texts = [post, ...props.comments].map(({ html }) => html)
   const parked = activations.filter(({ state }) => state === 'parked')
   const refused = activations.filter(({ replyRefusal }) => replyRefusal !== null)
   return (
@@ -170,6 +174,9 @@ const Notices: FC<ThreadPageProps & { working: ThreadActivation[] }> = (props) =
       ))}
       {refused.map((each) => (
         <RefusalNotice of={each} limits={post.limits} />
+      ))}
+      {findMisspeltMentions(texts, props.known, props.agents).map((each) => (
+        <MisspeltNotice of={each} />
       ))}
       {props.notWoken.map((each) => (
         <NotWokenNotice of={each} postId={post.id} limits={post.limits} />

@@ -49,25 +49,30 @@ export interface Rejection {
   status: number
 }
 
-interface AdminForm {
-  /** Performs what the form asks for and returns the path to redirect to. */
-  submit: (field: (name: string) => string, admin: Person) => Promise<string>
+type AdminForm = {
   /** Shows the page again with an error and the submitted fields. */
   showAgain: (rejection: Rejection, field: (name: string) => string) => Promise<Response>
-}
+} & (
+  | {
+      /** Performs what the form asks for and returns the path to redirect to. */
+      submit: (field: (name: string) => string, admin: Person) => Promise<string>
+    }
+  | {
+      /** Performs what the form asks for and shows the result. */
+      respond: (field: (name: string) => string, admin: Person) => Promise<Response>
+    }
+)
 
 /** Handles a form that only admins can send, from a page of this hub. @throws UNAUTHORIZED, FORBIDDEN */
-export async function handleAdminForm(
-  c: PageContext,
-  { submit, showAgain }: AdminForm,
-): Promise<Response> {
+export async function handleAdminForm(c: PageContext, form: AdminForm): Promise<Response> {
   const admin = await requireAdminSender(c)
   const field = await readForm(c)
   try {
-    return c.redirect(await submit(field, admin), 303)
+    if ('respond' in form) return await form.respond(field, admin)
+    return c.redirect(await form.submit(field, admin), 303)
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     const { status, ...problem } = toProblem(error)
-    return showAgain({ problem, status }, field)
+    return form.showAgain({ problem, status }, field)
   }
 }

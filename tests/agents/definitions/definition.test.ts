@@ -22,7 +22,7 @@ describe('the example agents', () => {
     expect(definition).toMatchObject({
       name,
       grants,
-      brain: { provider: 'anthropic', model: 'claude-sonnet-4-5' },
+      brain: { provider: 'auto' },
       wakesOn: { mentions: true },
     })
     expect(definition.systemPrompt).toContain(`(@${name})`)

@@ -5,27 +5,30 @@ import { settingsSchema } from '../../../src/shared/settings'
 
 const keys = { ANTHROPIC_API_KEY: 'a', OPENAI_API_KEY: 'o' }
 const settings = settingsSchema.parse(keys)
+const configured = { settings, connections: [] }
 const first = 'anthropic/claude-sonnet-5-5'
 const second = 'openai/gpt-6-sol'
 const usual = [first, second]
 
 test('B6: a definition that names no model leaves the choice between all providers with a key', () => {
-  expect(listCandidates({}, settings)).toEqual(usual)
-  expect(listCandidates({ provider: 'openai' }, settings)).toEqual(['openai/gpt-6-sol'])
+  expect(listCandidates({}, configured)).toEqual(usual)
+  expect(listCandidates({ provider: 'openai' }, configured)).toEqual(['openai/gpt-6-sol'])
   const fixed = settingsSchema.parse({ ...keys, ROOKERY_DEFAULT_MODEL: 'openai/gpt-5' })
-  expect(listCandidates({}, fixed)).toEqual(['openai/gpt-5'])
-  expect(listCandidates({}, settingsSchema.parse({}))).toEqual(['offline/extractive'])
+  expect(listCandidates({}, { settings: fixed, connections: [] })).toEqual(['openai/gpt-5'])
+  expect(listCandidates({}, { settings: settingsSchema.parse({}), connections: [] })).toEqual([
+    'offline/extractive',
+  ])
 })
 
 test('B6: alternatives come behind the model, each once', () => {
   const choice = { model: 'claude-x', alternatives: ['openai/gpt-5', 'anthropic/claude-x'] }
-  expect(listCandidates(choice, settings)).toEqual(['anthropic/claude-x', 'openai/gpt-5'])
+  expect(listCandidates(choice, configured)).toEqual(['anthropic/claude-x', 'openai/gpt-5'])
 })
 
 test('B6: the model that LOAD reserved budget for is used while the definition allows it', () => {
-  expect(findReservedModel({ reserved: second }, settings)).toBe(second)
-  expect(findReservedModel({ reserved: first }, settings)).toBeNull()
-  expect(findReservedModel({ reserved: 'openai/other' }, settings)).toBeNull()
+  expect(findReservedModel({ reserved: second }, configured)).toBe(second)
+  expect(findReservedModel({ reserved: first }, configured)).toBeNull()
+  expect(findReservedModel({ reserved: 'openai/other' }, configured)).toBeNull()
   const { resolve, list } = createModelRegistry(settings)
   expect(resolve({ reserved: second }).model.id).toBe(second)
   expect(resolve({ reserved: 'openai/other' }).model.id).toBe(first)

@@ -6,10 +6,13 @@ import { readSettings } from '../../../src/shared/settings'
 test('ROOKERY_DEFAULT_MODEL may name every provider there is, and the offline model', () => {
   for (const provider of Object.keys(modelProviders)) {
     const settings = readSettings({ ROOKERY_DEFAULT_MODEL: `${provider}/vendor/model` })
-    expect(chooseModel({}, settings)).toEqual({ provider, model: 'vendor/model' })
+    expect(chooseModel({}, { settings, connections: [] })).toEqual({
+      provider,
+      model: 'vendor/model',
+    })
   }
   const settings = readSettings({ ROOKERY_DEFAULT_MODEL: 'offline' })
-  expect(chooseModel({}, settings).provider).toBe('offline')
+  expect(chooseModel({}, { settings, connections: [] }).provider).toBe('offline')
 })
 
 test.each(['nonsense', 'nobody/model', 'openai/', 'openai'])(

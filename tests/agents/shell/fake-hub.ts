@@ -106,6 +106,7 @@ export class FakeHub {
     steer: async ({ activationId }) => this.#join(activationId),
     park: async (request) => this.#park(request),
     commit: async (request) => this.#commit(request),
+    readConnections: async () => [],
     endOutage: async () => [],
     publishProgress: async () => {},
   }

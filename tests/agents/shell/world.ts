@@ -111,6 +111,7 @@ export class World {
         steer: this.#gate(epoch, 'steer', api.steer),
         park: this.#gate(epoch, 'park', api.park),
         commit: this.#gate(epoch, 'commit', api.commit),
+        readConnections: api.readConnections,
         endOutage: api.endOutage,
         publishProgress: api.publishProgress,
       },

@@ -91,7 +91,7 @@ const sendModule = (isPublic: boolean) => async (row: Row, column: Column, reque
 }
 /** Pages of credentials, remote servers and connected accounts need the whole Worker. */
 const isOfModules = (request: Request) =>
-  /^\/(credentials|tools\/remote|connect|settings\/connections)\b/.test(
+  /^\/(credentials|models|tools\/remote|connect|settings\/connections)\b/.test(
     new URL(request.url).pathname,
   )
 const sendPage = (isPublic: boolean) => async (row: Row, column: Column, request: Request) => {

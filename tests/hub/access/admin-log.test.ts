@@ -41,7 +41,7 @@ async function send(name: string, row: Row, kind: 'api' | 'module' | 'page'): Pr
     ...(sent.body ? { body: toText(sent.body) } : {}),
   })
   const isOfModules =
-    kind === 'module' || /^\/(credentials|tools\/remote)\b/.test(sent.path ?? path)
+    kind === 'module' || /^\/(credentials|models|tools\/remote)\b/.test(sent.path ?? path)
   return isOfModules ? world.fetchModule(request, true) : world.fetchHub(request, true)
 }
 

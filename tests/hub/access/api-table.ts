@@ -1,6 +1,7 @@
 import type { Table } from './cells'
 import { snapshot } from './contents'
 import { definitionRows } from './definition-table'
+import { modelRows } from './model-table'
 import { moderationTable } from './moderation-table'
 import { peopleTable } from './people-table'
 import { placeRows } from './place-table'
@@ -255,6 +256,7 @@ export const apiTable: Table = {
     send: (world) => ({ path: `/activations/${world.activationId}/cancel` }),
   },
   ...approvalRows,
+  ...modelRows,
   'GET /admin/log': { expect: 'admin' },
   'GET /audit': { expect: 'own' },
   'GET /audit/:id': {

@@ -31,7 +31,12 @@ export const canaries = {
 /** Returns the facts of a definition that is valid. */
 export const definitionFacts = (name: string, etag: string): DefinitionFacts => ({
   ...{ name, namePath: 'config.yaml:1:name', displayName: name, description: 'Finds things' },
-  ...{ model: 'offline/extractive', models: ['offline/extractive'], priority: 'normal' },
+  ...{
+    model: 'offline/extractive',
+    models: ['offline/extractive'],
+    readsProviders: false,
+    priority: 'normal',
+  },
   ...{
     activationTokensMax: 100_000,
     runCostMaxMicrousd: 0,

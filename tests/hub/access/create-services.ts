@@ -1,7 +1,10 @@
+import { env } from 'cloudflare:workers'
 import { externalUrls } from '../../support/external-services'
 import { echo, setBehavior } from '../../support/remote-servers'
 import { serviceUrl } from '../../support/services'
 import { canaries } from './contents'
+
+const fakeModelUrl = (env as unknown as { FAKE_MODEL_URL: string }).FAKE_MODEL_URL
 
 interface RemoteTool {
   name: string
@@ -50,5 +53,5 @@ export async function createServices(callModule: CallModule) {
     await setBehavior(name, { tools: [{ ...echo, description: 'Says it twice.' }] })
     return (await refreshServer(name))?.offered_hash ?? ''
   }
-  return { service, remote, readToolHash, offerChange }
+  return { service, remote, readToolHash, offerChange, modelUrl: `${fakeModelUrl}/v1` }
 }

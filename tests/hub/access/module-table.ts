@@ -39,6 +39,14 @@ export const moduleTable: Table = Object.fromEntries(
       },
     }),
     'DELETE /remote-servers/:name': () => ({ path: '/remote-servers/every' }),
+    'PUT /model-providers/:provider': (world) => ({
+      path: '/model-providers/openai-compatible',
+      body: { base_url: world.modelUrl, key: 'a-key-of-models' },
+    }),
+    'POST /model-providers/:provider/list': () => ({
+      path: '/model-providers/openai-compatible/list',
+    }),
+    'DELETE /model-providers/:provider': () => ({ path: '/model-providers/openai-compatible' }),
     'POST /activations/:id/token': (world) => ({
       path: `/activations/${world.activationId}/token`,
     }),

@@ -1,5 +1,6 @@
 import type { Table } from './cells'
 import { definitionPageRows } from './definition-table'
+import { modelPageRows } from './model-table'
 import { peoplePageTable } from './people-page-table'
 import { runPageRows } from './runs-table'
 import { signInTable } from './sign-in-table'
@@ -262,6 +263,7 @@ export const pageTable: Table = {
     expect: 'admin',
     send: () => form('/credentials/services/delete', { server: 'http', name: 'stars' }),
   },
+  ...modelPageRows,
   'GET /tools/remote': { expect: 'admin' },
   'POST /tools/remote': {
     expect: 'admin',

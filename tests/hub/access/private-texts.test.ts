@@ -38,7 +38,8 @@ const read = async (caller: Caller, path: string): Promise<string> => {
     ? world.requesters.toHeaders(column, owner)
     : await world.requesters.toBrowserHeaders(column, owner)
   const request = new Request(`http://hub.test${path}`, { headers, redirect: 'manual' })
-  const isOfModule = /^\/(credentials|tools\/remote)\b/.test(path) || modulePaths.includes(path)
+  const isOfModule =
+    /^\/(credentials|models|tools\/remote)\b/.test(path) || modulePaths.includes(path)
   const response = await (isOfModule
     ? world.fetchModule(request, true)
     : world.fetchHub(request, true))

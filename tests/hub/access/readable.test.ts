@@ -26,7 +26,7 @@ test('T21: the pages of the hub run statements that say who reads them, and few 
     const { method, path } = readName(name)
     if (
       method !== 'GET' ||
-      /^\/(live|credentials|tools\/remote|connect|settings\/connections)\b/.test(path)
+      /^\/(live|credentials|models|tools\/remote|connect|settings\/connections)\b/.test(path)
     )
       continue
     const sent = (await row.send?.(world, 'admin'))?.path ?? path

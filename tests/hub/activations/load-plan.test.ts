@@ -16,13 +16,14 @@ test.each([true, false])(
   'L37: LOAD finds waiting tasks in the index of unread items, canExplore: %s',
   async (canExplore) => {
     const scout = await createAgent(`planned-${canExplore}`)
-    const statements = loadStatements({
+    const request = {
       agentId: scout.id,
       activationId: office.newId<ActivationId>(),
       now: hub.clock.now(),
       capacity: 50,
       canExplore,
-    })
+    }
+    const statements = loadStatements(request, office.context().models)
     for (const name of searching) {
       const { sql, params } = statements[name].compile()
       const steps = await office.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...params)
@@ -43,13 +44,13 @@ test('L37: LOAD and RENEW read no item that the agent has read', async () => {
     const now = hub.clock.now()
     const activationId = office.newId<ActivationId>()
     const request = { agentId: scout.id, activationId, now, capacity: 50, canExplore }
-    const { db } = office.context()
-    const answer = await load(db, request)
+    const context = office.context()
+    const answer = await load(context, request)
     expect(answer.kind).toBe('loaded')
     const money = { microusd: 10, tokens: 1 }
-    await renew(db, { ...request, spent: money, want: money, floor: money })
+    await renew(context, { ...request, spent: money, want: money, floor: money })
     await office.commit(scout.id, activationId)
-    return db.cost.rowsRead
+    return context.db.cost.rowsRead
   }
   const before = await rowsRead(false)
   const beforeExploring = await rowsRead(true)

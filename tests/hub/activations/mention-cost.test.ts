@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { commit } from '../../../src/hub/activations/commit'
 import { load } from '../../../src/hub/activations/load'
 import { renew } from '../../../src/hub/activations/renew'
+import { run } from '../../../src/shared/db/batch'
 import type { ActivationId, CommentId } from '../../../src/shared/ids'
 import { adminKey } from '../create-test-hub'
 import { createOffice } from './create-office'
@@ -26,9 +27,9 @@ async function measureMention(agent: Account, key: string): Promise<Costs> {
     content: 'A decision.',
   } as const
   const steps = {
-    load: (context: ReturnType<typeof office.context>) => load(context.db, request),
+    load: (context: ReturnType<typeof office.context>) => load(context, request),
     renew: (context: ReturnType<typeof office.context>) =>
-      renew(context.db, { ...request, spent: money, want: money, floor: money }),
+      renew(context, { ...request, spent: money, want: money, floor: money }),
     commit: (context: ReturnType<typeof office.context>) =>
       commit(context, office.composeCommit(agent.id, activationId, { reply: answer })),
   }
@@ -92,4 +93,29 @@ test('B4 T3: a budget by role costs one more row written, and rows read as any o
     expect(grown, `rows read by ${step}`).toBeLessThan(30)
   }
   expect(after.commit?.rowsWritten).toBe((before.commit?.rowsWritten ?? 0) + 1)
+})
+
+test('L27 B4: a model provider that admins set up comes with LOAD and RENEW, in the same round trips', async () => {
+  const piet = await hub.join('piet', 'human')
+  const heron = await createAgent('heron')
+  const before = await measureLeast(heron, piet.key)
+  await office.run(
+    "INSERT INTO model_providers (provider, updated_at, updated_by) VALUES ('anthropic', 0, 'ada')",
+  )
+  await office.run(
+    `INSERT INTO credentials (name, server, service, variable, created_at, updated_at, updated_by)
+     VALUES ('models/anthropic', 'models', 'anthropic', 'ROOKERY_SECRET_A', 0, 0, 'ada')`,
+  )
+  const context = office.context()
+  expect(await run(context.db, context.models.selectConnections())).toMatchObject([
+    { provider: 'anthropic', hasKey: true },
+  ])
+  await office.run('UPDATE agents SET reads_providers = 1 WHERE account_id = ?', heron.id)
+  const after = await measureLeast(heron, piet.key)
+  for (const step of ['load', 'renew', 'commit']) {
+    expect(after[step]?.roundTrips).toBe(1)
+    expect(after[step]?.rowsWritten).toBe(before[step]?.rowsWritten)
+    const grown = (after[step]?.rowsRead ?? 0) - (before[step]?.rowsRead ?? 0)
+    expect(grown, `rows read by ${step}`).toBeLessThanOrEqual(8)
+  }
 })

@@ -37,7 +37,7 @@ test('L37: LOAD and COMMIT read rows in proportion to the work, not to the hub',
     now: hub.clock.now(),
   }
   const loading = office.context()
-  await load(loading.db, request)
+  await load(loading, request)
   expect(loading.db.cost.rowsRead).toBeLessThan(600)
   const committing = office.context()
   const answer = office.composeCommit(scout.id, request.activationId, {
@@ -75,26 +75,26 @@ test('B4: LOAD, RENEW and COMMIT read as little after ten thousand activations, 
   const activationId = office.newId<ActivationId>()
   const now = hub.clock.now()
   const rowsRead = async (
-    work: (db: ReturnType<typeof office.context>['db']) => Promise<unknown>,
+    work: (context: ReturnType<typeof office.context>) => Promise<unknown>,
   ) => {
-    const { db } = office.context()
-    await work(db)
-    return db.cost.rowsRead
+    const context = office.context()
+    await work(context)
+    return context.db.cost.rowsRead
   }
   const asked = { agentId: lark.id, activationId, now, capacity: 50, canExplore: false }
-  expect(await rowsRead((db) => load(db, asked))).toBeLessThan(200)
+  expect(await rowsRead((context) => load(context, asked))).toBeLessThan(200)
   const money = { microusd: 10, tokens: 1 }
   const more = { agentId: lark.id, activationId, now, spent: money, want: money, floor: money }
-  expect(await rowsRead((db) => renew(db, more))).toBeLessThan(100)
+  expect(await rowsRead((context) => renew(context, more))).toBeLessThan(100)
   const answer = office.composeCommit(lark.id, activationId, {
     reply: { id: office.newId(), postId, parentId: null, content: 'Done.' },
   })
-  expect(await rowsRead((db) => commit({ ...office.context(), db }, answer))).toBeLessThan(900)
+  expect(await rowsRead((context) => commit(context, answer))).toBeLessThan(900)
 
   await office.post(ada.key, '@lark')
   const failing = await office.start(lark.id)
   const report = { id: office.newId<PostId>(), title: 'lark failed', content: 'X' }
   const failed = { outcome: 'failed', report } as const
   const failure = office.composeCommit(lark.id, failing.activationId, failed)
-  expect(await rowsRead((db) => commit({ ...office.context(), db }, failure))).toBeLessThan(900)
+  expect(await rowsRead((context) => commit(context, failure))).toBeLessThan(900)
 })

@@ -16,6 +16,7 @@ const facts: DefinitionFacts = {
   description: 'Finds things',
   model: 'offline/extractive',
   models: ['offline/extractive'],
+  readsProviders: false,
   priority: 'normal',
   activationTokensMax: 100_000,
   runCostMaxMicrousd: 0,

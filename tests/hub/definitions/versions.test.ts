@@ -23,6 +23,7 @@ const facts: DefinitionFacts = {
   exploration: null,
   schedules: [],
   models: ['offline/extractive'],
+  readsProviders: false,
   priority: 'normal',
   activationTokensMax: 100_000,
   runCostMaxMicrousd: 0,

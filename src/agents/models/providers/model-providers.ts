@@ -1,4 +1,5 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
+import type { ModelAddress } from '../../../mcp-servers/contract/model-admin'
 import type { Settings } from '../../../shared/settings'
 import { anthropicRetryPolicy, createAnthropicModel } from './anthropic'
 import { createOpenAIModel } from './openai'
@@ -19,6 +20,8 @@ export interface ModelProvider {
   /** Used when a definition names only the provider, or nothing at all, and a key is set. */
   defaultModel: string | null
   needsKey: boolean
+  /** How a key is sent, and where the models are listed below the base URL. */
+  keyTransport: Omit<ModelAddress, 'baseUrl'>
   /**
    * Creates a model from the package's model class. The provider factories would add file uploads,
    * batches and speech, a third of the bundle. No dynamic import: esbuild then drops the
@@ -29,6 +32,8 @@ export interface ModelProvider {
   toOptions(cacheKey: string | undefined): ProviderOptions
   retryPolicy: RetryPolicy
 }
+
+const bearer = { keyHeader: 'authorization', modelsPath: '/models' } as const
 
 const noOptions = (): ProviderOptions => ({})
 
@@ -41,6 +46,11 @@ export const modelProviders: Record<string, ModelProvider> = {
     baseUrl: () => 'https://api.anthropic.com',
     defaultModel: 'claude-sonnet-5-5',
     needsKey: true,
+    keyTransport: {
+      keyHeader: 'x-api-key',
+      modelsPath: '/v1/models?limit=100',
+      headers: { 'anthropic-version': '2023-06-01' },
+    },
     createModel: createAnthropicModel,
     toOptions: noOptions,
     retryPolicy: anthropicRetryPolicy,
@@ -52,6 +62,7 @@ export const modelProviders: Record<string, ModelProvider> = {
     baseUrl: () => 'https://api.openai.com/v1',
     defaultModel: 'gpt-6-sol',
     needsKey: true,
+    keyTransport: bearer,
     createModel: createOpenAIModel,
     // We send the whole history, so the provider does not need to store it; reasoning then arrives
     // encrypted and is sent back unchanged. Tool schemas are not written for the strict mode. The
@@ -72,6 +83,7 @@ export const modelProviders: Record<string, ModelProvider> = {
     baseUrl: () => null,
     defaultModel: null,
     needsKey: false,
+    keyTransport: bearer,
     createModel: createOpenAICompatibleModel,
     toOptions: noOptions,
     retryPolicy: openAIRetryPolicy,
@@ -83,6 +95,7 @@ export const modelProviders: Record<string, ModelProvider> = {
     baseUrl: toWorkersAIUrl,
     defaultModel: '@cf/zai-org/glm-4.7-flash',
     needsKey: true,
+    keyTransport: { keyHeader: 'authorization', modelsPath: null },
     createModel: createOpenAICompatibleModel,
     toOptions: noOptions,
     retryPolicy: workersAIRetryPolicy,

@@ -1,0 +1,74 @@
+/** Types of model providers and of a test call. Part of the agents' contract: others import them from `contract.ts`. */
+import type { ModelConnection } from '../../hub/contract/models'
+
+/** Where the key of a provider, or the address of one without a key, comes from. */
+export type ProviderSource = 'environment' | 'page' | 'none'
+
+export interface ProviderState {
+  /** The first half of `provider/model`. */
+  provider: string
+  title: string
+  source: ProviderSource
+  /** Whether agents can use it. */
+  isReady: boolean
+  needsKey: boolean
+  /** The environment variable of its key, and that of its base URL. */
+  keySetting: string
+  baseUrlSetting: string
+  /** Where requests go; null: no address is set. */
+  baseUrl: string | null
+  /** The model of definitions that name none, without the provider; null: there is none. */
+  defaultModel: string | null
+}
+
+/** A model with a known price, in micro-dollars per million tokens. */
+export interface ModelPrice {
+  model: string
+  contextTokens: number
+  input: number
+  cached: number
+  output: number
+}
+
+/** The most that a test call can take, before it is made. */
+export interface TrialPlan {
+  /** `provider/model`. */
+  model: string
+  microusd: number
+  tokens: number
+}
+
+/** The usage of a test call, as calls of agents report theirs. */
+export interface TrialUsage {
+  inputTokens: number
+  cachedTokens: number
+  outputTokens: number
+  reasoningTokens: number
+  microusd: number
+  isPriced: boolean
+  isEstimated: boolean
+  durationMs: number
+}
+
+export interface TrialResult {
+  /** Null when the provider served nothing. */
+  usage: TrialUsage | null
+  durationMs: number
+  /** The beginning of the answer; empty when the call failed. */
+  text: string
+  /** Why the call failed, for people; null when it succeeded. */
+  failure: string | null
+}
+
+/** Model providers as the hub shows them, and a call that tests one. */
+export interface ModelApi {
+  /** In the order in which a definition that names no model takes them. */
+  listProviders(connections: readonly ModelConnection[]): ProviderState[]
+  /** The models that definitions with `provider: auto` can use, the preferred one first. */
+  listAuto(connections: readonly ModelConnection[]): string[]
+  listPrices(): ModelPrice[]
+  /** @throws VALIDATION for a model that this hub cannot call */
+  planTrial(model: string, connections: readonly ModelConnection[]): TrialPlan
+  /** Makes one short call. Never throws for a failure of the provider. */
+  tryModel(model: string, connections: readonly ModelConnection[]): Promise<TrialResult>
+}

@@ -1,0 +1,120 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { flag } from '../../shared/db/fields'
+import {
+  manySql,
+  oneSql,
+  orm,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+} from '../../shared/db/statement'
+import { insertSelect } from '../../shared/db/write-sql'
+import type { AccountId, ActivationId } from '../../shared/ids'
+import { askWithRoomSql } from '../activations/claim-queries'
+import { hasGuestSql, payersSql } from '../budgets/payers-sql'
+import { agentModelsSql } from '../budgets/scope-sql'
+import { isHubPausedSql } from '../inbox/waiting-sql'
+import { accounts } from '../schema/accounts'
+import { activations } from '../schema/activations'
+import { agents } from '../schema/definitions'
+
+const a = alias(accounts, 'a')
+const g = alias(agents, 'g')
+const x = alias(activations, 'x')
+
+/** Selects which models each agent can use, the preferred one first. */
+export const selectModelUsers = prepare(() =>
+  manySql(
+    { name: a.name, models: sql<string>`${agentModelsSql(g)}` },
+    sql`FROM ${agents} ${g} JOIN ${accounts} ${a} ON ${a.id} = ${g.accountId} ORDER BY ${a.name}`,
+  ),
+)
+
+/** A test call that is about to be made. */
+export interface Trial {
+  id: ActivationId
+  accountId: AccountId
+  model: string
+  now: number
+  deadlineAt: number
+  microusd: number
+  tokens: number
+}
+
+/** Distinguishes the reservation of a test call from runs, which have a version of a definition. */
+const trialVersion = 0
+
+/** The test call as a row of `ask`, for the budgets that would pay for a run of the same requester. */
+const askSql = (v: Params<Trial>): SQL => sql`
+  SELECT ${v.id} AS id, ${v.now} AS at, 0 AS candidate, ${v.model} AS model, json_array(${v.model}) AS models,
+    ${v.accountId} AS agent_id, NULL AS community_id, 'normal' AS priority,
+    json_array(${v.accountId}) AS requesters, ${payersSql(sql`json_array(${v.accountId})`)} AS payers,
+    ${v.microusd} AS call_floor_microusd, ${v.tokens} AS call_floor_tokens`
+
+/**
+ * Reserves the money of a test call, as a row that exists while the call runs. Nothing is inserted when a
+ * budget leaves too little, when the hub is paused, or while another test of the account runs.
+ */
+export const reserveTrial = prepare((v: Params<Trial>) =>
+  write(
+    insertSelect(
+      activations,
+      {
+        id: v.id,
+        agentId: v.accountId,
+        class: 'inbox',
+        task: 'manual',
+        state: 'running',
+        admission: 'granted',
+        model: v.model,
+        models: sql`a.models`,
+        definitionVersion: trialVersion,
+        requesters: sql`a.requesters`,
+        payers: sql`a.payers`,
+        isForGuest: hasGuestSql(sql`a.payers`),
+        startedAt: v.now,
+        reservedAt: v.now,
+        deadlineAt: v.deadlineAt,
+        reservedMicrousd: v.microusd,
+        reservedTokens: v.tokens,
+      },
+      sql`FROM ${askWithRoomSql} WHERE a.is_free AND NOT ${isHubPausedSql}
+        AND NOT EXISTS (SELECT 1 FROM ${activations} ${x}
+          WHERE ${x.agentId} = ${v.accountId} AND ${x.state} = 'running')`,
+      { before: sql`WITH ask AS MATERIALIZED (${askSql(v)})` },
+    ),
+  ),
+)
+
+/** Selects whether a test call was admitted, or what stands in its way besides a budget. */
+export const selectTrial = prepare((v: Params<Pick<Trial, 'id' | 'accountId'>>) =>
+  oneSql(
+    {
+      isAdmitted: flag(
+        sql`EXISTS (SELECT 1 FROM ${activations} WHERE ${activations.id} = ${v.id})`,
+      ),
+      isHubPaused: flag(sql`${isHubPausedSql}`),
+      isOtherRunning: flag(sql`EXISTS (SELECT 1 FROM ${activations} ${x}
+        WHERE ${x.agentId} = ${v.accountId} AND ${x.state} = 'running' AND ${x.id} <> ${v.id})`),
+    },
+    sql``,
+  ),
+)
+
+/** Selects test calls whose end was not recorded, because the machine stopped. */
+export const selectLostTrials = prepare((v: Params<{ now: number }>) =>
+  manySql(
+    { id: x.id, model: x.model, microusd: x.reservedMicrousd, tokens: x.reservedTokens },
+    sql`FROM ${activations} ${x} WHERE ${x.state} = 'running' AND ${x.deadlineAt} < ${v.now}
+      AND ${x.definitionVersion} = ${sql.raw(String(trialVersion))}`,
+  ),
+)
+
+/** Deletes the reservation of a test call. */
+export const deleteTrial = (id: ActivationId): Statement<void> =>
+  write(
+    orm.delete(activations).where(sql`${activations.id} = ${id}
+    AND ${activations.definitionVersion} = ${sql.raw(String(trialVersion))}`),
+  )

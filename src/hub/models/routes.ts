@@ -1,0 +1,128 @@
+import * as z from 'zod'
+import { requireAdmin } from '../http/authenticate'
+import { type Route, route } from '../http/route'
+import { tryModel } from './actions'
+import { modelTestInput } from './inputs'
+import { toModelsView } from './models-view'
+import { selectModelUsers } from './queries'
+
+const tag = 'models'
+const dollars = z.number().describe('Micro-dollars per million tokens.')
+
+const providerAnswer = z
+  .object({
+    provider: z.string(),
+    title: z.string(),
+    source: z
+      .enum(['environment', 'page', 'none'])
+      .describe('Where it is set up. What the environment sets takes precedence.'),
+    is_ready: z.boolean().describe('Whether agents can use it.'),
+    needs_key: z.boolean(),
+    has_stored_key: z.boolean().describe('Whether an admin set a key on this hub.'),
+    key_setting: z.string().describe('The environment variable of its key.'),
+    base_url: z.string().nullable(),
+    default_model: z
+      .string()
+      .nullable()
+      .describe('The model of definitions that name the provider only, or `auto`.'),
+    listed_models: z.array(z.string()),
+    agents: z.array(z.object({ name: z.string(), model: z.string() })),
+  })
+  .meta({ id: 'ModelProvider' })
+
+const modelsAnswer = z.object({
+  providers: z.array(providerAnswer),
+  auto: z
+    .array(z.string())
+    .describe('The models of definitions with `provider: auto`, the preferred one first.'),
+  prices: z.array(
+    z.object({
+      model: z.string(),
+      context_tokens: z.int(),
+      input: dollars,
+      cached: dollars,
+      output: dollars,
+    }),
+  ),
+  offline_agents: z.array(z.string()).describe('Agents that use the built-in offline model.'),
+})
+
+const testAnswer = z.object({
+  model: z.string(),
+  ok: z.boolean(),
+  latency_ms: z.int(),
+  input_tokens: z.int(),
+  output_tokens: z.int(),
+  cost_microusd: z.int(),
+  is_priced: z.boolean(),
+  text: z.string().describe('The beginning of the answer.'),
+  failure: z.string().nullable().describe('Why the call failed; null when it succeeded.'),
+})
+
+/** Routes of model providers; keys and addresses are set by routes of another module. */
+export const modelRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/models',
+    summary: 'Lists model providers, which agents use them, and prices (admin)',
+    tag,
+    access: 'own',
+    rate: 'read',
+    answer: modelsAnswer,
+    handle: async ({ context, read }) => {
+      const { agents, models } = context
+      const { viewer, answers } = await read({
+        connections: models.selectConnections(),
+        users: selectModelUsers({}),
+      })
+      if (viewer) requireAdmin(viewer)
+      const view = toModelsView(agents.models, answers.connections, answers.users)
+      return {
+        providers: view.providers.map((each) => ({
+          provider: each.provider,
+          title: each.title,
+          source: each.source,
+          is_ready: each.isReady,
+          needs_key: each.needsKey,
+          has_stored_key: each.hasStoredKey,
+          key_setting: each.keySetting,
+          base_url: each.baseUrl,
+          default_model: each.defaultModel,
+          listed_models: each.listed,
+          agents: each.users.map(({ name, model }) => ({ name, model })),
+        })),
+        auto: view.auto,
+        prices: view.prices.map(({ contextTokens, ...price }) => ({
+          ...price,
+          context_tokens: contextTokens,
+        })),
+        offline_agents: view.offline,
+      }
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/models/test',
+    summary:
+      'Makes one short call to a model, paid by the budgets, and returns what it took (admin)',
+    tag,
+    access: 'admin',
+    rate: 'write',
+    body: modelTestInput,
+    answer: testAnswer,
+    handle: async (call) => {
+      const tried = await tryModel(call.context, call.actor(), call.body.model)
+      return {
+        model: tried.model,
+        ok: tried.failure === null,
+        latency_ms: tried.durationMs,
+        input_tokens: tried.usage?.inputTokens ?? 0,
+        output_tokens: tried.usage?.outputTokens ?? 0,
+        cost_microusd: tried.usage?.microusd ?? 0,
+        is_priced: tried.usage?.isPriced ?? true,
+        text: tried.text,
+        failure: tried.failure,
+      }
+    },
+  }),
+]
