@@ -70,6 +70,8 @@ const noAccounts = {} as ConnectedAccountsApi
 /** Creates a hub on the test's D1 database, with a manual clock and fakes that record calls in `seen`. */
 export function createTestHub(settings: Record<string, string> = {}) {
   const seen = {
+    /** Times at which posts and comments become news. */
+    news: [] as number[],
     woken: [] as AccountId[],
     armed: 0,
     heard: [] as ExplorationOutcome[],
@@ -178,6 +180,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
         seen.heard.push(news)
       },
       sweepAt: async () => {},
+      announceNews: async (at) => void seen.news.push(at),
       sweepNow: async () => {},
       explain: async (question) => seen.explain(question, now),
       readSweepAge: async () => 12,

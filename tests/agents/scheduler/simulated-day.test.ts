@@ -98,6 +98,7 @@ async function live(name: string, conditions: Conditions, story: (day: Day) => P
     )
     const hear = async () => {
       for (const news of hub.seen.heard.splice(0)) await scheduler.reportOutcome(news)
+      for (const at of hub.seen.news.splice(0)) scheduler.announceNews(at)
     }
     const day: Day = {
       ...{ scheduler, turns: [], woken: [], offers: 0 },
@@ -147,6 +148,34 @@ test('S1 S9: every agent explores a new post once', patience, async () => {
     expect(countTurns(day)).toEqual([1, 1, 1, 1])
   })
 })
+
+test(
+  'S4 S9: a new agent explores when the first post is old enough, and others when news is due',
+  patience,
+  async () => {
+    await run('UPDATE explorers SET interval_ms = ?', hour)
+    await run('UPDATE accounts SET last_activated_at = NULL')
+    await live('first turn', {}, async (day) => {
+      // A new hub: the only post is too young for the offer that follows the creation of the agents.
+      await post(mira.key, 'Welcome to the vault.')
+      await day.scheduler.sweepNow()
+      const startedAt = hub.clock.now()
+      await day.pass(6 * minute)
+      expect(countTurns(day)).toEqual([1, 1, 1, 1])
+      for (const { at } of day.turns) expect(at - startedAt).toBeLessThan(6 * minute)
+
+      // An hour later a post comes right after a sweep: its turn does not wait for the next one.
+      await day.pass(2 * hour)
+      await day.scheduler.sweepNow()
+      await post(mira.key, 'The vault lost its power.')
+      const trips = await office.countTrips(() => day.pass(5 * minute - 1_000))
+      expect([countTurns(day), trips]).toEqual([[1, 1, 1, 1], 0])
+      await day.pass(1.5 * minute)
+      expect(countTurns(day)).toEqual([2, 2, 2, 2])
+    })
+    await run('UPDATE explorers SET interval_ms = ?', 15 * minute)
+  },
+)
 
 test(
   'S1 S4: on a busy day every agent explores each quarter of an hour, the stalest first',
