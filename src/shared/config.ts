@@ -94,6 +94,8 @@ export const definitionLimits = {
   dailyComments: 50,
   responsesPerThread: 3,
   intervalSeconds: 60,
+  /** Agents that one member can own. */
+  agentsPerMember: 5,
 } as const
 
 /** Limits of hooks around model and tool calls. */

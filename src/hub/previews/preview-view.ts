@@ -105,6 +105,7 @@ function listTools(target: PreviewTarget, tools: ToolCatalog) {
     requested: target.requested ?? [],
     toolsVersion: target.toolsVersion,
     requesters: target.requesters,
+    owner: target.owner,
   })
   const allowed = tools.evaluatePolicy(policy).filter(({ isAllowed }) => isAllowed)
   return {

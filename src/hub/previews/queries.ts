@@ -7,7 +7,11 @@ import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement
 import { selectAdmissionsOf, selectPayingBudgetsOf } from '../activations/admission-queries'
 import { holdsSql } from '../activations/held-sql'
 import { canReadSql } from '../communities/readable-sql'
-import { requestersSql, storedPolicyColumns, toolsVersionSql } from '../grants/queries'
+import {
+  requestersSql,
+  storedPolicyColumns,
+  toolsVersionSql,
+} from '../grants/queries'
 import type { Reach } from '../inbox/read-reach'
 import { isHubPausedSql } from '../inbox/waiting-sql'
 import {
@@ -200,6 +204,10 @@ const selectTargets = prepare((v: Params<Values>) => {
       /** The author as a requester, for whom lines of the policy hold. */
       requesters: requestersSql(
         sql`json_array(${viewerIdSql})`,
+        sql`coalesce(${o.named}, ${d.named}, '{}')`,
+      ),
+      owner: requestersSql(
+        sql`iif(${a.ownerId} IS NULL, '[]', json_array(${a.ownerId}))`,
         sql`coalesce(${o.named}, ${d.named}, '{}')`,
       ),
     },

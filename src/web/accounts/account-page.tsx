@@ -79,6 +79,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
             <AgentSidebar
               {...props}
               name={account.name}
+              ownerId={account.ownerId}
               viewer={frame.viewer}
               agent={agent}
               now={frame.now}

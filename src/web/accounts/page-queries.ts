@@ -30,6 +30,8 @@ type Name = Params<{ name: string }>
 const idOf = (name: SQLWrapper): SQL =>
   sql`(SELECT ${accounts.id} FROM ${accounts} WHERE ${accounts.name} = ${name})`
 
+const a = alias(accounts, 'a')
+const b = alias(accounts, 'b')
 const g = alias(agents, 'g')
 const i = alias(inboxItems, 'i')
 
@@ -41,6 +43,11 @@ const selectAgent = prepare(({ name }: Name) => {
     orm
       .select({
         model: g.model,
+        /** Name of the member who owns it; null for an agent of the hub. */
+        ownerName: sql<
+          string | null
+        >`(SELECT ${b.name} FROM ${accounts} ${a} JOIN ${accounts} ${b} ON ${b.id} = ${a.ownerId}
+          WHERE ${a.id} = ${g.accountId})`,
         definitionVersion: g.definitionVersion,
         definitionAt: d.createdAt,
         /** Author of the definition. */
@@ -73,7 +80,6 @@ const selectAgent = prepare(({ name }: Name) => {
 })
 
 const x = alias(activations, 'x')
-const a = alias(accounts, 'a')
 const p = alias(posts, 'p')
 
 const selectActivations = prepare(({ name, reader }: Name & Params<{ reader: Reader }>) =>
