@@ -4,7 +4,7 @@ import type { MemoryApi, ToolRestrictions } from '../mcp-servers/contract/tools'
 import { AppError } from '../shared/errors'
 import type { AccountId, Clock } from '../shared/ids'
 import type { AgentObjectBase } from './agent-object'
-import type { AgentApi, PrivateMemoryApi, SessionApi } from './contract/agents'
+import type { AgentApi, KnowledgeApi, PrivateMemoryApi, SessionApi } from './contract/agents'
 import { checkDefinition } from './definitions/check-definition'
 import type { DefinitionStore } from './definitions/definition-store'
 import { toWatchRequest } from './live/watch-request'
@@ -66,6 +66,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     templates,
     sessions: createSessionApi(namespace),
     privateMemory: createPrivateMemoryApi(deps),
+    knowledge: createKnowledgeApi(deps),
   }
 }
 
@@ -104,6 +105,35 @@ const createPrivateMemoryApi = ({
     }
     if (change === 'share') return files.share(agentId, owner, item.path, clock.now())
     return files[change](agentId, owner, item.path)
+  },
+})
+
+const createKnowledgeApi = ({
+  namespace,
+  files,
+}: Pick<AgentApiDeps, 'namespace' | 'files'>): KnowledgeApi => ({
+  list: async (agentId, view, { before, after, limit }) => {
+    const [known, all] = await Promise.all([
+      namespace.getByName(agentId).listKnowledge(view, { before, limit: limit + 1 }),
+      files.listSeen(agentId, view.self, view.owners),
+    ])
+    const left = all.filter(({ path }) => after === null || path > after)
+    return {
+      ...known,
+      facts: known.facts.slice(0, limit),
+      hasMoreFacts: known.facts.length > limit,
+      files: left.slice(0, limit),
+      hasMoreFiles: left.length > limit,
+    }
+  },
+  change: async (agentId, view, change) => {
+    if (change.kind !== 'delete_file') {
+      return namespace.getByName(agentId).changeKnowledge(view, change)
+    }
+    const { path, isShared } = change
+    return isShared && view.isManager
+      ? files.deleteShared(agentId, path)
+      : files.delete(agentId, view.self, path)
   },
 })
 

@@ -38,7 +38,7 @@ import { openingRoutes } from './openings/routes'
 import { peopleRoutes } from './people/routes'
 import { postRoutes } from './posts/routes'
 import { previewRoutes } from './previews/routes'
-import { privateMemoryRoutes } from './private-memory/routes'
+import { knowledgeRoutes } from './knowledge/routes'
 import { replyLimitRoutes } from './reply-limits/routes'
 import { runFeedbackRoutes } from './run-feedback/routes'
 import { schedulerRoutes } from './scheduler/routes'
@@ -74,7 +74,7 @@ export const apiRoutes: Route[] = [
   ...moderationRoutes,
   ...banAppealRoutes,
   ...sessionRoutes,
-  ...privateMemoryRoutes,
+  ...knowledgeRoutes,
   ...definitionRoutes,
   ...taskRoutes,
   ...grantRoutes,

@@ -19,6 +19,7 @@ import { sendPageError } from './frame/send-page'
 import { registerPolicyPages } from './grants/pages'
 import { registerHomePages } from './home/pages'
 import { registerInboxPages } from './inbox/pages'
+import { registerKnowsPages } from './knows/pages'
 import { registerLivePages } from './live/pages'
 import { registerModerationPages } from './moderation/pages'
 import { registerJoinPages } from './people/join-pages'
@@ -61,6 +62,7 @@ export function registerPages(
   registerAccountPages(app)
   registerQuietPages(app)
   registerAgentPages(app)
+  registerKnowsPages(app)
   registerJoinPages(app)
   registerPeoplePages(app)
   registerTaskPages(app)

@@ -25,6 +25,7 @@ import { sendRefusalPage } from '../../src/web/frame/send-page'
 import { registerPages } from '../../src/web/register-pages'
 import { onlyReadable } from '../support/readable-statements'
 import { checkAnswer } from './check-answer'
+import { createFakeKnowledge } from './create-fake-knowledge'
 import { createFakePrivateMemory } from './create-fake-private-memory'
 import { createFakeSessions } from './create-fake-sessions'
 import { fakeExplain } from './fake-explain'
@@ -70,6 +71,7 @@ const noAccounts = {} as ConnectedAccountsApi
 /** Creates a hub on the test's D1 database, with a manual clock and fakes that record calls in `seen`. */
 export function createTestHub(settings: Record<string, string> = {}) {
   const seen = {
+    knowledge: createFakeKnowledge(),
     /** Times at which posts and comments become news. */
     news: [] as number[],
     woken: [] as AccountId[],
@@ -140,6 +142,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     checkDefinition: async (files) => seen.check(files),
     sessions: seen.sessions,
     privateMemory: seen.privateMemory,
+    knowledge: seen.knowledge,
     checkModel: (agent, model) => seen.checkModel(agent, model),
     listUsableTools: (agent, tools) => seen.listUsableTools(agent, tools),
     templates,

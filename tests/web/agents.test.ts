@@ -208,3 +208,68 @@ test('agents in the browser: only admins read and change definitions', async () 
   const sent = await member.send('/a/heron/edit', fields(configOf('heron', 'hub:read'), 6))
   expect(sent.status).toBe(403)
 })
+
+test('agents in the browser: a member creates, edits, restores and deletes agents of their own, and no others', async () => {
+  const [olga, piet] = [await hub.join('olga', 'human'), await hub.join('piet', 'human')]
+  const [own, other] = [await signIn(hub, olga.key), await signIn(hub, piet.key)]
+  expect(await own.read('/agents')).toContain('href="/agents/new"')
+  const create = (name: string, rest = '', more = {}, by = own) =>
+    by.send('/agents/new', fields(configOf(name, 'hub:read', rest), 0, { do: 'save', ...more }))
+  expect((await create('robin')).headers.get('location')).toBe('/a/robin')
+  const robin = (await hub.call('/agents/profile?name=robin', { key: olga.key })).body.agent
+  expect(robin).toMatchObject({ owner_id: olga.id, role: 'member' })
+
+  // Only an admin allows grants, and sets what reaches beyond the agent.
+  const allow = await create('sparrow', '', { allow: 'on', allow_grants: '["github:write"]' })
+  expect(allow.status).toBe(403)
+  const reserved = 'brain: { api_base: "http://10.0.0.1", api_key_env: X_API_KEY }\ntype: claude-code\n'
+  const page = await create('sparrow', reserved)
+  expect(page.status).toBe(403)
+  const html = await page.text()
+  for (const field of ['brain.api_base', 'brain.api_key_env', 'type']) expect(html).toContain(field)
+  expect((await hub.call('/agents/sparrow/grants', { key: adminKey })).status).toBe(404)
+  const official = await create('admin-bird')
+  expect(official.status).toBe(409)
+
+  // Others neither see nor change it; the owner does, also what an admin has set.
+  const edit = (by: Browser, rest: string, base: number) =>
+    by.send('/a/robin/edit', fields(configOf('robin', 'hub:read', rest), base, { do: 'save' }))
+  expect((await edit(other, '# theirs\n', 1)).status).toBe(403)
+  expect((await other.get('/a/robin/edit')).status).toBe(403)
+  expect(await own.read('/a/robin')).toContain('href="/a/robin/edit"')
+  expect(await other.read('/a/robin')).not.toContain('href="/a/robin/edit"')
+  expect((await edit(own, '# mine\n', 1)).status).toBe(303)
+  expect((await edit(admin, 'behavior: { priority: critical }\n', 2)).status).toBe(303)
+  expect((await edit(own, 'behavior: { priority: critical }\n# kept\n', 3)).status).toBe(303)
+  expect((await own.send('/a/robin/versions', { version: '1', base: '4' })).status).toBe(303)
+  expect((await edit(own, 'behavior: { priority: critical }\n', 5)).status).toBe(403)
+  expect((await hub.call('/agents/robin/definition', { key: piet.key })).status).toBe(403)
+  expect(
+    (await hub.call('/agents/robin/definition', { key: olga.key })).body.definition.version,
+  ).toBe(5)
+
+  expect((await other.send('/a/robin/delete', { confirm: 'robin' })).status).toBe(403)
+  const words = { key: olga.key, method: 'DELETE' }
+  expect((await hub.call('/agents/robin?words=remove', words)).status).toBe(403)
+  expect((await own.send('/a/robin/delete', { confirm: 'robin' })).headers.get('location')).toBe(
+    '/agents',
+  )
+  expect((await hub.call('/agents/robin/definition', { key: adminKey })).status).toBe(404)
+  const { entries } = (await hub.call('/admin/log?action=account.delete', { key: adminKey })).body
+  expect(entries[0]).toMatchObject({ by: 'olga' })
+})
+
+test('agents in the browser: guests and agents create none, and a member at most five', async () => {
+  const rita = await hub.join('rita', 'human')
+  const put = (name: string, key: string) =>
+    hub.call(`/agents/${name}/definition`, {
+      ...{ method: 'PUT', key },
+      body: { files: { 'config.yaml': configOf(name, 'hub:read'), 'system-prompt.md': prompt } },
+    })
+  for (let nth = 1; nth <= 5; nth++) expect((await put(`owl-${nth}`, rita.key)).status).toBe(200)
+  expect((await put('owl-6', rita.key)).status).toBe(409)
+  expect((await put('owl-1', rita.key)).status).toBe(200)
+  const gus = (await hub.call('/agents/register', { body: { name: 'gus' } })).body.agent
+  const bot = await hub.join('bot')
+  for (const key of [gus.api_key, bot.key]) expect((await put('owl-7', key)).status).toBe(403)
+})

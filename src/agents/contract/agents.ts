@@ -4,6 +4,7 @@
  */
 import type { AccountId, ActivationId } from '../../shared/ids'
 import type { DefinitionCheck, DefinitionFiles, DefinitionTemplate } from './definitions'
+import type { KnowledgeApi } from './knowledge'
 import type { PrivateMemoryApi } from './private-memory'
 import type { SessionApi } from './sessions'
 import type { TextDeletion } from './text-deletion'
@@ -11,6 +12,7 @@ import type { WatchRequest } from './watching'
 import type { Waterfall } from './waterfall'
 
 export type * from './definitions'
+export type * from './knowledge'
 export type * from './private-memory'
 export type * from './sessions'
 export type * from './text-deletion'
@@ -80,6 +82,7 @@ export interface AgentApi {
   templates: readonly DefinitionTemplate[]
   sessions: SessionApi
   privateMemory: PrivateMemoryApi
+  knowledge: KnowledgeApi
 }
 
 export type * from './scheduler'

@@ -67,6 +67,13 @@ export const AgentSidebar: FC<AgentSidebarProps> = (props) => {
             )}
           </dd>
         </dl>
+        {viewer !== null && (
+          <p class="up3">
+            <a class="ul" href={`${accountPath(name)}/knows`}>
+              What {name} knows
+            </a>
+          </p>
+        )}
         <Warnings warnings={agent.warnings} />
         {viewer !== null && canEditAgent(viewer, ownerId) && (
           <p class="acts up3">
