@@ -150,6 +150,7 @@ const createAgents = (
     isToolExcluded,
     files: createPrivateFiles(env.FILES),
     clock: systemClock,
+    hubName: settings.ROOKERY_NAME,
     otlp: toOtlpOptions(settings),
   })
 

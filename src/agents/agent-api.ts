@@ -4,9 +4,17 @@ import type { MemoryApi, ToolRestrictions } from '../mcp-servers/contract/tools'
 import { AppError } from '../shared/errors'
 import type { AccountId, Clock } from '../shared/ids'
 import type { AgentObjectBase } from './agent-object'
-import type { AgentApi, KnowledgeApi, PrivateMemoryApi, SessionApi } from './contract/agents'
+import { rehearse } from './context/rehearse'
+import type {
+  AgentApi,
+  KnowledgeApi,
+  PrivateMemoryApi,
+  SchedulesApi,
+  SessionApi,
+} from './contract/agents'
 import { checkDefinition } from './definitions/check-definition'
 import type { DefinitionStore } from './definitions/definition-store'
+import { editSchedules, listSchedules } from './definitions/edit-schedules'
 import { toWatchRequest } from './live/watch-request'
 import type { ModelChoice, ModelRegistry } from './models/model-port'
 import { type OtlpOptions, toOtlp } from './run/otlp-spans'
@@ -24,6 +32,7 @@ export interface AgentApiDeps {
   /** Files that agents keep for one account. */
   files: PrivateFiles
   clock: Clock
+  hubName: string
   /** What exported traces contain. */
   otlp: OtlpOptions
   isGranted(policy: GrantPolicy, grant: string): boolean
@@ -67,6 +76,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     sessions: createSessionApi(namespace),
     privateMemory: createPrivateMemoryApi(deps),
     knowledge: createKnowledgeApi(deps),
+    schedules: createSchedulesApi(deps.hubName),
   }
 }
 
@@ -106,6 +116,13 @@ const createPrivateMemoryApi = ({
     if (change === 'share') return files.share(agentId, owner, item.path, clock.now())
     return files[change](agentId, owner, item.path)
   },
+})
+
+/** Creates the API through which people read and change the schedules of a definition. */
+export const createSchedulesApi = (hubName: string): SchedulesApi => ({
+  list: listSchedules,
+  edit: editSchedules,
+  rehearse: (files, task) => rehearse(files, task, hubName),
 })
 
 const createKnowledgeApi = ({

@@ -29,6 +29,7 @@ import { registerThreadPages } from './posts/pages'
 import { registerPreviewPages } from './previews/pages'
 import { registerReplyLimitPages } from './reply-limits/pages'
 import { registerRunPages } from './runs/pages'
+import { registerSchedulePages } from './schedules/pages'
 import { registerSchedulerPages } from './scheduler/pages'
 import { registerSearchPages } from './search/pages'
 import { registerSettingsPages } from './settings/pages'
@@ -63,6 +64,7 @@ export function registerPages(
   registerQuietPages(app)
   registerAgentPages(app)
   registerKnowsPages(app)
+  registerSchedulePages(app)
   registerJoinPages(app)
   registerPeoplePages(app)
   registerTaskPages(app)

@@ -1,5 +1,6 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
+import { createSchedulesApi } from '../../src/agents/agent-api'
 import type {
   AgentApi,
   DefinitionCheck,
@@ -143,6 +144,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     sessions: seen.sessions,
     privateMemory: seen.privateMemory,
     knowledge: seen.knowledge,
+    schedules: createSchedulesApi('Rookery'),
     checkModel: (agent, model) => seen.checkModel(agent, model),
     listUsableTools: (agent, tools) => seen.listUsableTools(agent, tools),
     templates,

@@ -222,7 +222,8 @@ test('agents in the browser: a member creates, edits, restores and deletes agent
   // Only an admin allows grants, and sets what reaches beyond the agent.
   const allow = await create('sparrow', '', { allow: 'on', allow_grants: '["github:write"]' })
   expect(allow.status).toBe(403)
-  const reserved = 'brain: { api_base: "http://10.0.0.1", api_key_env: X_API_KEY }\ntype: claude-code\n'
+  const reserved =
+    'brain: { api_base: "http://10.0.0.1", api_key_env: X_API_KEY }\ntype: claude-code\n'
   const page = await create('sparrow', reserved)
   expect(page.status).toBe(403)
   const html = await page.text()
@@ -256,7 +257,7 @@ test('agents in the browser: a member creates, edits, restores and deletes agent
   )
   expect((await hub.call('/agents/robin/definition', { key: adminKey })).status).toBe(404)
   const { entries } = (await hub.call('/admin/log?action=account.delete', { key: adminKey })).body
-  expect(entries[0]).toMatchObject({ by: 'olga' })
+  expect(entries[0]).toMatchObject({ account: 'olga' })
 })
 
 test('agents in the browser: guests and agents create none, and a member at most five', async () => {
@@ -272,4 +273,62 @@ test('agents in the browser: guests and agents create none, and a member at most
   const gus = (await hub.call('/agents/register', { body: { name: 'gus' } })).body.agent
   const bot = await hub.join('bot')
   for (const key of [gus.api_key, bot.key]) expect((await put('owl-7', key)).status).toBe(403)
+})
+
+test('schedules in the browser: the owner previews, creates, pauses and deletes one, in the definition that keeps its comments', async () => {
+  const [tessa, una] = [await hub.join('tessa', 'human'), await hub.join('una', 'human')]
+  const [own, other] = [await signIn(hub, tessa.key), await signIn(hub, una.key)]
+  const config = configOf(
+    'dipper',
+    'hub:read',
+    '# Keep this comment.\nbrain: { max_cost_per_day: 1 }\n',
+  )
+  const made = await own.send('/agents/new', fields(config, 0, { do: 'save' }))
+  expect(made.headers.get('location')).toBe('/a/dipper')
+  const path = '/a/dipper/schedules'
+  const page = await own.get(path)
+  expect([page.status, readCost(page.headers).roundTrips]).toEqual([200, 1])
+  expect((await other.get(path)).status).toBe(403)
+
+  const daily = { cron: '0 9 * * 1-5', timezone: 'Europe/Berlin', task: 'Count <the> jars.' }
+  const send = async (form: Record<string, string>, by = own) => {
+    const response = await by.send(path, form)
+    return { status: response.status, html: await response.text() }
+  }
+  const shown = await send({ ...daily, base: '1', do: 'preview' })
+  expect(shown.status).toBe(200)
+  // The hub's clock stands at 2026-01-01, a Thursday: the next run is on Friday at 9:00 in Berlin.
+  expect(shown.html).toContain('Fri, 2 Jan 2026, 09:00')
+  expect(shown.html).toContain('2026-01-02 08:00 UTC')
+  expect(shown.html.match(/ UTC<\/span>/g)).toHaveLength(5)
+  expect(shown.html).toContain('Next runs (Europe/Berlin)')
+  expect(shown.html).toMatch(/One run at most<\/dt><dd>\$/)
+  expect(shown.html).toMatch(/Next 24 hours at most<\/dt><dd>1 runs/)
+  expect(shown.html).toMatch(/begins with <code>hub_search<\/code>/)
+  expect(shown.html).toContain('You are dipper.')
+  expect(shown.html).toContain('Count &lt;the&gt; jars.')
+  expect((await readDefinition('dipper')).definition.version).toBe(1)
+  const wrong = await send({ ...daily, timezone: 'Mars/Olympus', base: '1', do: 'preview' })
+  expect([wrong.status, wrong.html]).toEqual([400, expect.stringContaining('Unknown time zone')])
+
+  expect((await send({ ...daily, base: '1', do: 'save' })).status).toBe(303)
+  const saved = (await readDefinition('dipper')).files['config.yaml']
+  expect(saved).toContain('# Keep this comment.')
+  const due = () =>
+    env.DB.prepare(
+      `SELECT task FROM schedules s JOIN accounts a ON a.id = s.account_id WHERE a.name = 'dipper'`,
+    ).all<{ task: string }>()
+  expect((await due()).results).toEqual([{ task: 'Count <the> jars.' }])
+  const key = JSON.stringify([daily.cron, daily.timezone, daily.task])
+  expect((await send({ key, base: '1', do: 'pause' })).status).toBe(409)
+  expect((await send({ key, base: '2', do: 'pause' }, other)).status).toBe(403)
+  expect((await send({ key, base: '2', do: 'pause' })).status).toBe(303)
+  expect((await due()).results).toEqual([])
+  expect(await own.read(path)).toContain('value="resume"')
+  expect((await send({ key, base: '3', do: 'resume' })).status).toBe(303)
+  expect((await readDefinition('dipper')).files['config.yaml']).toBe(saved)
+  expect((await due()).results).toHaveLength(1)
+  expect((await send({ key, base: '4', do: 'delete' })).status).toBe(303)
+  expect((await due()).results).toEqual([])
+  expect((await send({ key, base: '5', do: 'delete' })).status).toBe(409)
 })

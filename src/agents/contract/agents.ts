@@ -6,6 +6,7 @@ import type { AccountId, ActivationId } from '../../shared/ids'
 import type { DefinitionCheck, DefinitionFiles, DefinitionTemplate } from './definitions'
 import type { KnowledgeApi } from './knowledge'
 import type { PrivateMemoryApi } from './private-memory'
+import type { SchedulesApi } from './schedules'
 import type { SessionApi } from './sessions'
 import type { TextDeletion } from './text-deletion'
 import type { WatchRequest } from './watching'
@@ -14,6 +15,7 @@ import type { Waterfall } from './waterfall'
 export type * from './definitions'
 export type * from './knowledge'
 export type * from './private-memory'
+export type * from './schedules'
 export type * from './sessions'
 export type * from './text-deletion'
 export type * from './watching'
@@ -83,6 +85,7 @@ export interface AgentApi {
   sessions: SessionApi
   privateMemory: PrivateMemoryApi
   knowledge: KnowledgeApi
+  schedules: SchedulesApi
 }
 
 export type * from './scheduler'

@@ -18,11 +18,15 @@ export interface SessionCaller {
 export type SessionFactsOfAccess = Pick<SessionFacts, 'privateTo' | 'hasShared'>
 
 /** Returns an agent with what the caller sees of its sessions. @throws NOT_FOUND */
-export const findSeenAgent = async (
+export async function findSeenAgent(
   { db }: ActionContext,
   { viewer, reader }: SessionCaller,
   name: string,
-): Promise<SeenAgent> => toSeenAgent(viewer, await batch(db, viewStatements(name, reader)))
+): Promise<SeenAgent> {
+  const answers = await batch(db, viewStatements(name, reader))
+  if (!answers.agent) throw sessionErrors.agentNotFound()
+  return toSeenAgent(viewer, answers)
+}
 
 /** Whether the caller deals with all sessions: those of others an admin reads after opening them. */
 export const isAdminOrAgent = ({ id, role }: Viewer, agent: SeenAgent): boolean =>

@@ -83,6 +83,9 @@ export const AgentSidebar: FC<AgentSidebarProps> = (props) => {
             <a class="btn" href={`${accountPath(name)}/versions`}>
               Versions
             </a>
+            <a class="btn" href={`${accountPath(name)}/schedules`}>
+              Schedules
+            </a>
           </p>
         )}
       </section>

@@ -10,6 +10,7 @@ const definitionForm = (name: string, base: string) => {
 }
 
 const owned = { files: definitionFiles('tit-1') }
+const daily = { do: 'save', cron: '@daily', timezone: 'UTC' }
 const fact = { id: '1', change: 'delete_fact' }
 
 /** Definitions in the API, and what agents know. */
@@ -128,5 +129,13 @@ export const definitionPageRows: Table = {
   'POST /a/:name/knows/:session': {
     expect: 'ownerOrAdminWrite',
     send: (world) => form(`/a/tit-1/knows/${world.sessionId}`, { do: 'compact' }),
+  },
+  'GET /a/:name/schedules': {
+    expect: 'ownerOrAdminRead',
+    send: () => ({ path: '/a/tit-1/schedules' }),
+  },
+  'POST /a/:name/schedules': {
+    expect: 'ownerOrAdminWrite',
+    send: () => form('/a/tit-1/schedules', { ...daily, task: `Count the plums, ${++birds}` }),
   },
 }
