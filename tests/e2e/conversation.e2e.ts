@@ -43,7 +43,10 @@ const answers: FakeAnswer[] = [
 const answersOfRobin: FakeAnswer[] = [
   {
     calls: [
-      { name: 'memory_remember_fact', arguments: { text: 'Pelicans nest in May.', source: 'rita' } },
+      {
+        name: 'memory_remember_fact',
+        arguments: { text: 'Pelicans nest in May.', source: 'rita' },
+      },
     ],
   },
   { text: 'Noted: pelicans nest in May.' },
@@ -204,11 +207,15 @@ test('story: a member creates an agent, asks it, corrects and deletes a wrong fa
   await page.getByLabel('Task').fill('Count the nests and post the number in m/general.')
   await press('Preview')
   await page.getByText('Nothing was spent, called or posted.').waitFor()
-  expect(await findLayoutProblems(page, (name) => takePicture(page, `schedule-${name}`))).toEqual([])
+  expect(await findLayoutProblems(page, (name) => takePicture(page, `schedule-${name}`))).toEqual(
+    [],
+  )
   await press('Save schedule')
   await page.getByText('Next runs (Europe/Berlin)').waitFor()
   await press(/^Pause/)
   await page.getByText('It is not due until you resume it.').waitFor()
-  expect(await findLayoutProblems(page, (name) => takePicture(page, `schedules-${name}`))).toEqual([])
+  expect(await findLayoutProblems(page, (name) => takePicture(page, `schedules-${name}`))).toEqual(
+    [],
+  )
   expect(errors).toEqual([])
 })

@@ -109,7 +109,9 @@ const pageFields = {
   name: nullable(a.name),
   kind: nullable(a.kind),
   /** Names of the agents that a requester owns, whose runs it pays for, too; empty for other scopes. */
-  ownedAgents: sql<string[]>`iif(${b.scope} = 'requester', (SELECT json_group_array(${owned.name}) FROM ${accounts} ${owned}
+  ownedAgents: sql<
+    string[]
+  >`iif(${b.scope} = 'requester', (SELECT json_group_array(${owned.name}) FROM ${accounts} ${owned}
     JOIN ${agents} ${ownedAgent} ON ${ownedAgent.accountId} = ${owned.id} WHERE ${owned.ownerId} = ${b.scopeId}), '[]')`.mapWith(
     (json: string): string[] => JSON.parse(json),
   ),

@@ -4,10 +4,10 @@ import { memoryLimits, workspaceLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
 import { recordAdminAction } from '../admin-log/compose-entry'
+import { toSeenAgent, viewStatements } from '../sessions/agent-view'
 import type { Viewer } from '../viewers/queries'
 import type { Reader } from '../viewers/reader'
 import { knowledgeErrors } from './errors'
-import { toSeenAgent, viewStatements } from './knowledge-view'
 
 export const factText = z.object({ text: z.string().trim().min(1).max(memoryLimits.factCharsMax) })
 export const itemId = z.coerce.number().int().min(1)

@@ -7,11 +7,7 @@ import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement
 import { selectAdmissionsOf, selectPayingBudgetsOf } from '../activations/admission-queries'
 import { holdsSql } from '../activations/held-sql'
 import { canReadSql } from '../communities/readable-sql'
-import {
-  requestersSql,
-  storedPolicyColumns,
-  toolsVersionSql,
-} from '../grants/queries'
+import { requestersSql, storedPolicyColumns, toolsVersionSql } from '../grants/queries'
 import type { Reach } from '../inbox/read-reach'
 import { isHubPausedSql } from '../inbox/waiting-sql'
 import {

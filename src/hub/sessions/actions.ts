@@ -3,9 +3,9 @@ import { canReadSession } from '../../agents/contract/knowledge'
 import { batch, run } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
 import { recordAdminAction } from '../admin-log/compose-entry'
-import { type SeenAgent, toSeenAgent, viewStatements } from '../knowledge/knowledge-view'
 import type { Viewer } from '../viewers/queries'
 import type { Reader } from '../viewers/reader'
+import { type SeenAgent, toSeenAgent, viewStatements } from './agent-view'
 import { sessionErrors } from './errors'
 
 /** Who reads or changes sessions. */

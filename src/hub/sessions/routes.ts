@@ -6,7 +6,6 @@ import { run } from '../../shared/db/batch'
 import { countAnswer } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { runActionOnce } from '../idempotency/run-once'
-import type { SeenAgent } from '../knowledge/knowledge-view'
 import { selectClosedOwners } from '../openings/queries'
 import {
   compactSession,
@@ -17,6 +16,7 @@ import {
   restoreSession,
   type SessionFactsOfAccess,
 } from './actions'
+import type { SeenAgent } from './agent-view'
 import { sessionErrors } from './errors'
 import {
   presentMessage,

@@ -1,6 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { KnownFact } from '../../agents/contract/agents'
-import type { SeenAgent } from '../../hub/knowledge/knowledge-view'
+import type { SeenAgent } from '../../hub/sessions/agent-view'
 import { memoryLimits } from '../../shared/config'
 import { formatDay } from '../../shared/format'
 import { Field } from '../form/field'

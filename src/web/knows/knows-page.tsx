@@ -1,6 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { AgentKnowledge, KnownFile, SessionFacts } from '../../agents/contract/agents'
-import type { SeenAgent } from '../../hub/knowledge/knowledge-view'
+import type { SeenAgent } from '../../hub/sessions/agent-view'
 import { formatBytes, formatDay, formatPlural } from '../../shared/format'
 import { accountPath } from '../../shared/paths'
 import { ErrorSummary } from '../form/error-summary'

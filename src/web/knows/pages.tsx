@@ -9,7 +9,6 @@ import {
   toActor,
 } from '../../hub/http/page-entry'
 import { changeKnowledge, knowledgeChange } from '../../hub/knowledge/correct-actions'
-import { type SeenAgent, toSeenAgent, viewStatements } from '../../hub/knowledge/knowledge-view'
 import { changePrivateItem, privateChange, privateItem } from '../../hub/knowledge/private-actions'
 import {
   compactSession,
@@ -18,6 +17,7 @@ import {
   resetSession,
   restoreSession,
 } from '../../hub/sessions/actions'
+import { type SeenAgent, toSeenAgent, viewStatements } from '../../hub/sessions/agent-view'
 import { sessionErrors } from '../../hub/sessions/errors'
 import {
   presentMessage,

@@ -1,6 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { SessionMessage, SessionSnapshot } from '../../agents/contract/agents'
-import type { SeenAgent } from '../../hub/knowledge/knowledge-view'
+import type { SeenAgent } from '../../hub/sessions/agent-view'
 import { formatCount, formatMoney, formatPlural } from '../../shared/format'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ActivationId } from '../../../src/shared/ids'
+import type { ActivationId, PostId } from '../../../src/shared/ids'
 import { usageOf } from '../activations/create-office'
 import { adminKey } from '../create-test-hub'
 import { createRoleOffice } from './create-role-office'
@@ -202,9 +202,9 @@ test('T3: the owner of an agent pays for all that it does, whoever asks, also un
   })
   // Two requesters share the cost; the owner pays the whole.
   await post(get('ada').key, '@finch one')
-  const { postId } = (await office.first<{ postId: string }>(
+  const { postId } = (await office.first<{ postId: PostId }>(
     'SELECT id AS postId FROM posts ORDER BY created_at DESC LIMIT 1',
-  )) ?? { postId: '' }
+  )) ?? { postId: '' as PostId }
   await comment(get('ben').key, postId, '@finch two')
   const { activationId } = await start(finch().id)
   await office.commit(finch().id, activationId, { usage: [usageOf(20, 3)] })

@@ -138,7 +138,7 @@ describe('T1: a line of a policy', () => {
   test('T1: an agent of a member is allowed nothing that its owner could not make an agent do, whoever asks', () => {
     const mine: HeldBy = { ...member, name: 'olga', id: ownerId }
     const owner = fc.constantFrom<HeldBy>(guest, member, mine)
-    const people = fc.array(fc.oneof(person, fc.constant(mine)))
+    const people = fc.array<HeldBy>(fc.oneof(person, fc.constant(mine)))
     fc.assert(
       fc.property(fc.array(line), people, owner, (lines, people, of) => {
         const held = selectHeldLines(lines, people, { owner: of })

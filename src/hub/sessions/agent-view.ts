@@ -3,8 +3,8 @@ import type { Answers } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
 import { canEditAgent, type Editor } from '../definitions/may-edit'
 import type { Reader } from '../viewers/reader'
-import { knowledgeErrors } from './errors'
-import { selectKnowingAgent, selectSeenOwners } from './queries'
+import { sessionErrors } from './errors'
+import { selectKnowingAgent, selectSeenOwners } from './view-queries'
 
 /** The reads that decide what a viewer sees of what an agent knows. */
 export const viewStatements = (name: string, reader: Reader) => ({
@@ -28,7 +28,7 @@ export interface SeenAgent {
  * @throws NOT_FOUND when this hub does not run the agent
  */
 export function toSeenAgent(viewer: Editor, { agent, owners }: ViewAnswers): SeenAgent {
-  if (!agent) throw knowledgeErrors.agentNotFound()
+  if (!agent) throw sessionErrors.agentNotFound()
   const self = viewer.id as AccountId
   const seen = owners.filter(({ isOpened }) => !isOpened)
   return {
