@@ -2235,7 +2235,7 @@ export interface Routes {
       ban: HubBan
     }
   }
-  /** Lists the sessions of an agent, newest first, with token and tool counters (admin or the agent). */
+  /** Lists the sessions of an agent, newest first, with token and tool counters (admin, the owner or the agent; others their own). */
   'GET /agents/:name/sessions': {
     query: undefined
     body: undefined
@@ -2273,7 +2273,7 @@ export interface Routes {
       }>
     }
   }
-  /** Returns a snapshot of a session: history and token counters (admin or the agent). */
+  /** Returns a snapshot of a session: history and token counters (admin, the owner or the agent; others their own). */
   'GET /agents/:name/sessions/:id': {
     query: undefined
     body: undefined
@@ -2281,7 +2281,7 @@ export interface Routes {
       session: Session
     }
   }
-  /** Restores a session from a snapshot, replacing its history (admin or the agent). */
+  /** Restores a session from a snapshot, replacing its history (admin, the owner or the agent; others their own). */
   'PUT /agents/:name/sessions/:id': {
     query: undefined
     body: {
@@ -2317,7 +2317,7 @@ export interface Routes {
       session: Session
     }
   }
-  /** Resets a session: deletes its history (admin or the agent). */
+  /** Resets a session: deletes its history (admin, the owner or the agent; others their own). */
   'DELETE /agents/:name/sessions/:id': {
     query: undefined
     body: undefined
@@ -2326,7 +2326,7 @@ export interface Routes {
       reset: string
     }
   }
-  /** Replaces the oldest messages of a session by a summary (admin or the agent). */
+  /** Replaces the oldest messages of a session by a summary (admin, the owner or the agent; others their own). */
   'POST /agents/:name/sessions/:id/compact': {
     query: undefined
     body: undefined
@@ -2338,6 +2338,107 @@ export interface Routes {
         /** Remaining messages. */
         messages: number
       }
+    }
+  }
+  /** Lists what an agent knows that you may see: facts, open tasks, sessions and files; sessions of threads for admins and the owner. */
+  'GET /agents/:name/knowledge': {
+    query: {
+      before?: number | undefined
+      after?: string | undefined
+      limit?: number | undefined
+    }
+    body: undefined
+    answer: {
+      facts: Array<{
+        id: number
+        text: string
+        created_at: string
+        /** Whose runs alone read it: `you`, or `m/name`; null: everybody’s. */
+        private_to: string | null
+        /** Noted by a run that had read text by a guest or from outside. */
+        is_untrusted: boolean
+        /** Where the agent has it from, as it noted. */
+        source: string
+        /** When you shared it. */
+        shared_at: string | null
+      }>
+      /** The `before` of the next page of facts. */
+      next_before: number | null
+      /** Open tasks that the agent noted. */
+      tasks: Array<{
+        id: number
+        text: string
+        created_at: string
+        /** Whose runs alone read it: `you`, or `m/name`; null: everybody’s. */
+        private_to: string | null
+        /** Noted by a run that had read text by a guest or from outside. */
+        is_untrusted: boolean
+      }>
+      sessions: Array<{
+        activations: number
+        input_tokens: number
+        cached_tokens: number
+        output_tokens: number
+        /** Millionths of a US dollar. */
+        cost_microusd: number
+        /** `{channel}_{chat_id}`. */
+        id: string
+        /** Summary of the compacted messages; empty when there are none. */
+        summary: string
+        created_at: string
+        updated_at: string
+        message_count: number
+        is_private: boolean
+      }>
+      files: Array<{
+        path: string
+        bytes: number
+        updated_at: string
+        /** Whose runs alone read it: `you`, or `m/name`; null: everybody’s. */
+        private_to: string | null
+        shared_at: string | null
+        is_untrusted: boolean
+      }>
+      /** The `after` of the next page of files. */
+      next_after: string | null
+    }
+  }
+  /** Corrects a fact: one for everybody as an admin or the owner, or one private to you. */
+  'PATCH /agents/:name/knowledge/facts/:id': {
+    query: undefined
+    body: {
+      text: string
+    }
+    answer: {
+      changed: true
+    }
+  }
+  /** Deletes a fact: one for everybody as an admin or the owner, or one private to you. */
+  'DELETE /agents/:name/knowledge/facts/:id': {
+    query: undefined
+    body: undefined
+    answer: {
+      changed: true
+    }
+  }
+  /** Closes an open task: one for everybody as an admin or the owner, or one private to you. */
+  'POST /agents/:name/knowledge/tasks/:id/close': {
+    query: undefined
+    body: undefined
+    answer: {
+      changed: true
+    }
+  }
+  /** Deletes a file: one for everybody as an admin or the owner, or one private to you. */
+  'DELETE /agents/:name/knowledge/files': {
+    query: {
+      path: string
+      /** false: the one that is private to you. */
+      is_shared?: string | undefined
+    }
+    body: undefined
+    answer: {
+      changed: true
     }
   }
   /** Lists the facts and files that an agent keeps for you alone, from direct messages and tasks that you gave it, and those that you shared (people). */
@@ -2413,7 +2514,7 @@ export interface Routes {
       changed: true
     }
   }
-  /** Validates and loads an agent's definition; an invalid definition changes nothing (admin). */
+  /** Validates and loads an agent's definition; an invalid definition changes nothing (admin, or the member who owns the agent; a new one belongs to the member who creates it). */
   'PUT /agents/:name/definition': {
     query: undefined
     body: {
@@ -2442,7 +2543,7 @@ export interface Routes {
       }>
     }
   }
-  /** Returns the active version of an agent’s definition with its files (admin). */
+  /** Returns the active version of an agent’s definition with its files (admin or owner). */
   'GET /agents/:name/definition': {
     query: {
       /** An earlier version, whose files are returned instead. */
@@ -2470,7 +2571,7 @@ export interface Routes {
       files: Record<string, string> | null
     }
   }
-  /** Lists the versions of an agent’s definition, newest first (admin). */
+  /** Lists the versions of an agent’s definition, newest first (admin or owner). */
   'GET /agents/:name/definition/versions': {
     query: undefined
     body: undefined
@@ -2484,7 +2585,7 @@ export interface Routes {
       }>
     }
   }
-  /** Makes the files of an earlier version the new version of a definition (admin). */
+  /** Makes the files of an earlier version the new version of a definition (admin or owner). */
   'POST /agents/:name/definition/restore': {
     query: undefined
     body: {
@@ -3600,7 +3701,7 @@ export interface Routes {
       deleted: string
     }
   }
-  /** Deletes an account; its posts, comments and messages are kept without its name, or deleted too (admin). */
+  /** Deletes an account; its posts, comments and messages are kept without its name, or deleted too (admin, or the member who owns an agent of this hub). */
   'DELETE /agents/:name': {
     query: {
       /** Whether posts, comments and messages stay, by a deleted account. */

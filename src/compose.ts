@@ -176,6 +176,7 @@ const createAgents = (
     isToolExcluded,
     files: createPrivateFiles(env.FILES),
     clock: systemClock,
+    hubName: settings.ROOKERY_NAME,
     otlp: toOtlpOptions(settings),
   })
 

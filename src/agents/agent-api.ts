@@ -5,9 +5,17 @@ import { AppError } from '../shared/errors'
 import type { AccountId, Clock } from '../shared/ids'
 import type { Settings } from '../shared/settings'
 import type { AgentObjectBase } from './agent-object'
-import type { AgentApi, PrivateMemoryApi, SessionApi } from './contract/agents'
+import { rehearse } from './context/rehearse'
+import type {
+  AgentApi,
+  KnowledgeApi,
+  PrivateMemoryApi,
+  SchedulesApi,
+  SessionApi,
+} from './contract/agents'
 import { checkDefinition } from './definitions/check-definition'
 import type { DefinitionStore } from './definitions/definition-store'
+import { editSchedules, listSchedules } from './definitions/edit-schedules'
 import { toWatchRequest } from './live/watch-request'
 import { createModelApi } from './model-api'
 import type { ModelChoice, ModelRegistry } from './models/model-port'
@@ -29,6 +37,7 @@ export interface AgentApiDeps {
   /** Files that agents keep for one account. */
   files: PrivateFiles
   clock: Clock
+  hubName: string
   /** What exported traces contain. */
   otlp: OtlpOptions
   isGranted(policy: GrantPolicy, grant: string): boolean
@@ -76,6 +85,8 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     models: createModelApi({ ...deps, now: deps.clock.now }),
     sessions: createSessionApi(namespace),
     privateMemory: createPrivateMemoryApi(deps),
+    knowledge: createKnowledgeApi(deps),
+    schedules: createSchedulesApi(deps.hubName),
   }
 }
 
@@ -114,6 +125,42 @@ const createPrivateMemoryApi = ({
     }
     if (change === 'share') return files.share(agentId, owner, item.path, clock.now())
     return files[change](agentId, owner, item.path)
+  },
+})
+
+/** Creates the API through which people read and change the schedules of a definition. */
+export const createSchedulesApi = (hubName: string): SchedulesApi => ({
+  list: listSchedules,
+  edit: editSchedules,
+  rehearse: (files, task) => rehearse(files, task, hubName),
+})
+
+const createKnowledgeApi = ({
+  namespace,
+  files,
+}: Pick<AgentApiDeps, 'namespace' | 'files'>): KnowledgeApi => ({
+  list: async (agentId, view, { before, after, limit }) => {
+    const [known, all] = await Promise.all([
+      namespace.getByName(agentId).listKnowledge(view, { before, limit: limit + 1 }),
+      files.listSeen(agentId, view.self, view.owners),
+    ])
+    const left = all.filter(({ path }) => after === null || path > after)
+    return {
+      ...known,
+      facts: known.facts.slice(0, limit),
+      hasMoreFacts: known.facts.length > limit,
+      files: left.slice(0, limit),
+      hasMoreFiles: left.length > limit,
+    }
+  },
+  change: async (agentId, view, change) => {
+    if (change.kind !== 'delete_file') {
+      return namespace.getByName(agentId).changeKnowledge(view, change)
+    }
+    const { path, isShared } = change
+    return isShared && view.isManager
+      ? files.deleteShared(agentId, path)
+      : files.delete(agentId, view.self, path)
   },
 })
 

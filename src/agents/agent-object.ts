@@ -1,15 +1,24 @@
 import { DurableObject } from 'cloudflare:workers'
 import type { Privacy } from '../hub/contract/hub'
 import type { FactQuery, NewFact, NewTask, OpenTask } from '../mcp-servers/contract/tools'
+import { memoryLimits } from '../shared/config'
 import type { AccountId, ActivationId, Clock } from '../shared/ids'
 import type { AgentDeps } from './agent-deps'
 import { AgentShell } from './agent-shell'
 import type { WakeHint } from './compose-wake'
-import type { AgentState, PrivateChange, SessionSnapshot, TextDeletion } from './contract/agents'
+import type {
+  AgentState,
+  KnowledgeView,
+  PrivateChange,
+  PrivatePage,
+  SessionSnapshot,
+  TextDeletion,
+} from './contract/agents'
 import { ActivationStream } from './live/activation-stream'
 import { readWatchRequest } from './live/watch-request'
 import { deleteTexts } from './memory/delete-texts'
 import { FactStore } from './memory/fact-store'
+import { KnowledgeStore } from './memory/knowledge-store'
 import { MemoryStore } from './memory/memory-store'
 import { PrivateFacts } from './memory/private-facts'
 import { SessionStore } from './memory/session-store'
@@ -25,6 +34,7 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
   readonly #facts: FactStore
   readonly #privateFacts: PrivateFacts
   readonly #sessions: SessionStore
+  readonly #knowledge: KnowledgeStore
   readonly #clock: Clock
 
   constructor(ctx: DurableObjectState, env: Env, deps: AgentDeps) {
@@ -34,6 +44,7 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
     this.#facts = new FactStore(memory)
     this.#privateFacts = new PrivateFacts(memory)
     this.#sessions = new SessionStore(memory)
+    this.#knowledge = new KnowledgeStore(memory)
     this.#clock = deps.clock
     this.#stream = new ActivationStream(ctx, deps.mask)
     this.shell = new AgentShell(ctx.storage, deps, this.#stream, memory)
@@ -114,6 +125,18 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
     return this.#privateFacts.change(owner, id, change, this.#clock.now())
   }
 
+  listKnowledge(view: KnowledgeView, page: Pick<PrivatePage, 'before' | 'limit'>) {
+    const { sessions } = this.#sessions.list(noLimit)
+    return this.#knowledge.list(view, sessions, {
+      ...page,
+      sessionsMax: memoryLimits.sessionsListed,
+    })
+  }
+
+  changeKnowledge(view: KnowledgeView, change: Parameters<KnowledgeStore['change']>[1]) {
+    return this.#knowledge.change(view, change, this.#clock.now())
+  }
+
   listSessions(sessionsMax: number) {
     return this.#sessions.list(sessionsMax)
   }
@@ -142,3 +165,6 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
     return this.shell.readRunLog(activationId)
   }
 }
+
+/** SQLite's LIMIT for all rows. */
+const noLimit = -1

@@ -32,6 +32,7 @@ import { importRoutes } from './import/routes'
 import { inboxRoutes } from './inbox/routes'
 import { invitationRoutes } from './invitations/routes'
 import { keyRoutes } from './keys/routes'
+import { knowledgeRoutes } from './knowledge/routes'
 import { liftedLimitRoutes } from './lifted-limits/routes'
 import { modelRoutes } from './models/routes'
 import { moderationRoutes } from './moderation/routes'
@@ -40,7 +41,6 @@ import { openingRoutes } from './openings/routes'
 import { peopleRoutes } from './people/routes'
 import { postRoutes } from './posts/routes'
 import { previewRoutes } from './previews/routes'
-import { privateMemoryRoutes } from './private-memory/routes'
 import { replyLimitRoutes } from './reply-limits/routes'
 import { runFeedbackRoutes } from './run-feedback/routes'
 import { schedulerRoutes } from './scheduler/routes'
@@ -78,7 +78,7 @@ export const apiRoutes: Route[] = [
   ...moderationRoutes,
   ...banAppealRoutes,
   ...sessionRoutes,
-  ...privateMemoryRoutes,
+  ...knowledgeRoutes,
   ...definitionRoutes,
   ...taskRoutes,
   ...grantRoutes,

@@ -94,6 +94,8 @@ export const definitionLimits = {
   dailyComments: 50,
   responsesPerThread: 3,
   intervalSeconds: 60,
+  /** Agents that one member can own. */
+  agentsPerMember: 5,
 } as const
 
 /** Limits of hooks around model and tool calls. */
@@ -216,6 +218,8 @@ export const explorationScheduling = {
   explorationFloorHigh: 0.8,
   /** Interval between two explorations of one agent, unless its definition sets another. */
   intervalMs: 900_000,
+  /** Wait of an agent that has never run after it found no post, if its interval is not shorter. */
+  firstLooksMs: 60_000,
   hourlyMs: 3_600_000,
   dailyMs: 86_400_000,
   /** Maximum backoff. The interval doubles with each failure, and jitter adds up to this share. */

@@ -20,6 +20,7 @@ import { sendPageError } from './frame/send-page'
 import { registerPolicyPages } from './grants/pages'
 import { registerHomePages } from './home/pages'
 import { registerInboxPages } from './inbox/pages'
+import { registerKnowsPages } from './knows/pages'
 import { registerLivePages } from './live/pages'
 import { registerModelPages } from './models/pages'
 import { registerModerationPages } from './moderation/pages'
@@ -31,6 +32,7 @@ import { registerPreviewPages } from './previews/pages'
 import { registerReplyLimitPages } from './reply-limits/pages'
 import { registerRunPages } from './runs/pages'
 import { registerSchedulerPages } from './scheduler/pages'
+import { registerSchedulePages } from './schedules/pages'
 import { registerSearchPages } from './search/pages'
 import { registerSettingsPages } from './settings/pages'
 import { registerSignInPages } from './sign-in/pages'
@@ -65,6 +67,8 @@ export function registerPages(
   registerAccountPages(app)
   registerQuietPages(app)
   registerAgentPages(app)
+  registerKnowsPages(app)
+  registerSchedulePages(app)
   registerJoinPages(app)
   registerPeoplePages(app)
   registerTaskPages(app)

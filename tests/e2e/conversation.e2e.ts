@@ -39,12 +39,27 @@ const answers: FakeAnswer[] = [
   { text: 'A long story of pelicans. '.repeat(40), pieceMs: 500, pieceChars: 20 },
 ]
 
+/** Those of an agent that a member creates. */
+const answersOfRobin: FakeAnswer[] = [
+  {
+    calls: [
+      {
+        name: 'memory_remember_fact',
+        arguments: { text: 'Pelicans nest in May.', source: 'rita' },
+      },
+    ],
+  },
+  { text: 'Noted: pelicans nest in May.' },
+]
+
 beforeAll(async () => {
   model = await startFakeModelServer()
   hub = await startHubForBrowser({
     ...{ OPENAI_COMPATIBLE_API_KEY: 'test-key', ROOKERY_ALLOW_PRIVATE_SERVICES: 'true' },
+    OPENAI_COMPATIBLE_BASE_URL: `${model.url}/s/robin/v1`,
   })
   browser = await launchBrowser()
+  model.setScript('robin', { answers: answersOfRobin })
   model.setScript('finch', { answers })
   const url = `${model.url}/s/finch/v1`
   await api('PUT', '/agents/finch/definition', {
@@ -64,19 +79,23 @@ afterAll(async () => {
   await model?.close()
 })
 
-async function api(method: string, path: string, body: unknown): Promise<void> {
+async function api(method: string, path: string, body: unknown): Promise<Record<string, unknown>> {
   const response = await fetch(`${hub.url}/api/v1${path}`, {
     method,
     headers: { authorization: `Bearer ${hub.adminKey}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
   if (!response.ok) throw new Error(`${path}: ${await response.text()}`)
+  return (await response.json()) as Record<string, unknown>
 }
 
-async function signIn(options: Parameters<Browser['newContext']>[0] = {}) {
+async function signIn(
+  options: Parameters<Browser['newContext']>[0] = {},
+  key: string = hub.adminKey,
+) {
   const { page, errors } = await openPage(await browser.newContext(options))
   await page.goto(`${hub.url}/login`)
-  await page.fill('#key', hub.adminKey)
+  await page.fill('#key', key)
   await page.click('form[action="/login"] button')
   await page.waitForURL(`${hub.url}/`)
   return { page, errors }
@@ -140,6 +159,64 @@ test('C1 C2 C3 C5: a person asks, follows up, steers, approves on a phone, makes
   await reply(page, 'stop')
   await expect.poll(() => page.locator('#working [data-activation]').count()).toBe(0)
   expect(await page.locator('article.reply', { hasText: 'A long story of' }).count()).toBe(0)
+  expect(errors).toEqual([])
+})
+
+test('story: a member creates an agent, asks it, corrects and deletes a wrong fact, and schedules a task', async () => {
+  const { agent } = await api('POST', '/agents/register', { name: 'rita', kind: 'human' })
+  const { page, errors } = await signIn({}, String(Reflect.get(Object(agent), 'api_key')))
+  const press = (name: string | RegExp) => page.getByRole('button', { name }).first().click()
+  await page.goto(`${hub.url}/agents`)
+  await page.getByRole('link', { name: 'New agent' }).click()
+  await page.getByLabel('Name', { exact: true }).fill('robin')
+  await press('Continue')
+  await page
+    .getByLabel('config.yaml')
+    .fill(
+      'name: robin\nbrain: { provider: openai-compatible, model: fake }\ncapabilities: { grants: [hub:read, memory:write] }\n',
+    )
+  await press('Check and preview')
+  await press('Create agent')
+  await page.waitForURL(`${hub.url}/a/robin`)
+
+  await page.goto(`${hub.url}/m/general`)
+  await page.getByLabel('Title').first().fill('Nests')
+  await page.locator('textarea[name="content"]').first().fill('@robin pelicans nest in May.')
+  await page.getByRole('button', { name: 'Post', exact: true }).first().click()
+  await page.locator('article.reply[data-author="robin"]', { hasText: 'Noted' }).waitFor()
+
+  await page.goto(`${hub.url}/a/robin`)
+  await page.getByRole('link', { name: 'What robin knows' }).click()
+  await page.getByText('Pelicans nest in May.').first().waitFor()
+  await page.getByText('Correct', { exact: false }).first().click()
+  await page.getByLabel('What is right').fill('Pelicans nest in April.')
+  await press('Save')
+  await page.getByText('corrected by @rita').waitFor()
+  expect(await findLayoutProblems(page, (name) => takePicture(page, `knows-${name}`))).toEqual([])
+  await page.locator('#sessions a').first().click()
+  await page.getByText('Noted: pelicans nest in May.').first().waitFor()
+  expect(await findLayoutProblems(page, (name) => takePicture(page, `session-${name}`))).toEqual([])
+  await page.getByRole('link', { name: 'What robin knows' }).click()
+  await press(/^Delete fact/)
+  await page.getByText('No facts.').waitFor()
+
+  await page.goto(`${hub.url}/a/robin`)
+  await page.getByRole('link', { name: 'Schedules' }).click()
+  await page.getByLabel('When').fill('0 9 * * 1-5')
+  await page.getByLabel('Time zone').fill('Europe/Berlin')
+  await page.getByLabel('Task').fill('Count the nests and post the number in m/general.')
+  await press('Preview')
+  await page.getByText('Nothing was spent, called or posted.').waitFor()
+  expect(await findLayoutProblems(page, (name) => takePicture(page, `schedule-${name}`))).toEqual(
+    [],
+  )
+  await press('Save schedule')
+  await page.getByText('Next runs (Europe/Berlin)').waitFor()
+  await press(/^Pause/)
+  await page.getByText('It is not due until you resume it.').waitFor()
+  expect(await findLayoutProblems(page, (name) => takePicture(page, `schedules-${name}`))).toEqual(
+    [],
+  )
   expect(errors).toEqual([])
 })
 

@@ -82,6 +82,8 @@ async function makeContent(): Promise<string[]> {
     '/agents/new?template=triage',
     '/a/scout/edit',
     '/a/scout/versions?show=1',
+    '/a/scout/knows',
+    '/a/scout/schedules',
     activation,
     join,
     '/admin/people',

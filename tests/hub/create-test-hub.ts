@@ -1,5 +1,6 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
+import { createSchedulesApi } from '../../src/agents/agent-api'
 import type {
   AgentApi,
   DefinitionCheck,
@@ -31,6 +32,7 @@ import { sendRefusalPage } from '../../src/web/frame/send-page'
 import { registerPages } from '../../src/web/register-pages'
 import { onlyReadable } from '../support/readable-statements'
 import { checkAnswer } from './check-answer'
+import { createFakeKnowledge } from './create-fake-knowledge'
 import { createFakePrivateMemory } from './create-fake-private-memory'
 import { createFakeSessions } from './create-fake-sessions'
 import { fakeExplain } from './fake-explain'
@@ -87,6 +89,9 @@ export function createTestHub(given: Record<string, string> = {}) {
     ...given,
   })
   const seen = {
+    knowledge: createFakeKnowledge(),
+    /** Times at which posts and comments become news. */
+    news: [] as number[],
     woken: [] as AccountId[],
     armed: 0,
     heard: [] as ExplorationOutcome[],
@@ -156,6 +161,8 @@ export function createTestHub(given: Record<string, string> = {}) {
     checkDefinition: async (files, connections) => seen.check(files, connections),
     sessions: seen.sessions,
     privateMemory: seen.privateMemory,
+    knowledge: seen.knowledge,
+    schedules: createSchedulesApi('Rookery'),
     checkModel: (agent, model) => seen.checkModel(agent, model),
     listUsableTools: (agent, tools) => seen.listUsableTools(agent, tools),
     templates,
@@ -190,6 +197,7 @@ export function createTestHub(given: Record<string, string> = {}) {
         seen.heard.push(news)
       },
       sweepAt: async () => {},
+      announceNews: async (at) => void seen.news.push(at),
       sweepNow: async () => {},
       explain: async (question) => seen.explain(question, now),
       readSweepAge: async () => 12,

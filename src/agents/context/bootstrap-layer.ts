@@ -4,7 +4,10 @@ import type { LoadedActivation } from '../../hub/contract/hub'
  * Returns the platform's rules: the agent's name, what this hub is, where answers go, which text is
  * untrusted. Equal for every task of an agent, so that providers can cache it.
  */
-export function buildBootstrapLayer(load: LoadedActivation, hubName: string): string {
+export function buildBootstrapLayer(
+  load: { agent: Pick<LoadedActivation['agent'], 'name'> },
+  hubName: string,
+): string {
   return [
     `You are @${load.agent.name}, an agent on ${hubName}, a hub where people and agents talk in communities (m/name): posts with comments below them.`,
     'Your final answer is the message in which you call no tool; the task says where it goes. Write Markdown. Link posts as [title](/p/<id>).',

@@ -24,6 +24,13 @@ function directTask({ task, items }: LoadedActivation, charsMax: number): string
   ].join('\n\n')
 }
 
+/** Returns the task of a schedule, as the hub gives it to the agent. */
+export const buildScheduledTask = (task: string): string =>
+  [
+    `${describeOccasion('scheduled', '')} Do what the blocks marked asks="true" ask.`,
+    fence('task', { author: 'rookery', kind: 'system', asks: true }, task),
+  ].join('\n\n')
+
 const isInThread: Record<LoadedActivation['task'], boolean> = {
   mention: true,
   reply: true,

@@ -5,16 +5,20 @@
 import type { ModelConnection } from '../../hub/contract/models'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import type { DefinitionCheck, DefinitionFiles, DefinitionTemplate } from './definitions'
+import type { KnowledgeApi } from './knowledge'
 import type { ModelApi } from './models'
 import type { PrivateMemoryApi } from './private-memory'
+import type { SchedulesApi } from './schedules'
 import type { SessionApi } from './sessions'
 import type { TextDeletion } from './text-deletion'
 import type { WatchRequest } from './watching'
 import type { Waterfall } from './waterfall'
 
 export type * from './definitions'
+export type * from './knowledge'
 export type * from './models'
 export type * from './private-memory'
+export type * from './schedules'
 export type * from './sessions'
 export type * from './text-deletion'
 export type * from './watching'
@@ -90,6 +94,8 @@ export interface AgentApi {
   models: ModelApi
   sessions: SessionApi
   privateMemory: PrivateMemoryApi
+  knowledge: KnowledgeApi
+  schedules: SchedulesApi
 }
 
 export type * from './scheduler'

@@ -44,9 +44,21 @@ export interface DefinitionFacts {
   callFloor: { microusd: number; tokens: number }
   callWant: { microusd: number; tokens: number }
   budget: { costPerDayMicrousd: number | null }
+  /** Fields that only an admin may set or change. */
+  adminFields: AdminField[]
   /** SHA-256 over the files, hex. */
   etag: string
   warnings: ErrorDetail[]
+}
+
+/** A field of a definition that reaches beyond the agent. */
+export interface AdminField {
+  /** E.g. `brain.api_base`. */
+  field: string
+  /** Location, as `config.yaml:3:brain.api_base`. */
+  path: string
+  /** JSON. */
+  value: string
 }
 
 /** `behavior.limits` of a definition, defaults applied. */

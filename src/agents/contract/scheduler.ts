@@ -135,6 +135,8 @@ export interface SchedulerApi {
   reportOutcome(news: ExplorationOutcome): Promise<void>
   /** Sweeps at a time, when a provider that is down is tried again. */
   sweepAt(at: number): Promise<void>
+  /** Announces when content becomes news for exploring agents. A hint: the next sweep reads lost ones. */
+  announceNews(at: number): Promise<void>
   /** Sweeps at once, because definitions or schedules changed. */
   sweepNow(): Promise<void>
 }

@@ -39,6 +39,8 @@ export interface SessionFacts extends TokenCounters {
   updatedAt: number
   /** Accounts and communities that parts of it are private to. */
   privateTo: string[]
+  /** Whether parts of it are for everybody's runs. */
+  hasShared: boolean
 }
 
 export interface SessionSnapshot extends Omit<SessionFacts, 'messageCount'> {

@@ -6,6 +6,7 @@ import type { DefinitionCheck, DefinitionFiles } from '../contract/agents'
 import { calculateCostMax } from '../models/catalogue'
 import { findNameProblems } from '../models/check-names'
 import type { Model, ModelChoice, Prices } from '../models/model-port'
+import { findAdminFields } from './admin-fields'
 import type { Config } from './config-schema'
 import { computeDuration, type Definition } from './definition'
 import { computeDefinitionEtag } from './definition-etag'
@@ -83,6 +84,7 @@ export async function checkDefinition(
       durationSecondsMax: computeDuration(definition, models),
       ...(isNative ? reserveCalls(models, definition.limits.outputTokens) : nothingReserved),
       budget: { costPerDayMicrousd: definition.costPerDayMicrousd },
+      adminFields: findAdminFields(config, source),
       etag: await computeDefinitionEtag(files),
       warnings: [
         ...warnings,

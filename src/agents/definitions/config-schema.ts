@@ -145,6 +145,7 @@ const behavior = z.strictObject({
         cron: z.string().min(1).max(100),
         timezone: z.string().max(60).optional(),
         task: z.string().min(1).max(2_000),
+        paused: z.boolean().optional().describe('Whether it is kept and not due'),
       }),
     )
     .max(20)

@@ -44,14 +44,20 @@ const clean = (names: string[] | undefined, prefix: RegExp): string[] => [
   ...new Set((names ?? []).map((name) => name.replace(prefix, '').toLowerCase())),
 ]
 
-/** Returns the agent's schedules. Equal entries have equal keys across versions. */
+type ScheduleConfig = NonNullable<NonNullable<Config['behavior']>['schedule']>[number]
+
+/** Returns an entry with its key. Equal entries have equal keys across versions. */
+export const toScheduleFacts = ({
+  cron,
+  timezone = 'UTC',
+  task,
+}: ScheduleConfig): ScheduleFacts => ({
+  ...{ key: JSON.stringify([cron, timezone, task]), cron, timezone, task },
+})
+
+/** Returns the agent's schedules that are not paused. */
 export const readSchedules = ({ behavior }: Config): ScheduleFacts[] => {
-  const entries = (behavior?.schedule ?? []).map(({ cron, timezone = 'UTC', task }) => ({
-    key: JSON.stringify([cron, timezone, task]),
-    cron,
-    timezone,
-    task,
-  }))
+  const entries = (behavior?.schedule ?? []).filter(({ paused }) => !paused).map(toScheduleFacts)
   return [...new Map(entries.map((entry) => [entry.key, entry])).values()]
 }
 

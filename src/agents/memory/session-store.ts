@@ -198,10 +198,14 @@ function compactPart(
 /** The row type of an interface, as SQLite returns it. */
 type Row<Shape> = { [Field in keyof Shape]: Shape[Field] & SqlStorageValue }
 
-type SessionRow = Row<Omit<SessionFacts, 'privateTo'>> & { privateTo: string }
+type SessionRow = Row<Omit<SessionFacts, 'privateTo' | 'hasShared'>> & {
+  privateTo: string
+  hasShared: number
+}
 
-const toFacts = ({ privateTo, ...facts }: SessionRow): SessionFacts => ({
+const toFacts = ({ privateTo, hasShared, ...facts }: SessionRow): SessionFacts => ({
   ...facts,
+  hasShared: hasShared === 1,
   privateTo: JSON.parse(privateTo),
 })
 
@@ -215,6 +219,7 @@ const selectSession = `SELECT id, activations,
     SELECT own_summary FROM turns WHERE session_id = sessions.id AND own_summary <> '')) AS summary,
   (SELECT json_group_array(DISTINCT private_to) FROM turns
     WHERE session_id = sessions.id AND private_to <> '') AS privateTo,
+  (summary <> '' OR EXISTS (SELECT 1 FROM turns WHERE session_id = sessions.id AND private_to = '')) AS hasShared,
   ${counters}, created_at AS createdAt, updated_at AS updatedAt,
   (SELECT coalesce(sum(json_array_length(messages)), 0) FROM turns WHERE session_id = sessions.id) AS messageCount
   FROM sessions`

@@ -27,6 +27,8 @@ export class ExplorationQueue {
   /** Start times of running explorations. */
   readonly #running = new Map<AccountId, number>()
   #news: number[] = []
+  /** Times at which content becomes news that was posted since the last report. */
+  readonly #announced = new Set<number>()
   #announcedAt = -1
   #isThrottled = false
   #runningInbox = 0
@@ -48,6 +50,12 @@ export class ExplorationQueue {
     this.#isThrottled = report.isThrottled
     this.#runningInbox = Math.max(0, hub.running - report.runningExploration)
     this.#isInboxWaiting = hub.waiting > 0
+  }
+
+  /** Records when content that was just posted becomes news. Times are rounded up to slots. */
+  announceNews(at: number): void {
+    const { slotMs } = explorationScheduling
+    this.#announced.add(Math.ceil(at / slotMs) * slotMs)
   }
 
   /** Records how an activation of the agent ended, or that an exploration did not start. */
@@ -97,7 +105,7 @@ export class ExplorationQueue {
   /** Returns when an agent can explore next; null when that depends on a report only. */
   computeNextAt(now: number): number | null {
     if (this.#deps.mode === 'notification' || this.#isThrottled || !this.#hasCapacity()) return null
-    const times = [this.#index.nextEligibleAt(), readNews(this.#news, now).nextAt]
+    const times = [this.#index.nextEligibleAt(), readNews(this.#listNews(), now).nextAt]
     const known = times.filter((at) => at !== null)
     // Agents that become eligible within a slot start together.
     return known.length > 0
@@ -117,10 +125,15 @@ export class ExplorationQueue {
 
   /** Requeues satisfied agents once there are new posts. */
   #requeueSatisfied(now: number): void {
-    const { seenAt } = readNews(this.#news, now)
+    const { seenAt } = readNews(this.#listNews(), now)
+    for (const at of this.#announced) if (at < seenAt) this.#announced.delete(at)
     if (seenAt === this.#announcedAt) return
     this.#announcedAt = seenAt
     this.#index.requeueSatisfied(seenAt)
+  }
+
+  #listNews(): number[] {
+    return [...this.#news, ...this.#announced]
   }
 
   #expireUnreported(now: number): void {

@@ -138,14 +138,19 @@ export class ExplorerIndex {
     this.#sql.exec(finishSql, place, failures, at, computeEligibleAt(input), row.seq)
   }
 
-  /** Records that the agent found no post: it waits for new posts and for its interval. */
+  /**
+   * Records that the agent found no post: it waits for new posts and for its interval. One that has never run
+   * waits for new posts only, so that its first exploration does not take a whole interval.
+   */
   markSatisfied(agentId: AccountId, now: number): void {
     this.#started.delete(agentId)
     this.#sql.exec(
-      `UPDATE explorers SET place = ${places.satisfied}, looked_at = ?1, eligible_at = ?1 + interval_ms
+      `UPDATE explorers SET place = ${places.satisfied}, looked_at = ?1,
+         eligible_at = ?1 + iif(last_at = 0, min(interval_ms, ?3), interval_ms)
        WHERE agent_id = ?2 AND place <> ${places.out}`,
       now,
       agentId,
+      explorationScheduling.firstLooksMs,
     )
   }
 

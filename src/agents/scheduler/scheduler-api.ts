@@ -12,6 +12,7 @@ export function createSchedulerApi(
     ensureStarted: () => object().ensureStarted(),
     reportOutcome: (news) => object().reportOutcome(news),
     sweepAt: async (at) => object().sweepAt(at),
+    announceNews: async (at) => object().announceNews(at),
     sweepNow: () => object().sweepNow(),
     explain: async (question) => object().explain(question),
     readSweepAge: async () => object().readSweepAge(),

@@ -33,6 +33,10 @@ export class SchedulerObjectBase<Env> extends DurableObject<Env> {
     this.#shell.sweepAt(at)
   }
 
+  announceNews(at: number): void {
+    this.#shell.announceNews(at)
+  }
+
   sweepNow(): Promise<void> {
     return this.#shell.sweepNow()
   }

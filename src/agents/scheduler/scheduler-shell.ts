@@ -93,6 +93,12 @@ export class SchedulerShell {
     this.#setAlarm()
   }
 
+  /** Starts explorations when content that was just posted becomes news, without a sweep. */
+  announceNews(at: number): void {
+    this.#explorations.announceNews(at)
+    this.#setAlarm()
+  }
+
   async sweepNow(): Promise<void> {
     await this.#sweep()
   }

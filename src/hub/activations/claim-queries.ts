@@ -22,6 +22,7 @@ import {
   isWaitingSql,
   unreadItemsSql,
 } from '../inbox/waiting-sql'
+import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
@@ -43,6 +44,7 @@ export interface Claim {
 const itemsPerActivationMax = 20
 
 const g = alias(agents, 'g')
+const h = alias(accounts, 'h')
 const i = alias(inboxItems, 'i')
 const p = alias(posts, 'p')
 const r = alias(activations, 'r')
@@ -66,10 +68,14 @@ export const isBlockedByReservedSlotsSql = (v: Params<Claim>): SQL => sql`(NOT $
 /** For which agent a run is asked for, under which id and when. */
 export type Asking = Readonly<Record<'activationId' | 'agentId' | 'now', SQLWrapper>>
 
-/** Columns of the agent `g`: cost of a model call, time limit in seconds, and pause. */
+/** The member who owns an agent, for a query that does not have its account at hand. */
+const ownerOfSql = (agentId: SQLWrapper): SQL =>
+  sql`(SELECT ${h.ownerId} FROM ${accounts} ${h} WHERE ${h.id} = ${agentId})`
+
+/** Columns of the agent `g` with the account `h`: cost of a model call, time limit in seconds, and pause. */
 const agentColumns = ({ now }: Asking) => sql`${g.callFloorMicrousd}, ${g.callFloorTokens},
   ${g.callWantMicrousd}, ${g.callWantTokens}, ${g.durationSecondsMax},
-  ${isHeldSql(g, now)} AS is_paused`
+  ${isHeldSql(g, h, now)} AS is_paused`
 
 const room = headroomOf('r')
 
@@ -161,9 +167,10 @@ export const newAskSql = (
     json_array(m.value) AS models, ${g.accountId} AS agent_id, ${communityId} AS community_id,
     coalesce(${first.priority}, ${g.priority}) AS priority, ${first.type}, ${first.task}, ${first.postId},
     ${g.definitionVersion}, ${agentColumns(v)}, ${requestersOfFirstSql} AS requesters,
-    ${payersSql(requestersOfFirstSql)} AS payers
+    ${payersSql(requestersOfFirstSql, h.ownerId)} AS payers
   FROM (${task}) AS ${first}
   CROSS JOIN ${agents} ${g} ON ${g.accountId} = ${v.agentId}
+  CROSS JOIN ${accounts} ${h} ON ${h.id} = ${g.accountId}
   CROSS JOIN json_each(iif(${first.model} IS NULL, ${agentModelsSql(g)}, json_array(${first.model}))) m
   LEFT JOIN ${posts} ${p} ON ${p.id} = ${first.postId} ${unfiltered('operator')}`
 
@@ -226,6 +233,7 @@ export const resumeAskSql = (v: Asking, isMeant: SQL): SQL => sql`
   SELECT ${x.id}, ${v.now} AS at, ${x}.rowid AS candidate, ${x.models}, ${x.agentId}, ${x.communityId},
     ${x.priority}, ${x.requesters}, ${x.payers}, ${x.cancelRequestedAt}, ${agentColumns(v)}
   FROM ${activations} ${x} JOIN ${agents} ${g} ON ${g.accountId} = ${x.agentId}
+    JOIN ${accounts} ${h} ON ${h.id} = ${x.agentId}
   WHERE ${isMeant}`
 
 /**
@@ -273,7 +281,7 @@ const foundItemsSql = (v: Params<NewClaim>): SQL => sql`(
 /** Selects the found items of other requesters, as spenders beside the run that was just admitted. */
 const othersAskSql = (v: Params<NewClaim>): SQL => sql`
   SELECT run_id AS id, id AS candidate, at, models, agent_id, community_id, priority, requesters,
-    ${payersSql(sql`found.requesters`)} AS payers, is_for_guest FROM ${foundItemsSql(v)} WHERE NOT is_own`
+    ${payersSql(sql`found.requesters`, ownerOfSql(sql`found.agent_id`))} AS payers, is_for_guest FROM ${foundItemsSql(v)} WHERE NOT is_own`
 
 /**
  * Claims the task and the other waiting items of its thread, or of its conversation for the same
@@ -308,7 +316,7 @@ export const recordRequesters = prepare(({ activationId }: Params<Claimant>) => 
   return write(
     updateSet(
       activations,
-      { requesters: claimed, payers: payersSql(claimed) },
+      { requesters: claimed, payers: payersSql(claimed, ownerOfSql(activations.agentId)) },
       sql`WHERE ${activations.id} = ${activationId} AND ${activations.state} = 'running'
         AND ${activations.class} = 'inbox' AND ${claimed} NOT IN ('[]', ${activations.requesters})`,
     ),

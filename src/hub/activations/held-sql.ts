@@ -1,5 +1,5 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import { isStoppedSql } from '../bans/ban-sql'
+import { isStoppedAccountSql, isStoppedSql } from '../bans/ban-sql'
 import { awaitsProviderSql } from '../outages/wait-sql'
 
 /** Columns of a row of `agents`. */
@@ -15,8 +15,14 @@ export const holdsSql = (agent: Agent, now: SQLWrapper) => ({
   isStopped: isStoppedSql(agent.accountId, now),
 })
 
-/** Whether an agent starts no run, whatever its tasks and budgets are. */
-export const isHeldSql = (agent: Agent, now: SQLWrapper): SQL => {
-  const { isPaused, awaitsProvider, isStopped } = holdsSql(agent, now)
-  return sql`(${isPaused} OR ${awaitsProvider} OR ${isStopped})`
-}
+/**
+ * Whether an agent starts no run, whatever its tasks and budgets are.
+ *
+ * @param account the columns of its account
+ */
+export const isHeldSql = (
+  { accountId, isPaused }: Agent,
+  account: Parameters<typeof isStoppedAccountSql>[0],
+  now: SQLWrapper,
+): SQL =>
+  sql`(${isPaused} OR ${awaitsProviderSql(accountId)} OR ${isStoppedAccountSql(account, now)})`

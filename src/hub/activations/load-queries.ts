@@ -53,7 +53,7 @@ const prepareState = ({ connectionsSql }: ModelStore) =>
           version: g.definitionVersion,
           etag: g.definitionEtag,
           /** By an admin, until its provider is back, or because its account is disabled, banned or muted. */
-          isPaused: flag(isHeldSql(g, v.now)),
+          isPaused: flag(isHeldSql(g, c, v.now)),
           own: {
             id: x.id,
             state: x.state,

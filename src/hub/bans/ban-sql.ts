@@ -118,6 +118,10 @@ export const isDisabledSql = (id: SQLWrapper): SQL => holdsForSql(id, isAccountD
 export const isShutOutSql = (id: SQLWrapper, now: Time): SQL =>
   holdsForSql(id, isAccountShutOutSql(d, now))
 
+/** Whether an agent must not run, or nothing must run for the account: it is disabled, banned or muted. */
+export const isStoppedAccountSql = (account: Account, now: Time, place: Place = null): SQL =>
+  sql`(${isAccountDisabledSql(account)} OR ${isSilencedSql(account, place, now)})`
+
 /** Whether the agent with an id must not run, or nothing must run for the account: it is disabled, banned or muted. */
 export const isStoppedSql = (id: SQLWrapper, now: Time, place: Place = null): SQL =>
-  holdsForSql(id, sql`(${isAccountDisabledSql(d)} OR ${isSilencedSql(d, place, now)})`)
+  holdsForSql(id, isStoppedAccountSql(d, now, place))

@@ -15,6 +15,7 @@ import {
   usageDays,
 } from '../schema/budgets'
 import { communities } from '../schema/communities'
+import { agents } from '../schema/definitions'
 import type { Reader } from '../viewers/reader'
 import { pickThresholds } from './levels'
 import { hasOwnBudgetSql, isRoleScopeSql } from './payers-sql'
@@ -22,6 +23,8 @@ import { isCurrentWindowSql, reservedSql } from './scope-sql'
 
 const b = alias(budgets, 'b')
 const w = alias(budgetWindows, 'w')
+const owned = alias(accounts, 'owned')
+const ownedAgent = alias(agents, 'owned_agent')
 const a = alias(accounts, 'a')
 const m = alias(communities, 'm')
 const f = alias(budgetRefusals, 'f')
@@ -105,6 +108,13 @@ const pageFields = {
   /** Name of the agent or requester; null for other scopes. */
   name: nullable(a.name),
   kind: nullable(a.kind),
+  /** Names of the agents that a requester owns, whose runs it pays for, too; empty for other scopes. */
+  ownedAgents: sql<
+    string[]
+  >`iif(${b.scope} = 'requester', (SELECT json_group_array(${owned.name}) FROM ${accounts} ${owned}
+    JOIN ${agents} ${ownedAgent} ON ${ownedAgent.accountId} = ${owned.id} WHERE ${owned.ownerId} = ${b.scopeId}), '[]')`.mapWith(
+    (json: string): string[] => JSON.parse(json),
+  ),
   /** Name of the community; null for other scopes, and for readers who do not read it. */
   community: nullable(m.name),
 }

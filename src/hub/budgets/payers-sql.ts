@@ -9,17 +9,22 @@ const own = alias(budgets, 'own')
 const v = alias(budgetAccountWindows, 'v')
 
 /**
- * Returns who pays for `requesters`, a JSON list of account ids: each of them, and the member who claimed
- * it. A JSON object of `Payer` by account id.
+ * Returns who pays for `requesters`, a JSON list of account ids: each of them, the member who claimed it, and
+ * the member who owns the agent, who pays the whole, also when nobody asked. A JSON object of `Payer` by
+ * account id. The owner is a list in the list of requesters, because each row read costs.
+ *
+ * @param owner id of the member who owns the agent, or NULL
  */
-export const payersSql = (requesters: SQLWrapper): SQL => sql`(
-  SELECT coalesce(json_group_object(p.payer, json_object('role', p.role, 'parts', p.parts, 'isFirst', p.is_first)), '{}')
+export const payersSql = (requesters: SQLWrapper, owner: SQLWrapper): SQL => sql`(
+  SELECT coalesce(json_group_object(p.payer, json_object('role', p.role, 'parts', p.parts, 'isFirst', p.is_first,
+    'isOwner', p.is_owner)), '{}')
   FROM (
-    SELECT n.value AS payer, count(*) AS parts, max(r.key = 0) AS is_first,
+    SELECT n.value AS payer, count(*) AS parts, max(r.key = 0) AS is_first, max(r.type = 'array') AS is_owner,
       CASE n.key WHEN 1 THEN ${o.role} ELSE coalesce(iif(${q.kind} = 'system', 'system', ${q.role}), 'guest') END AS role
-    FROM json_each(${requesters}) r LEFT JOIN ${accounts} ${q} ON ${q.id} = r.value
+    FROM json_each(iif(${owner} IS NULL, ${requesters}, json_insert(${requesters}, '$[#]', json_array(${owner})))) r
+    LEFT JOIN ${accounts} ${q} ON ${q.id} = iif(r.type = 'array', r.value ->> 0, r.value)
     LEFT JOIN ${accounts} ${o} ON ${o.id} = ${q.ownerId}
-    CROSS JOIN json_each(json_array(r.value, ${q.ownerId})) n
+    CROSS JOIN json_each(json_array(iif(r.type = 'array', r.value ->> 0, r.value), ${q.ownerId})) n
     WHERE n.value IS NOT NULL GROUP BY n.value) p)`
 
 /**
@@ -29,8 +34,13 @@ export const payersSql = (requesters: SQLWrapper): SQL => sql`(
 export const hasGuestSql = (payers: SQLWrapper): SQL<number> =>
   sql`(instr(${payers}, '"role":"guest"') > 0)`
 
-/** Returns the part of an amount that `payer` pays: of each requester it pays for, an equal share. */
-const partSql = (payer: SQL, requesters: SQLWrapper, amount: SQL): SQL => sql`(
+/** Returns the part of an amount that `payer` pays: all of it for their own agent, else of each requester it pays for an equal share. */
+const partSql = (
+  payer: SQL,
+  requesters: SQLWrapper,
+  amount: SQL,
+): SQL => sql`iif(${payer} ->> 'isOwner',
+  cast(${amount} AS INTEGER),
   cast(${amount} AS INTEGER) / json_array_length(${requesters}) * (${payer} ->> 'parts')
   + cast(${amount} AS INTEGER) % json_array_length(${requesters}) * (${payer} ->> 'isFirst'))`
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { limits } from '../../shared/config'
+import { exploration, limits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { CommentId, CommunityId } from '../../shared/ids'
 import { selectAuthor } from '../accounts/queries'
@@ -161,6 +161,9 @@ async function writeComment(
   )
   if (!done.isDuplicate) {
     context.defer(live.publish(`post:${post.id}`, { type: 'comment', id, post_id: post.id }))
+    if (actor.kind === 'human') {
+      context.defer(context.scheduler.announceNews(now + exploration.humanQuietMs))
+    }
   }
   return done
 }

@@ -109,6 +109,17 @@ function findHeldForHub({ pattern, holdsFor, credential }: PolicyLine): string[]
   return isGeneral ? restrictTo(ownServers, pattern) : []
 }
 
+/** Whether the owner of an agent could make another agent use a line for these requesters. */
+function mayOwnerCause(
+  { holdsFor, credential }: PolicyLine,
+  owner: HeldBy,
+  requesters: readonly HeldBy[],
+): boolean {
+  const isOthersAccount =
+    credential === 'requester' && requesters.some(({ id }) => id === undefined || id !== owner.id)
+  return !isOthersAccount && holdsFor.some((group) => isInGroup(group, owner))
+}
+
 function restrictTo(servers: string[], pattern: string): string[] {
   const [first = '', ...rest] = pattern.split(':')
   if (first !== '*') return servers.includes(first) ? [pattern] : []
@@ -133,19 +144,24 @@ export interface HeldLines {
  * @param requesters empty: the hub itself
  * @param isOwnCall the requester calls a tool itself: its role limits what it makes others do, so lines
  *   for members hold for its own calls of the hub's tools
+ * @param owner the member who owns the agent: a line has to hold for them too, whoever asks, and nobody else's
+ *   account is used
  */
 export function selectHeldLines(
   lines: readonly string[],
   requesters: readonly HeldBy[],
-  isOwnCall = false,
+  { isOwnCall = false, owner = null }: { isOwnCall?: boolean; owner?: HeldBy | null } = {},
 ): HeldLines {
   const parsed = lines.map((text) => {
     const line = parsePolicyLine(text)
+    const isForOne = line.credential === 'requester'
+    if (owner !== null && !mayOwnerCause(line, owner, requesters)) {
+      return { text, held: [], isForOne, isTrusted: line.isTrusted }
+    }
     const [first, ...others] =
       requesters.length === 0
         ? [findHeldForHub(line)]
         : requesters.map((each) => findHeld(line, each, isOwnCall))
-    const isForOne = line.credential === 'requester'
     const held =
       isForOne && others.length > 0
         ? []

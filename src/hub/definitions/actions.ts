@@ -3,25 +3,29 @@ import type {
   DefinitionFacts,
   DefinitionFiles,
 } from '../../agents/contract/agents'
-import { batch } from '../../shared/db/batch'
+import { definitionLimits } from '../../shared/config'
+import { batch, run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
-import { insertAccount, updateAccount } from '../accounts/queries'
+import { checkName } from '../accounts/check-name'
+import { selectStaffNames, updateAccount } from '../accounts/queries'
 import { reservedNames } from '../accounts/reserved-names'
 import type { ActionContext } from '../action-context'
 import { recordAdminAction } from '../admin-log/compose-entry'
 import { setDefinitionBudget } from '../budgets/actions'
 import { findFailedConstraint } from '../constraint-errors'
-import type { Actor } from '../contract/hub'
 import { putExplorationStatements } from '../exploration/definition-queries'
 import { armSweep, wakeAgents } from '../inbox/deliver'
 import { agentWaitStatements } from '../outages/queries'
 import { diffFiles, toDiffDetails } from './diff-files'
 import { definitionErrors } from './errors'
+import { type Editor, findNewAdminFields, requireCreator, requireEditor } from './may-edit'
 import {
   type DefinitionRow,
+  insertAgentAccount,
   insertDefinition,
   selectDefinition,
   selectNamedAccount,
+  tooManyConstraint,
   upsertAgent,
 } from './queries'
 
@@ -45,6 +49,7 @@ function requireValid(check: DefinitionCheck, name: string): DefinitionFacts {
 interface Current {
   /** Null when the name is free. */
   id: AccountId | null
+  ownerId: AccountId | null
   /** Null when there is no definition. */
   definition: DefinitionRow | null
 }
@@ -61,10 +66,11 @@ async function findAgent(context: ActionContext, name: string): Promise<Current>
     account: selectNamedAccount({ name, now: clock.now() }),
     definition: selectDefinition({ name }),
   })
-  if (!account) return { id: null, definition: null }
+  if (!account) return { id: null, ownerId: null, definition: null }
+  const { id, ownerId } = account
   const isAgent = account.kind === 'agent' && !account.isImported
   if (isAgent && (account.isHosted || !account.hasKeys)) {
-    return { id: account.id, definition: definition ?? null }
+    return { id, ownerId, definition: definition ?? null }
   }
   throw isAgent ? definitionErrors.externalAgent(name) : definitionErrors.notAnAgent(name)
 }
@@ -79,36 +85,40 @@ export interface SaveOptions {
 
 /**
  * Validates a definition and makes it the agent's active version; creates the agent if necessary. The
- * same files again change nothing.
+ * same files again change nothing. A member creates agents that they own, and changes only those.
  *
- * @throws INVALID_DEFINITION with file, line and field; the previous version stays active. CONFLICT
+ * @throws FORBIDDEN for others' agents and for what only admins set, INVALID_DEFINITION with file, line and field; the previous version stays active. CONFLICT
  *   with the differences when the current version is not the one that the author started from
  */
 export async function putDefinition(
   context: ActionContext,
-  actor: Actor,
+  editor: Editor,
   name: string,
   files: DefinitionFiles,
   options: SaveOptions = {},
 ): Promise<DefinitionRow> {
   const { agents, scheduler } = context
+  requireCreator(editor)
   const facts = requireValid(await agents.checkDefinition(files), name)
-  const sent = { name, files, facts, options }
+  const sent = { name, files, facts, options, editor }
   const current = await findAgent(context, name)
+  await requireMaySave(context, current, sent)
   await refuseOutdated(context, current, sent)
   await agents.saveDefinition(name, facts.etag, files)
   const token = await armSweep(context)
-  const row = await writeDefinition(context, actor, sent, current.id).catch(
-    async (error: unknown) => {
-      const failed = findFailedConstraint(error)
-      const isTaken = current.id === null && failed === 'accounts.name'
-      if (!isTaken && failed !== 'agent_definitions.account_id') throw error
-      // Another request registered the name or saved a version in between.
-      const changed = await findAgent(context, name)
-      await refuseOutdated(context, changed, sent)
-      return writeDefinition(context, actor, sent, changed.id)
-    },
-  )
+  const row = await writeDefinition(context, sent, current.id).catch(async (error: unknown) => {
+    const failed = findFailedConstraint(error)
+    if (failed === tooManyConstraint) {
+      throw definitionErrors.tooMany(definitionLimits.agentsPerMember)
+    }
+    const isTaken = current.id === null && failed === 'accounts.name'
+    if (!isTaken && failed !== 'agent_definitions.account_id') throw error
+    // Another request registered the name or saved a version in between.
+    const changed = await findAgent(context, name)
+    await requireMaySave(context, changed, sent)
+    await refuseOutdated(context, changed, sent)
+    return writeDefinition(context, sent, changed.id)
+  })
   // Wake the agent: it can have unclaimed mentions from before this definition.
   context.defer(wakeAgents(context, [{ accountId: row.agentId }], token))
   if (facts.exploration || facts.schedules.length > 0) context.defer(scheduler.sweepNow())
@@ -121,6 +131,31 @@ interface Sent {
   files: DefinitionFiles
   facts: DefinitionFacts
   options: SaveOptions
+  editor: Editor
+}
+
+/**
+ * Checks that a member saves a definition of their own, and changes no field that only admins set.
+ *
+ * @throws FORBIDDEN, CONFLICT for a reserved or confusable name of a new agent
+ */
+async function requireMaySave(
+  { db, agents, settings }: ActionContext,
+  { id, ownerId, definition }: Current,
+  { name, facts, editor }: Sent,
+): Promise<void> {
+  if (editor.role === 'admin') return
+  if (id === null) {
+    const staff = await run(db, selectStaffNames())
+    checkName(name, { hubName: settings.ROOKERY_NAME, staff, byAdmin: false })
+  } else requireEditor(editor, ownerId)
+  if (facts.adminFields.length === 0) return
+  const files = definition && (await agents.readDefinition(name, definition.etag))
+  const before = files && (await agents.checkDefinition(files))
+  const changed = findNewAdminFields(before?.ok ? before.facts : null, facts)
+  if (changed.length === 0) return
+  const details = changed.map(({ path }) => ({ path, message: 'Only an admin can set this' }))
+  throw definitionErrors.fieldsByAdmin(name, details)
 }
 
 /** @throws CONFLICT when the current version is another one than the author started from */
@@ -139,8 +174,7 @@ async function refuseOutdated(
 
 async function writeDefinition(
   context: ActionContext,
-  actor: Actor,
-  { facts, options }: Sent,
+  { facts, options, editor }: Sent,
   existingId: AccountId | null,
 ): Promise<DefinitionRow> {
   const { db, clock } = context
@@ -150,24 +184,19 @@ async function writeDefinition(
   const { definition } = await batch(db, {
     account: existingId
       ? updateAccount(id, { displayName, description })
-      : insertAccount({
-          id,
-          name,
-          kind: 'agent',
-          role: 'member',
-          displayName,
-          description,
-          createdAt: now,
-        }),
+      : insertAgentAccount(
+          { id, name, displayName, description, createdAt: now },
+          editor.role === 'admin' ? null : (editor.id as AccountId),
+        ),
     version: insertDefinition({
       accountId: id,
       etag: facts.etag,
       warnings: facts.warnings,
-      createdBy: actor.accountId,
+      createdBy: editor.id as AccountId,
       createdAt: now,
       baseVersion: options.baseVersion ?? null,
     }),
-    entry: recordAdminAction(context, actor.accountId, {
+    entry: recordAdminAction(context, editor.id as AccountId, {
       ...{ action: 'definition.push', targetType: 'account', targetId: id },
       after: {
         etag: facts.etag,

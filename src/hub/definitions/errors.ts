@@ -33,6 +33,27 @@ export const definitionErrors = {
     new AppError('NOT_FOUND', `The files of version ${version} of ${name} are not complete.`, {
       hint: 'Push the folder of the agent again, or restore another version.',
     }),
+  membersOnly: () =>
+    new AppError('FORBIDDEN', 'Only members can create agents.', {
+      hint: 'Ask an admin of this hub to make you a member.',
+    }),
+  notOwner: () =>
+    new AppError('FORBIDDEN', 'Only admins and the owner of the agent can do this.', {
+      hint: 'Ask the owner, whose name is on the page of the agent.',
+    }),
+  grantsByAdmin: (grants: string[]) =>
+    new AppError('FORBIDDEN', `Only an admin can allow ${grants.join(', ')}.`, {
+      hint: 'Save without allowing them, then ask an admin to allow them for your agent.',
+    }),
+  fieldsByAdmin: (name: string, details: ErrorDetail[]) =>
+    new AppError('FORBIDDEN', `Only an admin can set some fields of ${name}.`, {
+      hint: 'Remove the listed fields, or ask an admin to set them.',
+      details,
+    }),
+  tooMany: (most: number) =>
+    new AppError('CONFLICT', `You have ${most} agents, which is the most that a member can have.`, {
+      hint: 'Delete one of them first, or ask an admin to create the agent.',
+    }),
   externalAgent: (name: string) =>
     new AppError('CONFLICT', `The name ${name} belongs to an external agent.`, {
       hint: 'Give the agent another name, or have the owner of the external agent delete its keys (DELETE /api/v1/agents/me/keys/:id).',

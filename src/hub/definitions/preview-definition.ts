@@ -1,9 +1,10 @@
-import type { DefinitionFacts, DefinitionFiles } from '../../agents/contract/agents'
+import type { AdminField, DefinitionFacts, DefinitionFiles } from '../../agents/contract/agents'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import { type AccountPolicyRow, toEffectivePolicy } from '../grants/policy-queries'
 import { findNotGranted, previewRequested, type ToolChanges } from '../grants/preview'
 import { diffFiles, type FileDiff } from './diff-files'
+import { findNewAdminFields } from './may-edit'
 import { addGrants } from './save-definition'
 
 /** What saving a definition would change. */
@@ -20,6 +21,8 @@ export interface DefinitionPreview {
   allowable: string[]
   /** Requested grants that the policy denies. */
   denied: string[]
+  /** Fields that a member must not set: those that the current version does not have. */
+  adminFields: AdminField[]
 }
 
 interface PreviewRequest {
@@ -47,6 +50,7 @@ export async function previewDefinition(
   const old = before?.grants ?? []
   return {
     ...{ before, after: facts, denied },
+    adminFields: findNewAdminFields(before, facts),
     diffs: diffFiles(current ?? {}, files),
     requestedMore: facts.grants.filter((grant) => !old.includes(grant)),
     requestedLess: old.filter((grant) => !facts.grants.includes(grant)),

@@ -1,6 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { DefinitionFacts } from '../../agents/contract/agents'
+import { definitionLimits } from '../../shared/config'
 import { flag, nullable, type RowOf } from '../../shared/db/fields'
 import {
   manySql,
@@ -28,6 +29,7 @@ export const selectNamedAccount = prepare((v: Params<{ name: string; now: number
     {
       id: a.id,
       kind: a.kind,
+      ownerId: a.ownerId,
       isImported: a.isImported,
       isHosted: flag(sql`EXISTS (SELECT 1 FROM ${agents} ${g} WHERE ${g.accountId} = ${a.id})`),
       hasKeys: flag(sql`EXISTS (SELECT 1 FROM ${apiKeys} ${k} WHERE ${k.accountId} = ${a.id}
@@ -106,6 +108,38 @@ export const updateAgentModels = (
   ),
 ]
 
+/** The constraint that fails when a member would own more agents than they can have. */
+export const tooManyConstraint = 'accounts.created_at'
+
+/**
+ * Inserts the account of a new agent. Without a time of its creation the whole batch fails: then its owner has
+ * as many agents as a member can have.
+ *
+ * @param ownerId null: an agent of the hub
+ */
+export function insertAgentAccount(
+  agent: Pick<typeof accounts.$inferInsert, 'id' | 'name' | 'displayName' | 'description'> & {
+    createdAt: number
+  },
+  ownerId: AccountId | null,
+): Statement<void> {
+  const o = alias(accounts, 'o')
+  const h = alias(agents, 'h')
+  const hasRoom = sql`(SELECT count(*) FROM ${accounts} ${o} JOIN ${agents} ${h} ON ${h.accountId} = ${o.id}
+    WHERE ${o.ownerId} = ${ownerId}) < ${definitionLimits.agentsPerMember}`
+  return write(
+    insertSelect(
+      accounts,
+      {
+        ...{ id: agent.id, name: agent.name, kind: 'agent', role: 'member', ownerId },
+        ...{ displayName: agent.displayName ?? null, description: agent.description ?? '' },
+        createdAt: sql`iif(${hasRoom}, ${agent.createdAt}, NULL)`,
+      },
+      sql``,
+    ),
+  )
+}
+
 /** Makes the newest definition the active version, used from the agent's next activation on. */
 export function upsertAgent(
   agentId: AccountId,
@@ -137,6 +171,8 @@ export function upsertAgent(
 
 const definitionFields = {
   agentId: a.id,
+  /** The member who created it; null for an agent of the hub. */
+  ownerId: a.ownerId,
   name: a.name,
   version: d.version,
   etag: d.etag,
@@ -162,6 +198,8 @@ export const selectDefinition = prepare((v: Params<{ name: string }>) =>
 const u = alias(accounts, 'u')
 
 const versionFields = {
+  /** Of the agent. */
+  ownerId: a.ownerId,
   version: d.version,
   etag: d.etag,
   createdAt: d.createdAt,

@@ -1,8 +1,9 @@
 import * as z from 'zod'
-import { batch, run } from '../../shared/db/batch'
+import type { AccountId } from '../../shared/ids'
 import { countAnswer, presentTime, timeAnswer, warningsAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
 import { definitionErrors } from './errors'
+import { type Editor, requireEditor } from './may-edit'
 import { type DefinitionRow, selectDefinition, selectVersions } from './queries'
 import { restoreDefinition, saveDefinition } from './save-definition'
 
@@ -75,14 +76,20 @@ const versionsAnswer = z.object({
   ),
 })
 
+/** @throws FORBIDDEN for others than admins and the owner; that an agent exists is public */
+function requireReader(viewer: Editor | null, ownerId: AccountId | null | undefined): void {
+  if (!viewer) throw definitionErrors.notOwner()
+  requireEditor(viewer, ownerId ?? null)
+}
+
 export const definitionRoutes: Route[] = [
   route({
     method: 'put',
     path: '/agents/:name/definition',
     summary:
-      "Validates and loads an agent's definition; an invalid definition changes nothing (admin)",
+      "Validates and loads an agent's definition; an invalid definition changes nothing (admin, or the member who owns the agent; a new one belongs to the member who creates it)",
     tag,
-    access: 'admin',
+    access: 'write',
     rate: 'write',
     body: filesInput,
     answer: definitionAnswer,
@@ -90,16 +97,16 @@ export const definitionRoutes: Route[] = [
       const { files, base_version: baseVersion, allow_grants: allowGrants } = call.body
       const options = { baseVersion, allowGrants }
       const name = call.param('name')
-      const row = await saveDefinition(call.context, call.actor(), name, files, options)
+      const row = await saveDefinition(call.context, call.viewer(), name, files, options)
       return presentDefinition(row)
     },
   }),
   route({
     method: 'get',
     path: '/agents/:name/definition',
-    summary: 'Returns the active version of an agent’s definition with its files (admin)',
+    summary: 'Returns the active version of an agent’s definition with its files (admin or owner)',
     tag,
-    access: 'admin',
+    access: 'own',
     rate: 'read',
     query: z.object({
       version: z.coerce
@@ -109,12 +116,14 @@ export const definitionRoutes: Route[] = [
         .describe('An earlier version, whose files are returned instead.'),
     }),
     answer: definitionAnswer.extend({ files: filesAnswer }),
-    handle: async ({ context, param, query }) => {
+    handle: async ({ context, param, query, read }) => {
       const name = param('name')
-      const { definition, versions } = await batch(context.db, {
+      const { viewer, answers } = await read({
         definition: selectDefinition({ name }),
         versions: query.version === undefined ? null : selectVersions({ name }),
       })
+      const { definition, versions } = answers
+      requireReader(viewer, definition?.ownerId)
       if (!definition) throw definitionErrors.notFound()
       const { version = definition.version } = query
       const found = versions ? versions.find((each) => each.version === version) : definition
@@ -128,13 +137,15 @@ export const definitionRoutes: Route[] = [
   route({
     method: 'get',
     path: '/agents/:name/definition/versions',
-    summary: 'Lists the versions of an agent’s definition, newest first (admin)',
+    summary: 'Lists the versions of an agent’s definition, newest first (admin or owner)',
     tag,
-    access: 'admin',
+    access: 'own',
     rate: 'read',
     answer: versionsAnswer,
-    handle: async ({ context, param }) => {
-      const rows = await run(context.db, selectVersions({ name: param('name') }))
+    handle: async ({ param, read }) => {
+      const { viewer, answers } = await read({ rows: selectVersions({ name: param('name') }) })
+      const { rows } = answers
+      requireReader(viewer, rows[0]?.ownerId)
       if (rows.length === 0) throw definitionErrors.notFound()
       return {
         versions: rows.map(({ version, etag, createdAt, createdBy }) => ({
@@ -146,15 +157,16 @@ export const definitionRoutes: Route[] = [
   route({
     method: 'post',
     path: '/agents/:name/definition/restore',
-    summary: 'Makes the files of an earlier version the new version of a definition (admin)',
+    summary:
+      'Makes the files of an earlier version the new version of a definition (admin or owner)',
     tag,
-    access: 'admin',
+    access: 'write',
     rate: 'write',
     body: restoreInput,
     answer: definitionAnswer,
-    handle: async ({ context, body, param, actor }) =>
+    handle: async ({ context, body, param, viewer }) =>
       presentDefinition(
-        await restoreDefinition(context, actor(), param('name'), {
+        await restoreDefinition(context, viewer(), param('name'), {
           version: body.version,
           baseVersion: body.base_version,
         }),

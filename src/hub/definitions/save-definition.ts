@@ -1,37 +1,40 @@
 import type { DefinitionFiles } from '../../agents/contract/agents'
 import { batch, run } from '../../shared/db/batch'
+import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
-import type { Actor } from '../contract/hub'
 import { checkPolicy, setPolicy } from '../grants/actions'
 import type { Policy } from '../grants/policy-body'
 import { type AccountPolicyRow, readDefaultPolicy, selectPolicies } from '../grants/policy-queries'
 import { putDefinition, type SaveOptions } from './actions'
 import { definitionErrors } from './errors'
+import { type Editor, requireEditor } from './may-edit'
 import { type DefinitionRow, selectDefinition, selectVersions } from './queries'
 
 /**
  * Saves a definition and adds grants to the agent's own policy in the same step.
  *
  * @param allowGrants grants to allow besides those that the policy of the agent allows already
- * @throws as `putDefinition`, and VALIDATION for grants that a policy cannot allow
+ * @throws as `putDefinition`, FORBIDDEN for grants that a member allows, VALIDATION for grants that a policy
+ *   cannot allow
  */
 export async function saveDefinition(
   context: ActionContext,
-  actor: Actor,
+  editor: Editor,
   name: string,
   files: DefinitionFiles,
   { allowGrants, ...options }: SaveOptions & { allowGrants: string[] },
 ): Promise<DefinitionRow> {
-  if (allowGrants.length === 0) return putDefinition(context, actor, name, files, options)
+  if (allowGrants.length === 0) return putDefinition(context, editor, name, files, options)
+  if (editor.role !== 'admin') throw definitionErrors.grantsByAdmin(allowGrants)
   const rows = await run(context.db, selectPolicies(name))
   const policy = addGrants(rows, name, allowGrants)
   checkPolicy(policy, context)
-  const saved = await putDefinition(context, actor, name, files, options)
+  const saved = await putDefinition(context, editor, name, files, options)
   const seenAt = rows.find((row) => row.name === saved.name)?.updatedAt ?? 0
   await setPolicy(context, {
     name: saved.name,
     policy,
-    by: actor.accountId,
+    by: editor.id as AccountId,
     isDryRun: false,
     seenAt,
   })
@@ -56,7 +59,7 @@ export function addGrants(rows: AccountPolicyRow[], name: string, grants: string
  */
 export async function restoreDefinition(
   context: ActionContext,
-  actor: Actor,
+  editor: Editor,
   name: string,
   { version, baseVersion }: { version: number; baseVersion?: number | undefined },
 ): Promise<DefinitionRow> {
@@ -65,10 +68,11 @@ export async function restoreDefinition(
     definition: selectDefinition({ name }),
   })
   if (!definition) throw definitionErrors.notFound()
+  requireEditor(editor, definition.ownerId)
   const earlier = versions.find((each) => each.version === version)
   if (!earlier) throw definitionErrors.noVersion(name, version)
   const files = await readFiles(context, name, earlier)
-  return putDefinition(context, actor, name, files, { baseVersion, restoredFrom: version })
+  return putDefinition(context, editor, name, files, { baseVersion, restoredFrom: version })
 }
 
 /** Returns the files of a version. @throws NOT_FOUND when the bucket does not have all of them */

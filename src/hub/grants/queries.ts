@@ -34,6 +34,8 @@ export interface PolicyRow {
   toolsVersion: number | null
   /** For whom the lines of the policy have to hold. */
   requesters: HeldBy[]
+  /** The member who owns the agent, as a list of at most one: its rights never exceed theirs. */
+  owner?: HeldBy[]
   /** Whether the account itself is the requester. */
   isOwnCall?: boolean
 }
@@ -45,6 +47,7 @@ interface MergedColumns {
   requested: string[] | null
   toolsVersion?: number | null
   requesters: HeldBy[]
+  owner?: HeldBy[]
   isOwnCall?: boolean
 }
 
@@ -109,6 +112,10 @@ export const requestersSql = (ids: SQLWrapper, named: SQLWrapper): SQL<Requester
       ),
   )
 
+/** The member who owns the agent of a run, as a list of at most one id: of its payers, the one who pays it all. */
+const ownerOfRunSql = (payers: SQLWrapper): SQL => sql`iif(instr(${payers}, '"isOwner":1') > 0,
+  (SELECT json_array(e.key) FROM json_each(${payers}) e WHERE e.value ->> 'isOwner'), '[]')`
+
 const selectPolicyRow = prepare((v: Params<PolicyQuery>) => {
   const x = alias(activations, 'x')
   const d = alias(grantPolicies, 'd')
@@ -123,6 +130,10 @@ const selectPolicyRow = prepare((v: Params<PolicyQuery>) => {
         toolsVersion: toolsVersionSql,
         requesters: requestersSql(
           sql`coalesce(${x.requesters}, json_array(a.id))`,
+          sql`coalesce(${o.named}, ${d.named}, '{}')`,
+        ),
+        owner: requestersSql(
+          ownerOfRunSql(sql`coalesce(${x.payers}, '')`),
           sql`coalesce(${o.named}, ${d.named}, '{}')`,
         ),
       })
@@ -198,13 +209,14 @@ export function mergePolicy({
   requested,
   toolsVersion,
   requesters,
+  owner = [],
   isOwnCall = false,
 }: MergedColumns): GrantPolicy {
   const lines = (own ?? base)?.allowed ?? []
   return {
     requested,
     requesters,
-    ...selectHeldLines(lines, requesters, isOwnCall),
+    ...selectHeldLines(lines, requesters, { isOwnCall, owner: owner[0] ?? null }),
     denied: [...new Set([...(base?.denied ?? []), ...(own?.denied ?? [])])],
     ...(toolsVersion && { toolsVersion }),
   }

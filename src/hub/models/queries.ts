@@ -50,7 +50,7 @@ const trialVersion = 0
 const askSql = (v: Params<Trial>): SQL => sql`
   SELECT ${v.id} AS id, ${v.now} AS at, 0 AS candidate, ${v.model} AS model, json_array(${v.model}) AS models,
     ${v.accountId} AS agent_id, NULL AS community_id, 'normal' AS priority,
-    json_array(${v.accountId}) AS requesters, ${payersSql(sql`json_array(${v.accountId})`)} AS payers,
+    json_array(${v.accountId}) AS requesters, ${payersSql(sql`json_array(${v.accountId})`, sql`NULL`)} AS payers,
     ${v.microusd} AS call_floor_microusd, ${v.tokens} AS call_floor_tokens`
 
 /**

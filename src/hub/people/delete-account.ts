@@ -1,11 +1,14 @@
 import * as z from 'zod'
 import { batch } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
-import type { AccountRow } from '../accounts/queries'
+import { type AccountRow, selectAccountByName } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
 import { insertAdminEntry } from '../admin-log/queries'
 import type { Actor } from '../contract/hub'
+import { canEditAgent } from '../definitions/may-edit'
 import { refuseItemsFor } from '../inbox/stopped-queries'
+import { selectHostedAgent } from '../system/queries'
+import type { Viewer } from '../viewers/queries'
 import { findTarget, toEntry } from './actions'
 import {
   type AffectedRun,
@@ -15,6 +18,7 @@ import {
 } from './delete-queries'
 import { deleteWords } from './delete-words-queries'
 import { cancelRuns, endReading } from './end-access'
+import { peopleErrors } from './errors'
 import { deleteSessionsOfOwned, selectPolicyLines } from './queries'
 import { renameInPolicies } from './rename-in-policies'
 
@@ -27,6 +31,33 @@ export const deletionInput = z.object({
 export interface Deletion {
   /** What one action cannot reach, for the admin, as sentences. */
   remains: string[]
+}
+
+/** Who deletes an account. */
+export type Deleter = Pick<Viewer, 'id' | 'kind' | 'role'>
+
+/**
+ * Deletes an account as an admin, or an agent of this hub as the member who owns it. What the agent wrote
+ * stays then, because others answered it.
+ *
+ * @throws FORBIDDEN, and as `deleteAccount`
+ */
+export async function deleteAsOwner(
+  context: ActionContext,
+  viewer: Deleter,
+  actor: Actor,
+  name: string,
+  input: z.output<typeof deletionInput>,
+): Promise<Deletion> {
+  if (viewer.role !== 'admin') {
+    const { account, agent } = await batch(context.db, {
+      account: selectAccountByName(name),
+      agent: selectHostedAgent(name),
+    })
+    if (!agent || !account || !canEditAgent(viewer, account.ownerId)) throw peopleErrors.notYours()
+    if (input.words === 'remove') throw peopleErrors.wordsByAdmin()
+  }
+  return deleteAccount(context, actor, name, input)
 }
 
 /**

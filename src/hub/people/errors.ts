@@ -11,6 +11,18 @@ export const peopleErrors = {
     new AppError('FORBIDDEN', 'Accounts of the hub itself can’t be changed.', {
       hint: 'To replace the key of the admin account, change ROOKERY_ADMIN_KEY.',
     }),
+  notYours: () =>
+    new AppError(
+      'FORBIDDEN',
+      'Only admins delete accounts, and members the agents that they own.',
+      {
+        hint: 'Ask an admin of this hub.',
+      },
+    ),
+  wordsByAdmin: () =>
+    new AppError('FORBIDDEN', 'Only an admin can delete the words of an agent.', {
+      hint: 'Delete the agent and keep its words, or ask an admin.',
+    }),
   hostedName: () =>
     new AppError(
       'FORBIDDEN',

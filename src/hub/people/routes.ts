@@ -16,7 +16,7 @@ import {
   revokeAccountKey,
 } from './actions'
 import { createLinkFor } from './create-link'
-import { deleteAccount, deletionInput } from './delete-account'
+import { deleteAsOwner, deletionInput } from './delete-account'
 import { peopleErrors } from './errors'
 import {
   type IdentityRow,
@@ -233,11 +233,13 @@ export const peopleRoutes: Route[] = [
     },
   }),
   route({
-    ...admin,
+    tag,
+    access: 'write',
+    rate: 'write',
     method: 'delete',
     path: '/agents/:name',
     summary:
-      'Deletes an account; its posts, comments and messages are kept without its name, or deleted too (admin)',
+      'Deletes an account; its posts, comments and messages are kept without its name, or deleted too (admin, or the member who owns an agent of this hub)',
     query: deletionInput,
     answer: z.object({
       deleted: z.string(),
@@ -247,7 +249,7 @@ export const peopleRoutes: Route[] = [
       const name = nameOf(call)
       return {
         deleted: name,
-        ...(await deleteAccount(call.context, call.actor(), name, call.query)),
+        ...(await deleteAsOwner(call.context, call.viewer(), call.actor(), name, call.query)),
       }
     },
   }),

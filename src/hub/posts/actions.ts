@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { limits } from '../../shared/config'
+import { exploration, limits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { PostId } from '../../shared/ids'
 import { selectAuthor } from '../accounts/queries'
@@ -134,6 +134,8 @@ export async function createPost(
   )
   if (!done.isDuplicate) {
     context.defer(context.live.publish(`post:${id}`, { type: 'post', id, post_id: id }))
+    if (!community.isMuted)
+      context.defer(context.scheduler.announceNews(now + exploration.ageMsMin))
   }
   return done
 }

@@ -115,6 +115,7 @@ function listTools(target: PreviewTarget, tools: ToolCatalog, connected: string[
     requested: target.requested ?? [],
     toolsVersion: target.toolsVersion,
     requesters: target.requesters,
+    owner: target.owner,
   })
   const allowed = tools.evaluatePolicy(policy).filter(({ isAllowed }) => isAllowed)
   const services = [...new Set(allowed.flatMap(({ account }) => account ?? []))]

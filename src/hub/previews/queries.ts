@@ -208,6 +208,10 @@ const selectTargets = prepare((v: Params<Values>) => {
         sql`json_array(${viewerIdSql})`,
         sql`coalesce(${o.named}, ${d.named}, '{}')`,
       ),
+      owner: requestersSql(
+        sql`iif(${a.ownerId} IS NULL, '[]', json_array(${a.ownerId}))`,
+        sql`coalesce(${o.named}, ${d.named}, '{}')`,
+      ),
     },
     sql`FROM targets t JOIN ${accounts} ${a} ON ${a.id} = t.to_id LEFT JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
       LEFT JOIN ${grantPolicies} ${d} ON ${d.accountId} = '*' LEFT JOIN ${grantPolicies} ${o} ON ${o.accountId} = ${a.id}

@@ -17,6 +17,8 @@ export interface Payer {
   parts: number
   /** 1 when it pays for the first requester, who has the remainder of a shared cost. */
   isFirst: 0 | 1
+  /** Owns the agent, and pays the whole. Absent in runs from before members owned agents. */
+  isOwner?: 0 | 1
 }
 
 export const activations = sqliteTable(

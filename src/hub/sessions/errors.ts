@@ -6,9 +6,13 @@ export const sessionErrors = {
     notFound('session', 'GET /api/v1/agents/:name/sessions lists the sessions of an agent.'),
   agentNotFound: () => notFound('hosted agent', 'Only agents that this hub runs have sessions.'),
   noAccess: () =>
-    new AppError('FORBIDDEN', 'Only admins and the agent itself can access its sessions.', {
-      hint: 'Use the key of an admin account or of the agent.',
-    }),
+    new AppError(
+      'FORBIDDEN',
+      'Only admins, the owner of the agent and the agent itself can access its sessions.',
+      {
+        hint: 'You can access those that are private to you, from your direct messages.',
+      },
+    ),
   closed: (owners: string[]) =>
     new AppError('FORBIDDEN', `The session is private to ${owners.join(' and ')}.`, {
       hint: 'Open it as admin first: POST /api/v1/openings with a reason.',

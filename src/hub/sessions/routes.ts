@@ -1,14 +1,22 @@
 import * as z from 'zod'
 import type { SessionFacts } from '../../agents/contract/agents'
+import { canReadSession } from '../../agents/contract/knowledge'
 import { memoryLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
-import type { AccountId } from '../../shared/ids'
-import { recordAdminAction } from '../admin-log/compose-entry'
 import { countAnswer } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { runActionOnce } from '../idempotency/run-once'
 import { selectClosedOwners } from '../openings/queries'
-import { selectHostedAgent } from '../system/queries'
+import {
+  compactSession,
+  findSeenAgent,
+  isAdminOrAgent,
+  requireReadable,
+  resetSession,
+  restoreSession,
+  type SessionFactsOfAccess,
+} from './actions'
+import type { SeenAgent } from './agent-view'
 import { sessionErrors } from './errors'
 import {
   presentMessage,
@@ -23,46 +31,16 @@ import {
 
 const tag = 'sessions'
 
-/**
- * Returns the agent in the path. Sessions contain private messages, so only admins and the agent itself
- * have access.
- *
- * @throws FORBIDDEN for other viewers, NOT_FOUND when this hub does not run the agent
- */
-async function findAgent(call: Call<unknown, unknown>): Promise<AccountId> {
-  const viewer = call.viewer()
-  const name = call.param('name')
-  const isOwn = viewer.name.toLowerCase() === name.toLowerCase()
-  if (viewer.role !== 'admin' && !isOwn) throw sessionErrors.noAccess()
-  const agent = await run(call.context.db, selectHostedAgent(name))
-  if (agent) return agent.accountId
-  throw sessionErrors.agentNotFound()
-}
+const callerOf = (call: Call<unknown, unknown>) => ({ viewer: call.viewer(), reader: call.reader })
 
-/**
- * Returns the agent in the path, after it is recorded that an admin changes a session of it. A session is
- * kept by the agent, so the entry is written before the change.
- */
-async function findAgentToChange(call: Call<unknown, unknown>, action: string): Promise<AccountId> {
-  const agentId = await findAgent(call)
-  await recordChange(call, agentId, action)
-  return agentId
-}
-
-async function recordChange(
-  call: Call<unknown, unknown>,
-  agentId: AccountId,
-  action: string,
-): Promise<void> {
-  const { id } = call.viewer()
-  const entry = { action, targetType: 'session', targetId: call.param('id'), after: { agentId } }
-  if (id !== agentId) await run(call.context.db, recordAdminAction(call.context, id, entry))
-}
+/** Returns the agent in the path, with what the caller sees of its sessions. */
+const findAgent = (call: Call<unknown, unknown>): Promise<SeenAgent> =>
+  findSeenAgent(call.context, callerOf(call), call.param('name'))
 
 /** Returns whom sessions are private to that an admin has not opened; for the agent itself nobody. */
 async function selectClosed(
   call: Call<unknown, unknown>,
-  agentId: AccountId,
+  { id: agentId }: SeenAgent,
   sessions: Pick<SessionFacts, 'privateTo'>[],
 ): Promise<Map<string, string>> {
   const owners = [...new Set(sessions.flatMap(({ privateTo }) => privateTo))]
@@ -73,25 +51,38 @@ async function selectClosed(
   return new Map(closed.map(({ id, label }) => [id, label]))
 }
 
-/** Throws FORBIDDEN for a session with parts that the admin has to open first. */
+/**
+ * Throws FORBIDDEN for a session with parts that an admin has to open first, and NOT_FOUND for one that others do
+ * not see.
+ */
 async function requireOpen(
   call: Call<unknown, unknown>,
-  agentId: AccountId,
-  session: Pick<SessionFacts, 'privateTo'>,
+  agent: SeenAgent,
+  session: SessionFactsOfAccess,
 ): Promise<void> {
-  const closed = await selectClosed(call, agentId, [session])
+  if (!isAdminOrAgent(call.viewer(), agent)) return requireReadable(agent, session)
+  const closed = await selectClosed(call, agent, [session])
   if (closed.size > 0) throw sessionErrors.closed([...closed.values()])
 }
 
 async function presentSession(
   call: Call<unknown, unknown>,
-  agentId: AccountId,
+  agent: SeenAgent,
 ): Promise<{ session: z.input<typeof sessionAnswer> }> {
-  const snapshot = await call.context.agents.sessions.read(agentId, call.param('id'))
+  const snapshot = await call.context.agents.sessions.read(agent.id, call.param('id'))
+  if (!snapshot && !isAdminOrAgent(call.viewer(), agent)) requireReadable(agent, null)
   if (!snapshot) throw sessionErrors.notFound()
-  await requireOpen(call, agentId, snapshot)
+  await requireOpen(call, agent, snapshot)
   const { messages, privateTo: _, ...facts } = snapshot
   return { session: { ...presentSessionFacts(facts), messages: messages.map(presentMessage) } }
+}
+
+const noTotals = {
+  activations: 0,
+  inputTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  costMicrousd: 0,
 }
 
 const sessionListAnswer = z.object({
@@ -111,24 +102,30 @@ const listRoute = route({
   method: 'get',
   path: '/agents/:name/sessions',
   summary:
-    'Lists the sessions of an agent, newest first, with token and tool counters (admin or the agent)',
+    'Lists the sessions of an agent, newest first, with token and tool counters (admin, the owner or the agent; others their own)',
   tag,
   access: 'write',
   rate: 'read',
   answer: sessionListAnswer,
   handle: async (call) => {
-    const agentId = await findAgent(call)
+    const agent = await findAgent(call)
     const { sessionsListed } = memoryLimits
-    const found = await call.context.agents.sessions.list(agentId, sessionsListed)
-    const closed = await selectClosed(call, agentId, found.sessions)
+    const found = await call.context.agents.sessions.list(agent.id, sessionsListed)
+    const isFull = isAdminOrAgent(call.viewer(), agent)
+    const sessions = found.sessions.filter((each) => isFull || canReadSession(agent.view, each))
+    const closed = isFull ? await selectClosed(call, agent, sessions) : new Map()
+    if (!agent.view.isManager && sessions.length === 0) throw sessionErrors.noAccess()
     return {
-      sessions: found.sessions.map(({ messageCount, privateTo, ...facts }) => ({
+      sessions: sessions.map(({ messageCount, privateTo, ...facts }) => ({
         ...presentSessionFacts(facts),
         ...(privateTo.some((owner) => closed.has(owner)) && { summary: '' }),
         message_count: messageCount,
       })),
-      totals: presentTotals(found.totals),
-      tools: found.tools.map(({ totalMs, ...tool }) => ({ ...tool, total_ms: totalMs })),
+      totals: presentTotals(agent.view.isManager ? found.totals : noTotals),
+      tools: (agent.view.isManager ? found.tools : []).map(({ totalMs, ...tool }) => ({
+        ...tool,
+        total_ms: totalMs,
+      })),
     }
   },
 })
@@ -136,7 +133,8 @@ const listRoute = route({
 const readRoute = route({
   method: 'get',
   path: '/agents/:name/sessions/:id',
-  summary: 'Returns a snapshot of a session: history and token counters (admin or the agent)',
+  summary:
+    'Returns a snapshot of a session: history and token counters (admin, the owner or the agent; others their own)',
   tag,
   access: 'write',
   rate: 'read',
@@ -147,22 +145,21 @@ const readRoute = route({
 const restoreRoute = route({
   method: 'put',
   path: '/agents/:name/sessions/:id',
-  summary: 'Restores a session from a snapshot, replacing its history (admin or the agent)',
+  summary:
+    'Restores a session from a snapshot, replacing its history (admin, the owner or the agent; others their own)',
   tag,
   access: 'write',
   rate: 'write',
   body: snapshotInput,
   answer: z.object({ session: sessionAnswer }),
   handle: async (call) => {
-    const id = requireSessionId(call.param('id'))
-    const agentId = await findAgent(call)
-    const { agents, clock } = call.context
-    const present = await agents.sessions.read(agentId, id)
-    if (present) await requireOpen(call, agentId, present)
-    await recordChange(call, agentId, 'session.restore')
-    const snapshot = toSnapshot(id, call.body, clock.now())
-    if (await agents.sessions.restore(agentId, id, snapshot)) return presentSession(call, agentId)
-    throw sessionErrors.tooLarge()
+    const { id: sessionId, ...input } = { ...call.body, id: requireSessionId(call.param('id')) }
+    const agent = await findAgent(call)
+    const snapshot = toSnapshot(sessionId, input, call.context.clock.now())
+    await restoreSession(call.context, callerOf(call), agent, snapshot, (present) =>
+      requireOpen(call, agent, present),
+    )
+    return presentSession(call, agent)
   },
 })
 
@@ -175,18 +172,15 @@ function requireSessionId(id: string): string {
 const resetRoute = route({
   method: 'delete',
   path: '/agents/:name/sessions/:id',
-  summary: 'Resets a session: deletes its history (admin or the agent)',
+  summary:
+    'Resets a session: deletes its history (admin, the owner or the agent; others their own)',
   tag,
   access: 'write',
   rate: 'write',
   answer: z.object({ reset: z.string().describe('Its id.') }),
   handle: async (call) => {
     const id = call.param('id')
-    const isReset = await call.context.agents.sessions.reset(
-      await findAgentToChange(call, 'session.reset'),
-      id,
-    )
-    if (!isReset) throw sessionErrors.notFound()
+    await resetSession(call.context, callerOf(call), await findAgent(call), id)
     return { reset: id }
   },
 })
@@ -202,24 +196,20 @@ const compactedAnswer = z.object({
 const compactRoute = route({
   method: 'post',
   path: '/agents/:name/sessions/:id/compact',
-  summary: 'Replaces the oldest messages of a session by a summary (admin or the agent)',
+  summary:
+    'Replaces the oldest messages of a session by a summary (admin, the owner or the agent; others their own)',
   tag,
   access: 'write',
   rate: 'write',
   answer: compactedAnswer,
   handle: async (call) => {
-    const { db, clock, agents } = call.context
+    const { db, clock } = call.context
     const { accountId, idempotencyKey: key } = call.actor()
     const id = call.param('id')
     const once = { accountId, key, action: 'sessions.compact', input: [call.param('name'), id] }
-    const done = await runActionOnce(db, once, clock.now(), async () => {
-      const compacted = await agents.sessions.compact(
-        await findAgentToChange(call, 'session.compact'),
-        id,
-      )
-      if (!compacted) throw sessionErrors.notFound()
-      return compacted
-    })
+    const done = await runActionOnce(db, once, clock.now(), async () =>
+      compactSession(call.context, callerOf(call), await findAgent(call), id),
+    )
     return presentIdempotent(call, done, (compacted) => ({ compacted: { id, ...compacted } }))
   },
 })

@@ -85,6 +85,7 @@ export function toSnapshot(
     createdAt,
     updatedAt: now,
     privateTo: [],
+    hasShared: true,
     messages: input.messages.map(toMessage),
   }
 }
@@ -142,7 +143,9 @@ export const presentTotals = (totals: TokenCounters & { activations: number }) =
   ...presentCounters(totals),
 })
 
-export const presentSessionFacts = (facts: Omit<SessionFacts, 'messageCount' | 'privateTo'>) => ({
+export const presentSessionFacts = (
+  facts: Omit<SessionFacts, 'messageCount' | 'privateTo' | 'hasShared'>,
+) => ({
   id: facts.id,
   summary: facts.summary,
   ...presentTotals(facts),

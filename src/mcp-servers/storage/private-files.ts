@@ -1,7 +1,7 @@
 import type { AccountId } from '../../shared/ids'
 import type { FileOutcome, OwnFile, PrivateFiles } from '../contract/private-files'
 import { deleteFilesOf } from './delete-files'
-import { privateFolder, sharedByName, sharedFolder } from './workspace'
+import { isUntrustedFile, privateFolder, sharedByName, sharedFolder } from './workspace'
 
 const sharedAtName = 'shared-at'
 
@@ -18,7 +18,29 @@ export const createPrivateFiles = (bucket: R2Bucket): PrivateFiles => ({
         .filter((object) => isSharedBy(object, owner))
         .map((object) => toFile(object, sharedFolder(agentId))),
     ]
-    return files.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))
+    return files.sort(byPath)
+  },
+  listSeen: async (agentId, self, owners) => {
+    const folders = [
+      { prefix: sharedFolder(agentId), privateTo: null },
+      ...owners.map((owner) => ({ prefix: privateFolder(agentId, owner), privateTo: owner })),
+    ]
+    const lists = await Promise.all(
+      folders.map(async ({ prefix, privateTo }) =>
+        (await listAll(bucket, prefix)).map((object) => {
+          const file = toFile(object, prefix)
+          const sharedAt = isSharedBy(object, self) ? file.sharedAt : null
+          return { ...file, sharedAt, privateTo, isUntrusted: isUntrustedFile(object) }
+        }),
+      ),
+    )
+    return lists.flat().sort(byPath)
+  },
+  deleteShared: async (agentId, path) => {
+    const key = sharedFolder(agentId) + path
+    if (!(await bucket.head(key))) return 'missing'
+    await bucket.delete(key)
+    return 'done'
   },
   share: async (agentId, owner, path, now) => {
     const from = privateFolder(agentId, owner) + path
@@ -49,6 +71,9 @@ export const createPrivateFiles = (bucket: R2Bucket): PrivateFiles => ({
   },
   deleteAll: (owner) => deleteFilesOf(bucket, owner),
 })
+
+const byPath = (a: { path: string }, b: { path: string }): number =>
+  a.path < b.path ? -1 : a.path > b.path ? 1 : 0
 
 /** Copies an object to a key that is free, or has the same content since an interrupted move, and deletes it. */
 async function move(

@@ -203,13 +203,17 @@ const toFile = (object: R2Object, { prefix, isPrivate }: Folder): StoredFile => 
   etag: object.etag,
   updatedAt: object.uploaded.getTime(),
   ...(isPrivate && { isPrivate: true }),
-  ...(object.customMetadata?.[markName] !== trustedMark[markName] && { isUntrusted: true }),
+  ...(isUntrustedFile(object) && { isUntrusted: true }),
 })
 
 /** A file without the mark, as versions before wrote it, counts as untrusted. */
 const markName = 'untrusted'
 const trustedMark = { [markName]: 'no' }
 const untrustedMark = { [markName]: 'yes' }
+
+/** Whether a run that had read untrusted text wrote a file, or it is not known that none did. */
+export const isUntrustedFile = ({ customMetadata }: R2Object): boolean =>
+  customMetadata?.[markName] !== trustedMark[markName]
 
 interface FilePage {
   /** Ordered by path. */

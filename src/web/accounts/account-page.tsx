@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import type { AgentState, PrivateMemory } from '../../agents/contract/agents'
+import type { AgentState } from '../../agents/contract/agents'
 import type { AccountRow } from '../../hub/accounts/queries'
 import { formatRole, roleLabels } from '../../hub/accounts/role-labels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
@@ -21,7 +21,6 @@ import { TaskForm } from '../tasks/task-form'
 import { AgentSidebar } from './agent-sidebar'
 import { AgentStatus } from './agent-status'
 import type { AccountActivation, AgentCard } from './page-queries'
-import { PrivateMemoryBlock } from './private-memory-block'
 
 export interface AccountPageProps {
   frame: Frame
@@ -35,8 +34,6 @@ export interface AccountPageProps {
   budget: PageBudget | null
   /** What people think of its answers of the last days. */
   feedback: FeedbackRow[]
-  /** What the agent keeps for the viewer alone; null: nothing is shown. */
-  memory: PrivateMemory | null
 }
 
 export const AccountPage: FC<AccountPageProps> = (props) => {
@@ -65,7 +62,6 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
         <div class="body">
           {agent && <AgentStatus {...props} agent={agent} />}
           {agent && frame.viewer?.isAdmin && <TaskForm name={account.name} />}
-          <PrivateMemoryBlock name={account.name} memory={props.memory} />
           {agent && <LastActivations {...props} />}
           <section class="block">
             <h2>Posts</h2>
@@ -79,6 +75,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
             <AgentSidebar
               {...props}
               name={account.name}
+              ownerId={account.ownerId}
               viewer={frame.viewer}
               agent={agent}
               now={frame.now}

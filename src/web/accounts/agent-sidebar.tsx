@@ -1,13 +1,16 @@
 import type { FC } from 'hono/jsx'
 import { computeUsedShares, toBudgetLevel } from '../../hub/budgets/levels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
+import { canEditAgent } from '../../hub/definitions/may-edit'
 import { mergePolicy } from '../../hub/grants/queries'
 import type { FeedbackRow } from '../../hub/run-feedback/queries'
 import { isOfflineModel } from '../../hub/traces/run-labels'
 import { formatPeriod, formatPlural, formatShare } from '../../shared/format'
+import type { AccountId } from '../../shared/ids'
 import { accountPath } from '../../shared/paths'
 import { formatBudgetConsequence, formatBudgetUsage } from '../budgets/budget-list'
 import type { PageViewer } from '../frame/frame'
+import { AccountLink } from '../parts/account-link'
 import { Meter, Status } from '../parts/meter'
 import { RelativeTime } from '../parts/relative-time'
 import { AgentFeedback } from './agent-feedback'
@@ -15,7 +18,9 @@ import type { AgentCard } from './page-queries'
 
 export interface AgentSidebarProps {
   name: string
-  /** Admins can edit the definition. */
+  /** The member who owns the agent. */
+  ownerId: AccountId | null
+  /** Admins and the owner can edit the definition. */
   viewer: PageViewer | null
   agent: AgentCard
   budget: PageBudget | null
@@ -26,7 +31,7 @@ export interface AgentSidebarProps {
 
 /** Sidebar of an agent's page: budget, grants, definition, feedback. */
 export const AgentSidebar: FC<AgentSidebarProps> = (props) => {
-  const { name, viewer, agent, budget, feedback, now } = props
+  const { name, ownerId, viewer, agent, budget, feedback, now } = props
   return (
     <>
       <BudgetBlock budget={budget} />
@@ -43,6 +48,14 @@ export const AgentSidebar: FC<AgentSidebarProps> = (props) => {
               </>
             )}
           </dd>
+          {agent.ownerName !== null && (
+            <>
+              <dt>Owner</dt>
+              <dd>
+                <AccountLink name={agent.ownerName} kind="human" />
+              </dd>
+            </>
+          )}
           <dt>Model</dt>
           <dd>
             {agent.model}
@@ -54,14 +67,24 @@ export const AgentSidebar: FC<AgentSidebarProps> = (props) => {
             )}
           </dd>
         </dl>
+        {viewer !== null && (
+          <p class="up3">
+            <a class="ul" href={`${accountPath(name)}/knows`}>
+              What {name} knows
+            </a>
+          </p>
+        )}
         <Warnings warnings={agent.warnings} />
-        {viewer?.isAdmin && (
+        {viewer !== null && canEditAgent(viewer, ownerId) && (
           <p class="acts up3">
             <a class="btn" href={`${accountPath(name)}/edit`}>
               Edit
             </a>
             <a class="btn" href={`${accountPath(name)}/versions`}>
               Versions
+            </a>
+            <a class="btn" href={`${accountPath(name)}/schedules`}>
+              Schedules
             </a>
           </p>
         )}

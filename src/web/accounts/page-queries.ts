@@ -12,18 +12,16 @@ import { selectFeedbackOfAgent } from '../../hub/run-feedback/queries'
 import { accounts } from '../../hub/schema/accounts'
 import { activations } from '../../hub/schema/activations'
 import { agentDefinitions, agents } from '../../hub/schema/definitions'
-import { conversationMembers } from '../../hub/schema/dms'
 import { explorers, schedules } from '../../hub/schema/exploration'
 import { grantPolicies } from '../../hub/schema/grants'
 import { inboxItems } from '../../hub/schema/inbox'
 import { posts } from '../../hub/schema/posts'
 import { canReadRunSql } from '../../hub/traces/trace-access-queries'
-import { type ViewerValues, viewer, viewerCte, viewerValues } from '../../hub/viewers/queries'
 import type { Reader } from '../../hub/viewers/reader'
 import { runFeedbackLimits } from '../../shared/config'
 import type { Answers } from '../../shared/db/batch'
 import { flag, number } from '../../shared/db/fields'
-import { manySql, one, oneSql, orm, type Params, prepare } from '../../shared/db/statement'
+import { manySql, one, orm, type Params, prepare } from '../../shared/db/statement'
 import { type FeedPage, selectFeedRows, toReader } from '../posts/feed-queries'
 
 type Name = Params<{ name: string }>
@@ -31,6 +29,8 @@ type Name = Params<{ name: string }>
 const idOf = (name: SQLWrapper): SQL =>
   sql`(SELECT ${accounts.id} FROM ${accounts} WHERE ${accounts.name} = ${name})`
 
+const a = alias(accounts, 'a')
+const b = alias(accounts, 'b')
 const g = alias(agents, 'g')
 const i = alias(inboxItems, 'i')
 
@@ -42,6 +42,11 @@ const selectAgent = prepare(({ name }: Name) => {
     orm
       .select({
         model: g.model,
+        /** Name of the member who owns it; null for an agent of the hub. */
+        ownerName: sql<
+          string | null
+        >`(SELECT ${b.name} FROM ${accounts} ${a} JOIN ${accounts} ${b} ON ${b.id} = ${a.ownerId}
+          WHERE ${a.id} = ${g.accountId})`,
         definitionVersion: g.definitionVersion,
         definitionAt: d.createdAt,
         /** Author of the definition. */
@@ -74,7 +79,6 @@ const selectAgent = prepare(({ name }: Name) => {
 })
 
 const x = alias(activations, 'x')
-const a = alias(accounts, 'a')
 const p = alias(posts, 'p')
 
 const selectActivations = prepare(({ name, reader }: Name & Params<{ reader: Reader }>) =>
@@ -90,28 +94,12 @@ const selectActivations = prepare(({ name, reader }: Name & Params<{ reader: Rea
   ),
 )
 
-const mine = alias(conversationMembers, 'mine')
-
-/** Selects a conversation of the viewer with an account: an agent may then keep something for them alone. */
-const selectConversation = prepare((v: Name & Params<ViewerValues>) =>
-  oneSql(
-    { id: mine.conversationId },
-    sql`FROM ${viewer} JOIN ${conversationMembers} ${mine} ON ${mine.accountId} = ${viewer.id}
-      WHERE ${mine.otherId} = ${idOf(v.name)} LIMIT 1`,
-    viewerCte(v),
-  ),
-)
-
 /** The reads of an account's page. */
 export const accountStatements = (name: string, feed: FeedPage) => ({
   account: selectAccountByName(name),
   present: selectPresentName(name),
   rows: selectFeedRows(feed),
   agent: selectAgent({ name }),
-  conversation: selectConversation({
-    name,
-    ...viewerValues(feed.viewer.credential, feed.viewer.now),
-  }),
   activations: selectActivations({ name, reader: toReader(feed.viewer) }),
   feedback: selectFeedbackOfAgent({
     name,

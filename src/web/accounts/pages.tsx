@@ -1,33 +1,18 @@
 import type { Hono } from 'hono'
-import type { AgentState, PrivateMemory } from '../../agents/contract/agents'
+import type { AgentState } from '../../agents/contract/agents'
 import { changeRole, roleInput } from '../../hub/accounts/actions'
 import { accountErrors } from '../../hub/accounts/errors'
 import type { AccountRow } from '../../hub/accounts/queries'
 import { decodeCursor } from '../../hub/cursor'
-import {
-  type HubEnv,
-  readCredential,
-  requireAdminViewer,
-  requireViewer,
-  toActor,
-} from '../../hub/http/page-entry'
-import { changePrivateItem, privateChange, privateItem } from '../../hub/private-memory/actions'
+import { type HubEnv, readCredential, requireAdminViewer, toActor } from '../../hub/http/page-entry'
 import { pauseAgents } from '../../hub/system/actions'
-import { limits, privateMemoryLimits } from '../../shared/config'
-import type { AccountId } from '../../shared/ids'
+import { limits } from '../../shared/config'
 import { accountPath } from '../../shared/paths'
-import type { PageViewer } from '../frame/frame'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { computeNextCursor, type FeedPage } from '../posts/feed-queries'
 import { AccountPage } from './account-page'
-import {
-  type AccountActivation,
-  type AccountAnswers,
-  type AgentCard,
-  accountStatements,
-} from './page-queries'
-import { privateMemoryId } from './private-memory-block'
+import { type AccountActivation, type AgentCard, accountStatements } from './page-queries'
 
 /** Registers `GET /a/:name`, and its forms. */
 export function registerAccountPages(app: Hono<HubEnv>): void {
@@ -54,7 +39,6 @@ export function registerAccountPages(app: Hono<HubEnv>): void {
           activations={activations}
           budget={budget}
           feedback={answers.feedback}
-          memory={await readPrivateMemory(c, frame.viewer, account, answers)}
         />,
       )
     }),
@@ -68,7 +52,6 @@ export function registerAccountPages(app: Hono<HubEnv>): void {
     page((c) => setAgentPaused(c, false)),
   )
   app.post('/a/:name/role', page(setRole))
-  app.post('/a/:name/private', page(changePrivateMemory))
 }
 
 async function setRole(c: PageContext): Promise<Response> {
@@ -84,39 +67,6 @@ async function setAgentPaused(c: PageContext, isPaused: boolean): Promise<Respon
   const viewer = await requireAdminViewer(c)
   await pauseAgents(c.var.context, toActor(viewer, null), name, isPaused)
   return c.redirect(accountPath(name), 303)
-}
-
-/** Shares, makes private again or deletes what the agent keeps for the viewer. */
-async function changePrivateMemory(c: PageContext): Promise<Response> {
-  const viewer = await requireViewer(c, 'write')
-  const read = await readForm(c)
-  const name = c.req.param('name') ?? ''
-  const item = privateItem.parse({ kind: read('kind'), id: read('id'), path: read('path') })
-  const change = privateChange.parse(read('change'))
-  await changePrivateItem(c.var.context, toActor(viewer, null), name, item, change)
-  return c.redirect(`${accountPath(name)}#${privateMemoryId}`, 303)
-}
-
-/**
- * Reads what an agent keeps for the viewer. Null for viewers who never gave it anything in private, because
- * the request would wake its object, and when the agent does not respond.
- */
-async function readPrivateMemory(
-  c: PageContext,
-  viewer: PageViewer | null,
-  account: AccountRow,
-  { agent, conversation }: AccountAnswers,
-): Promise<PrivateMemory | null> {
-  const canHave = conversation !== undefined || viewer?.isAdmin
-  if (!agent || viewer?.kind !== 'human' || !canHave) return null
-  const page = {
-    before: Number(c.req.query('facts_before')) || null,
-    after: c.req.query('files_after') ?? null,
-    limit: privateMemoryLimits.shownOnPage,
-  }
-  return c.var.context.agents.privateMemory
-    .list(account.id, viewer.id as AccountId, page)
-    .catch(() => null)
 }
 
 /** Reads the state of an agent. Null for a sleeping agent, because the request would wake its object. */

@@ -1,7 +1,8 @@
 import type { FC } from 'hono/jsx'
+import { canCreateAgents, canEditAgent } from '../../hub/definitions/may-edit'
 import { formatCost } from '../../shared/format'
-import { commentPath } from '../../shared/paths'
-import type { Frame } from '../frame/frame'
+import { accountPath, commentPath } from '../../shared/paths'
+import type { Frame, PageViewer } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
 import { StatusShape } from '../parts/meter'
@@ -19,15 +20,16 @@ export interface AgentsPageProps {
 
 /** Lists the agents of this hub: state, model, cost and last answer. */
 export const AgentsPage: FC<AgentsPageProps> = ({ frame, rows, next }) => {
-  const canEdit = frame.viewer?.isAdmin ?? false
+  const { viewer } = frame
+  const canCreate = viewer !== null && canCreateAgents(viewer)
   return (
-    <Layout frame={frame} title="Agents" place="agents" sheet={canEdit ? 'admin' : 'css'}>
+    <Layout frame={frame} title="Agents" place="agents" sheet={canCreate ? 'admin' : 'css'}>
       <div class="head">
         <div>
           <h1>Agents</h1>
           <p class="lede">Mention one with @ in a post or a reply to get an answer.</p>
         </div>
-        {canEdit && (
+        {canCreate && (
           <p class="acts">
             <a class="btn go" href={newAgentPath}>
               New agent
@@ -39,68 +41,83 @@ export const AgentsPage: FC<AgentsPageProps> = ({ frame, rows, next }) => {
         <div class="empty">
           <p>
             <strong>No agents here.</strong>
-            {canEdit ? (
+            {canCreate ? (
               <a href={newAgentPath}>Create an agent from a template</a>
             ) : (
-              'Agents appear here once an admin has created them.'
+              'Agents appear here once a member has created them.'
             )}
           </p>
         </div>
       ) : (
-        <AgentTable rows={rows} now={frame.now} canEdit={canEdit} />
+        <AgentTable rows={rows} now={frame.now} viewer={viewer} />
       )}
       <Pager href={next && `/agents?after=${encodeURIComponent(next)}`}>More agents</Pager>
     </Layout>
   )
 }
 
-const AgentTable: FC<{ rows: AgentRow[]; now: number; canEdit: boolean }> = (props) => (
-  <table class="tbl fold up4">
-    <thead>
-      <tr>
-        <th scope="col">Agent</th>
-        <th scope="col">State</th>
-        <th scope="col">Model</th>
-        <th scope="col" class="r">
-          Cost, {costDays} days
-        </th>
-        <th scope="col">Last answer</th>
-        {props.canEdit && (
-          <th scope="col">
-            <span class="vh">Edit</span>
+const AgentTable: FC<{ rows: AgentRow[]; now: number; viewer: PageViewer | null }> = (props) => {
+  const { viewer } = props
+  const isEditable = ({ ownerId }: AgentRow) => viewer !== null && canEditAgent(viewer, ownerId)
+  const hasEditable = props.rows.some(isEditable)
+  return (
+    <table class="tbl fold up4">
+      <thead>
+        <tr>
+          <th scope="col">Agent</th>
+          <th scope="col">State</th>
+          <th scope="col">Model</th>
+          <th scope="col" class="r">
+            Cost, {costDays} days
           </th>
-        )}
-      </tr>
-    </thead>
-    <tbody>
-      {props.rows.map((row) => (
-        <tr data-row>
-          <th scope="row">
-            <AccountLink name={row.name} kind="agent" />
-            <div class="meta">{row.description}</div>
-          </th>
-          <td class="nb" data-l="State">
-            <State row={row} />
-          </td>
-          <td data-l="Model">{row.model}</td>
-          <td class="r num" data-l={`Cost, ${costDays} days`}>
-            {formatCost(row.costMicrousd, !row.hasUnpriced, 'budget')}
-          </td>
-          <td class="whole">
-            <Answer row={row} now={props.now} />
-          </td>
-          {props.canEdit && (
-            <td>
-              <a class="ul" href={editPath(row.name)}>
-                Edit<span class="vh"> {row.name}</span>
-              </a>
-            </td>
+          <th scope="col">Last answer</th>
+          {hasEditable && (
+            <th scope="col">
+              <span class="vh">Edit</span>
+            </th>
           )}
         </tr>
-      ))}
-    </tbody>
-  </table>
-)
+      </thead>
+      <tbody>
+        {props.rows.map((row) => (
+          <tr data-row>
+            <th scope="row">
+              <AccountLink name={row.name} kind="agent" />
+              <div class="meta">
+                {row.description}
+                {row.ownerName !== null && (
+                  <>
+                    {' '}
+                    Owned by <a href={accountPath(row.ownerName)}>@{row.ownerName}</a>.
+                  </>
+                )}
+              </div>
+            </th>
+            <td class="nb" data-l="State">
+              <State row={row} />
+            </td>
+            <td data-l="Model">{row.model}</td>
+            <td class="r num" data-l={`Cost, ${costDays} days`}>
+              {formatCost(row.costMicrousd, !row.hasUnpriced, 'budget')}
+            </td>
+            <td class="whole">
+              <Answer row={row} now={props.now} />
+            </td>
+            {hasEditable && (
+              <td>
+                {isEditable(row) && (
+                  <a class="ul" href={editPath(row.name)}>
+                    Edit<span class="vh"> {row.name}</span>
+                  </a>
+                )}
+              </td>
+            )}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
 
 const State: FC<{ row: AgentRow }> = ({ row }) => {
   if (row.isDisabled) return <StatusShape look="crit" word="disabled" />

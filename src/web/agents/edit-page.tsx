@@ -6,11 +6,10 @@ import type { ErrorDetail } from '../../shared/errors'
 import { accountPath } from '../../shared/paths'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
-import type { FormState } from '../form/form-state'
+import { createForm, type FormState } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
-import { DeleteForm } from '../people/person-forms'
 import { editPath, newAgentPath, versionsPath } from './agent-paths'
 import { listPaths } from './definition-form'
 import { FileDiffs } from './file-diff'
@@ -59,17 +58,48 @@ export const EditPage: FC<EditPageProps> = (props) => {
           <FileDiffs of={conflict.diffs} none="The files of both versions are the same." />
         </section>
       )}
+      <AdminFields of={props} />
       <ProblemList title="Warnings" files={files} problems={warnings} look="warn" />
       <DefinitionForm {...props} />
       {name !== null && (
         <details class="danger up6">
           <summary>Delete this agent</summary>
-          <DeleteForm name={name} />
+          <DeleteAgent name={name} />
         </details>
       )}
     </Layout>
   )
 }
+
+/** Says before saving which fields only an admin can set. */
+const AdminFields: FC<{ of: EditPageProps }> = ({ of: { frame, preview, problems, files } }) => {
+  const fields = preview?.adminFields ?? []
+  if (frame.viewer?.isAdmin || problems.length > 0) return null
+  const details = fields.map(({ path }) => ({ path, message: 'Only an admin can set this' }))
+  return <ProblemList title="Set by admins" files={files} problems={details} look="warn" />
+}
+
+const DeleteAgent: FC<{ name: string }> = ({ name }) => (
+  <form class="form up2" method="post" action={`${accountPath(name)}/delete`}>
+    <p class="meta">
+      {name} stops at once, and what it knows is gone. Its posts, comments and messages stay, shown
+      as by a deleted account. This cannot be undone.
+    </p>
+    <Field
+      form={createForm({ confirm: '' })}
+      name="confirm"
+      label="Name of the agent, to confirm"
+      autocomplete="off"
+      autocapitalize="none"
+      required
+    />
+    <div>
+      <button type="submit" class="btn">
+        Delete agent
+      </button>
+    </div>
+  </form>
+)
 
 const fieldNotes: Readonly<Record<string, string>> = {
   'config.yaml': 'Name, model, grants, behavior and limits, as YAML.',
@@ -77,11 +107,18 @@ const fieldNotes: Readonly<Record<string, string>> = {
     'Who the agent is and how it answers. {{name}} and other fields are filled in.',
 }
 
-const DefinitionForm: FC<EditPageProps> = ({ name, base, files, form, preview }) => (
+const DefinitionForm: FC<EditPageProps> = ({ frame, name, base, files, form, preview }) => (
   <form class="form wide up4" method="post" action={name === null ? newAgentPath : editPath(name)}>
     <input type="hidden" name="base" value={String(base)} />
     <input type="hidden" name="paths" value={JSON.stringify(listPaths(files))} />
-    {preview && <PreviewBlock preview={preview} form={form} isNew={name === null} />}
+    {preview && (
+      <PreviewBlock
+        preview={preview}
+        form={form}
+        isNew={name === null}
+        canAllow={frame.viewer?.isAdmin ?? false}
+      />
+    )}
     {preview && <Actions hasPreview name={name} />}
     {listPaths(files).map((path) => (
       <Field

@@ -2,12 +2,15 @@ import type { Hono } from 'hono'
 import type { DefinitionFiles } from '../../agents/contract/agents'
 import { diffFiles } from '../../hub/definitions/diff-files'
 import { definitionErrors } from '../../hub/definitions/errors'
+import { type Editor, requireCreator, requireEditor } from '../../hub/definitions/may-edit'
 import { previewDefinition } from '../../hub/definitions/preview-definition'
 import { selectDefinition, selectVersions } from '../../hub/definitions/queries'
 import { saveDefinition } from '../../hub/definitions/save-definition'
 import { grantErrors } from '../../hub/grants/errors'
 import { selectPolicies } from '../../hub/grants/policy-queries'
-import { type HubEnv, requireAdminViewer, toActor, toAppError } from '../../hub/http/page-entry'
+import { type HubEnv, requireViewer, toActor, toAppError } from '../../hub/http/page-entry'
+import { deleteAsOwner } from '../../hub/people/delete-account'
+import { peopleErrors } from '../../hub/people/errors'
 import type { ErrorDetail } from '../../shared/errors'
 import { accountPath } from '../../shared/paths'
 import type { FormProblem } from '../form/form-state'
@@ -24,7 +27,7 @@ import {
 import { EditPage } from './edit-page'
 import { TemplatesPage } from './templates-page'
 
-/** Registers `/agents/new` and `/a/:name/edit` with their forms. */
+/** Registers `/agents/new` and `/a/:name/edit` with their forms, and the form that deletes an agent. */
 export function registerEditPages(app: Hono<HubEnv>): void {
   app.get(newAgentPath, page(showNew))
   app.post(
@@ -39,6 +42,7 @@ export function registerEditPages(app: Hono<HubEnv>): void {
     '/a/:name/edit',
     page((c) => submit(c, nameOf(c))),
   )
+  app.post('/a/:name/delete', page(remove))
 }
 
 const nameOf = (c: PageContext): string => c.req.param('name') ?? ''
@@ -53,7 +57,7 @@ async function showNew(c: PageContext): Promise<Response> {
   }
   const { frame } = await readPage(c, {})
   if (!frame.viewer) throw grantErrors.signIn()
-  if (!frame.viewer.isAdmin) throw grantErrors.adminOnly()
+  requireCreator(frame.viewer)
   return sendPage(c, <TemplatesPage frame={frame} templates={templates} />)
 }
 
@@ -73,16 +77,17 @@ interface Shown {
   isConflict?: boolean
 }
 
-/** Reads what the form needs, for admins. @param name null for a new agent */
+/** Reads what the form needs, for admins and the owner. @param name null for a new agent */
 async function readEditor(c: PageContext, name: string | null, isConflict: boolean) {
   const { frame, answers } = await readPage(c, {
     definition: name === null ? null : selectDefinition({ name }),
     versions: name !== null && isConflict ? selectVersions({ name }) : null,
     policies: selectPolicies(name),
   })
-  if (!frame.viewer) throw grantErrors.signIn()
-  if (!frame.viewer.isAdmin) throw grantErrors.adminOnly()
   const { definition = null, versions, policies } = answers
+  if (!frame.viewer) throw grantErrors.signIn()
+  if (name === null) requireCreator(frame.viewer)
+  else requireEditor(frame.viewer, definition?.ownerId ?? null)
   if (name !== null && !definition) throw definitionErrors.notFound()
   return { frame, definition, versions: versions ?? [], policies }
 }
@@ -139,7 +144,8 @@ const describeProblems = (problems: ErrorDetail[]): FormProblem | null =>
 
 /** Handles the form: adds a skill, checks, or saves. */
 async function submit(c: PageContext, name: string | null): Promise<Response> {
-  const viewer = await requireAdminViewer(c)
+  const viewer = await requireViewer(c, 'write')
+  if (name === null) requireCreator(viewer)
   const read = await readForm(c)
   const submitted = readDefinitionForm(read)
   const { files, base } = submitted
@@ -152,7 +158,7 @@ async function submit(c: PageContext, name: string | null): Promise<Response> {
   }
   if (action !== 'save') return show(c, name, { files, base })
   try {
-    const saved = await save(c, toActor(viewer, null), name, submitted)
+    const saved = await save(c, viewer, name, submitted)
     return c.redirect(name === null ? accountPath(saved) : editPath(saved), 303)
   } catch (error) {
     return showRejected(c, name, submitted, error)
@@ -162,14 +168,14 @@ async function submit(c: PageContext, name: string | null): Promise<Response> {
 /** Saves a definition and returns its name. */
 async function save(
   c: PageContext,
-  actor: ReturnType<typeof toActor>,
+  editor: Editor,
   name: string | null,
   { files, base, allowGrants }: SubmittedDefinition,
 ): Promise<string> {
   const { context } = c.var
   const options = { baseVersion: base, allowGrants }
   const target = name ?? (await readName(c, files))
-  const { name: saved } = await saveDefinition(context, actor, target, files, options)
+  const { name: saved } = await saveDefinition(context, editor, target, files, options)
   return saved
 }
 
@@ -178,6 +184,16 @@ async function readName(c: PageContext, files: DefinitionFiles): Promise<string>
   const check = await c.var.context.agents.checkDefinition(files)
   if (check.ok) return check.facts.name
   throw definitionErrors.invalid('the new agent', check.problems)
+}
+
+/** Deletes the agent after its name was typed to confirm. What it wrote stays. */
+async function remove(c: PageContext): Promise<Response> {
+  const viewer = await requireViewer(c, 'write')
+  const read = await readForm(c)
+  const name = nameOf(c)
+  if (read('confirm').trim() !== name) throw peopleErrors.wrongConfirmation()
+  await deleteAsOwner(c.var.context, viewer, toActor(viewer, null), name, { words: 'keep' })
+  return c.redirect('/agents', 303)
 }
 
 /** Shows the form of a definition that was not saved, with what was typed. */
@@ -196,6 +212,10 @@ function showRejected(
       hint: 'Compare the changes below, then save again. Your text replaces theirs.',
     }
     return show(c, name, { files, base, problem, isConflict: true }, 409)
+  }
+  if (code === 'FORBIDDEN' && details.length > 0) {
+    const problem = { message: toAppError(error).message, hint: toAppError(error).hint }
+    return show(c, name, { files, base, problems: details, problem }, status)
   }
   if (code !== 'CONFLICT' && code !== 'VALIDATION') throw error
   const { message, hint } = toProblem(error)

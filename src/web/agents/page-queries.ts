@@ -10,7 +10,7 @@ import { agents } from '../../hub/schema/definitions'
 import { inboxItems } from '../../hub/schema/inbox'
 import { posts } from '../../hub/schema/posts'
 import type { Reader } from '../../hub/viewers/reader'
-import { flag, number, type RowOf } from '../../shared/db/fields'
+import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
 import { manySql, type Params, prepare } from '../../shared/db/statement'
 
 /** Agents on a page of the list. */
@@ -24,6 +24,7 @@ const a = alias(accounts, 'a')
 const g = alias(agents, 'g')
 const i = alias(inboxItems, 'i')
 const n = alias(comments, 'n')
+const o = alias(accounts, 'o')
 const p = alias(posts, 'p')
 const u = alias(usageDays, 'u')
 const x = alias(activations, 'x')
@@ -41,6 +42,9 @@ const listFields = (reader: Params<{ reader: Reader }>['reader']) => ({
   displayName: a.displayName,
   description: a.description,
   model: g.model,
+  ownerId: a.ownerId,
+  /** Name of the member who owns it; null for an agent of the hub. */
+  ownerName: nullable(o.name),
   version: g.definitionVersion,
   isDisabled: flag(sql`${a.disabledAt} IS NOT NULL`),
   isPaused: flag(sql`${g.isPaused} OR ${isHubPausedSql}`),
@@ -75,6 +79,7 @@ const selectAgentRows = prepare((v: Params<ListRequest>) =>
   manySql(
     listFields(v.reader),
     sql`FROM ${agents} ${g} CROSS JOIN ${accounts} ${a} ON ${a.id} = ${g.accountId}
+      LEFT JOIN ${accounts} ${o} ON ${o.id} = ${a.ownerId}
       LEFT JOIN (
         SELECT ${u.scopeId} AS id, sum(${u.costMicrousd}) AS microusd, sum(${u.unpricedCalls}) AS unpriced
         FROM ${usageDays} ${u} WHERE ${u.scope} = 'agent' AND ${u.day} > ${v.sinceDay} GROUP BY ${u.scopeId}

@@ -1,16 +1,11 @@
 import type { Hono } from 'hono'
 import { diffFiles } from '../../hub/definitions/diff-files'
 import { definitionErrors } from '../../hub/definitions/errors'
+import { requireEditor } from '../../hub/definitions/may-edit'
 import { selectVersions, type VersionRow } from '../../hub/definitions/queries'
 import { readFiles, restoreDefinition } from '../../hub/definitions/save-definition'
 import { grantErrors } from '../../hub/grants/errors'
-import {
-  type HubEnv,
-  readReader,
-  requireAdminViewer,
-  toActor,
-  toAppError,
-} from '../../hub/http/page-entry'
+import { type HubEnv, readReader, requireViewer, toAppError } from '../../hub/http/page-entry'
 import type { FormProblem } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { readForm } from '../frame/read-form'
@@ -47,11 +42,11 @@ async function showAgents(c: PageContext): Promise<Response> {
 
 const nameOf = (c: PageContext): string => c.req.param('name') ?? ''
 
-/** Reads the versions of the agent of the path. @throws NOT_FOUND, and for viewers who are no admins */
+/** Reads the versions of the agent of the path. @throws NOT_FOUND, and for viewers who are neither admins nor the owner */
 async function readVersions(c: PageContext): Promise<{ frame: Frame; rows: VersionRow[] }> {
   const { frame, answers } = await readPage(c, { versions: selectVersions({ name: nameOf(c) }) })
   if (!frame.viewer) throw grantErrors.signIn()
-  if (!frame.viewer.isAdmin) throw grantErrors.adminOnly()
+  requireEditor(frame.viewer, answers.versions[0]?.ownerId ?? null)
   if (answers.versions.length === 0) throw definitionErrors.notFound()
   return { frame, rows: answers.versions }
 }
@@ -77,11 +72,11 @@ async function showVersions(
 }
 
 async function restore(c: PageContext): Promise<Response> {
-  const viewer = await requireAdminViewer(c)
+  const viewer = await requireViewer(c, 'write')
   const read = await readForm(c)
   const name = nameOf(c)
   try {
-    await restoreDefinition(c.var.context, toActor(viewer, null), name, {
+    await restoreDefinition(c.var.context, viewer, name, {
       version: Number(read('version')) || 0,
       baseVersion: Number(read('base')) || 0,
     })

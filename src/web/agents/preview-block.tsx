@@ -11,10 +11,12 @@ export interface PreviewBlockProps {
   form: FormState<string>
   /** True for a definition that creates its agent. */
   isNew: boolean
+  /** False for members: only admins allow grants. */
+  canAllow: boolean
 }
 
 /** Shows what saving a definition changes: model, cost, grants, tools and lines. */
-export const PreviewBlock: FC<PreviewBlockProps> = ({ preview, form, isNew }) => {
+export const PreviewBlock: FC<PreviewBlockProps> = ({ preview, form, isNew, canAllow }) => {
   const { before, after } = preview
   return (
     <section class="block" id="changes" aria-label="Preview of changes">
@@ -47,7 +49,7 @@ export const PreviewBlock: FC<PreviewBlockProps> = ({ preview, form, isNew }) =>
           <Tools {...preview} />
         </dd>
       </dl>
-      <AllowGrants preview={preview} form={form} />
+      <AllowGrants preview={preview} form={form} canAllow={canAllow} />
       {!isNew && (
         <>
           <h3 class="up4">Changed lines</h3>
@@ -137,7 +139,7 @@ const Tools: FC<DefinitionPreview> = ({ tools: { gains, loses } }) => (
 )
 
 /** Offers to allow requested grants in the same step. */
-const AllowGrants: FC<Pick<PreviewBlockProps, 'preview' | 'form'>> = ({ preview, form }) => (
+const AllowGrants: FC<Omit<PreviewBlockProps, 'isNew'>> = ({ preview, form, canAllow }) => (
   <>
     {preview.denied.length > 0 && (
       <p class="up3">
@@ -145,7 +147,13 @@ const AllowGrants: FC<Pick<PreviewBlockProps, 'preview' | 'form'>> = ({ preview,
         <code>{preview.denied.join(', ')}</code>. The policy denies them, or they need a resource.
       </p>
     )}
-    {preview.allowable.length > 0 && (
+    {preview.allowable.length > 0 && !canAllow && (
+      <p class="up3">
+        <span class="warn">Requested but not granted:</span>{' '}
+        <code>{preview.allowable.join(', ')}</code>. An admin can allow them after you have saved.
+      </p>
+    )}
+    {preview.allowable.length > 0 && canAllow && (
       <div class="up3">
         <input type="hidden" name="allow_grants" value={JSON.stringify(preview.allowable)} />
         <Checkbox

@@ -70,7 +70,15 @@ export const BudgetName: FC<{ budget: PageBudget }> = ({ budget }) => {
   const { name, kind, community, scope, scopeId } = budget
   if (name !== null) {
     const link = <AccountLink name={name} kind={kind ?? 'agent'} />
-    return scope === 'requester' ? <>requests by {link}</> : link
+    if (scope !== 'requester') return link
+    return (
+      <>
+        requests by {link}
+        {budget.ownedAgents.length > 0 && (
+          <span class="meta"> and all runs of {budget.ownedAgents.join(', ')}</span>
+        )}
+      </>
+    )
   }
   if (community !== null) return <a href={communityPath(community)}>m/{community}</a>
   if (scope === 'community') return <b>{formatBudgetName(budget)}</b>

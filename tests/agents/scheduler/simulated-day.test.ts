@@ -1,127 +1,18 @@
-import { runInDurableObject } from 'cloudflare:test'
-import { env } from 'cloudflare:workers'
-import { beforeAll, expect, test } from 'vitest'
-import { SchedulerShell } from '../../../src/agents/scheduler/scheduler-shell'
-import type { SchedulingMode } from '../../../src/agents/scheduler/shares'
-import type { CommitRequest } from '../../../src/hub/contract/hub'
-import type { AccountId, ActivationId } from '../../../src/shared/ids'
-import { createOffice } from '../../hub/activations/create-office'
-
-const office = createOffice()
-const { hub, hubApi, post, run } = office
-const minute = 60_000
-const hour = 60 * minute
-const patience = { timeout: 60_000 }
-
-let mira: Awaited<ReturnType<typeof hub.join>>
-let agents: { id: AccountId; name: string; key: string }[]
-const idOf = (at: number) => agents[at]?.id as AccountId
-
-beforeAll(async () => {
-  mira = await hub.join('mira', 'human')
-  agents = []
-  for (let number = 0; number < 4; number++) agents.push(await office.createAgent(`agent${number}`))
-  for (const { id } of agents) {
-    await run(
-      'INSERT INTO explorers (account_id, interval_ms, updated_at) VALUES (?, ?, 0)',
-      id,
-      15 * minute,
-    )
-  }
-})
-
-interface Day {
-  scheduler: SchedulerShell
-  /** Explorations that became activations, each with one model call, in order. */
-  turns: { agentId: AccountId; at: number }[]
-  woken: AccountId[]
-  /** Explorations that were offered. */
-  offers: number
-  /** Advances time, alarm by alarm. */
-  pass(ms: number): Promise<void>
-}
-
-interface Conditions {
-  mode?: SchedulingMode
-  outcomeOf?: (agentId: AccountId) => CommitRequest['outcome']
-}
-
-/**
- * The scheduler's shell on a Durable Object's own SQLite, the hub on its own D1, and a clock that only
- * this advances. Agents explore the posts of LOAD and pass, and complete tasks at once.
- */
-async function live(name: string, conditions: Conditions, story: (day: Day) => Promise<void>) {
-  await office.clear()
-  await run('UPDATE posts SET deleted_at = 1')
-  await runInDurableObject(env.SCHEDULER.getByName(name), async (_object, state) => {
-    let alarmAt = Number.POSITIVE_INFINITY
-    const takeTurn = async (agentId: AccountId) => {
-      day.offers++
-      const activationId = office.newId<ActivationId>()
-      const now = hub.clock.now()
-      const request = { agentId, activationId, now, capacity: 5, explorationFloor: 1 }
-      const answer = await hubApi.load({ ...request, canExplore: true })
-      if (answer.kind !== 'loaded') return
-      day.turns.push({ agentId, at: now })
-      hub.clock.advance(1000)
-      await office.commit(agentId, activationId, {
-        outcome: conditions.outcomeOf?.(agentId) ?? 'completed',
-        usage: [],
-      })
-    }
-    const finishTasks = (agentId: AccountId) =>
-      run(
-        `UPDATE inbox_items SET read_at = ? WHERE account_id = ? AND type = 'task'`,
-        hub.clock.now(),
-        agentId,
-      )
-    const setAlarm = async (at: number) => {
-      alarmAt = at
-    }
-    const scheduler = new SchedulerShell(
-      { sql: state.storage.sql, setAlarm },
-      {
-        hub: hubApi,
-        wake: async (ids) => {
-          day.woken.push(...ids)
-          for (const id of ids) await finishTasks(id)
-          return true
-        },
-        offerExplorations: async (ids) => {
-          for (const id of ids) await takeTurn(id)
-          return true
-        },
-        clock: hub.clock,
-        mode: conditions.mode ?? 'hybrid',
-        capacity: 5,
-      },
-    )
-    const hear = async () => {
-      for (const news of hub.seen.heard.splice(0)) await scheduler.reportOutcome(news)
-    }
-    const day: Day = {
-      ...{ scheduler, turns: [], woken: [], offers: 0 },
-      pass: async (ms) => {
-        const end = hub.clock.now() + ms
-        await hear()
-        for (let alarms = 0; alarmAt <= end; alarms++) {
-          if (alarms > 5_000) throw new Error('the alarm does not rest')
-          hub.clock.advance(Math.max(0, alarmAt - hub.clock.now()))
-          alarmAt = Number.POSITIVE_INFINITY
-          await scheduler.alarm()
-          await hear()
-        }
-        hub.clock.advance(Math.max(0, end - hub.clock.now()))
-      },
-    }
-    await scheduler.ensureStarted()
-    await hear()
-    await story(day)
-  })
-}
-
-const countTurns = (day: Day) =>
-  agents.map(({ id }) => day.turns.filter((t) => t.agentId === id).length)
+import { expect, test } from 'vitest'
+import type { AccountId } from '../../../src/shared/ids'
+import {
+  countTurns,
+  hour,
+  hub,
+  idOf,
+  keyOfMira,
+  live,
+  minute,
+  office,
+  patience,
+  post,
+  run,
+} from './simulate-days'
 
 test(
   'S10: a day without posts costs no model call and no read except the sweep',
@@ -142,11 +33,39 @@ test(
 test('S1 S9: every agent explores a new post once', patience, async () => {
   await live('news', {}, async (day) => {
     await day.pass(hour)
-    await post(mira.key, 'The vault lost its power last night.')
+    await post(keyOfMira(), 'The vault lost its power last night.')
     await day.pass(24 * hour)
     expect(countTurns(day)).toEqual([1, 1, 1, 1])
   })
 })
+
+test(
+  'S4 S9: a new agent explores when the first post is old enough, and others when news is due',
+  patience,
+  async () => {
+    await run('UPDATE explorers SET interval_ms = ?', hour)
+    await run('UPDATE accounts SET last_activated_at = NULL')
+    await live('first turn', {}, async (day) => {
+      // A new hub: the only post is too young for the offer that follows the creation of the agents.
+      await post(keyOfMira(), 'Welcome to the vault.')
+      await day.scheduler.sweepNow()
+      const startedAt = hub.clock.now()
+      await day.pass(6 * minute)
+      expect(countTurns(day)).toEqual([1, 1, 1, 1])
+      for (const { at } of day.turns) expect(at - startedAt).toBeLessThan(6 * minute)
+
+      // An hour later a post comes right after a sweep: its turn does not wait for the next one.
+      await day.pass(2 * hour)
+      await day.scheduler.sweepNow()
+      await post(keyOfMira(), 'The vault lost its power.')
+      const trips = await office.countTrips(() => day.pass(5 * minute - 1_000))
+      expect([countTurns(day), trips]).toEqual([[1, 1, 1, 1], 0])
+      await day.pass(1.5 * minute)
+      expect(countTurns(day)).toEqual([2, 2, 2, 2])
+    })
+    await run('UPDATE explorers SET interval_ms = ?', 15 * minute)
+  },
+)
 
 test(
   'S1 S4: on a busy day every agent explores each quarter of an hour, the stalest first',
@@ -154,13 +73,13 @@ test(
   async () => {
     await live('busy', {}, async (day) => {
       for (let quarter = 0; quarter < 16; quarter++) {
-        await post(mira.key, `Something happened, part ${quarter}.`)
+        await post(keyOfMira(), `Something happened, part ${quarter}.`)
         await day.pass(20 * minute)
       }
       const counts = countTurns(day)
       expect(Math.min(...counts)).toBeGreaterThanOrEqual(10)
       expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1)
-      for (const { id } of agents) {
+      for (const id of [0, 1, 2, 3].map(idOf)) {
         const times = day.turns.filter(({ agentId }) => agentId === id).map(({ at }) => at)
         const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0))
         expect(Math.min(...gaps)).toBeGreaterThanOrEqual(15 * minute)
@@ -173,7 +92,7 @@ test('S5: failures reduce explorations, after five in a row to one a day', patie
   const outcomeOf = (id: AccountId) => (id === idOf(0) ? 'failed' : 'completed')
   await live('failures', { outcomeOf }, async (day) => {
     for (let part = 0; part < 96; part++) {
-      await post(mira.key, `News, part ${part}.`)
+      await post(keyOfMira(), `News, part ${part}.`)
       await day.pass(15 * minute)
     }
     const [failing = 0, ...others] = countTurns(day)
@@ -189,7 +108,7 @@ test('S5: failures reduce explorations, after five in a row to one a day', patie
 
 test('S3 S4: no agent explores in notification mode or while paused', patience, async () => {
   await live('notification', { mode: 'notification' }, async (day) => {
-    await post(mira.key, 'Hello?')
+    await post(keyOfMira(), 'Hello?')
     await day.pass(2 * hour)
     expect(day.offers).toBe(0)
   })
@@ -200,7 +119,7 @@ test('S3 S4: no agent explores in notification mode or while paused', patience, 
       hub.clock.now(),
     )
     await day.pass(hour)
-    await post(mira.key, 'Hello again?')
+    await post(keyOfMira(), 'Hello again?')
     await day.pass(2 * hour)
     expect(countTurns(day)).toEqual([1, 0, 1, 1])
     await run(
@@ -219,12 +138,12 @@ test(
   async () => {
     await live('first life', {}, async (day) => {
       await day.pass(hour)
-      await post(mira.key, 'Before.')
+      await post(keyOfMira(), 'Before.')
       await day.pass(hour)
       expect(countTurns(day)).toEqual([1, 1, 1, 1])
     })
     await live('other storage', {}, async (day) => {
-      await post(mira.key, 'After.')
+      await post(keyOfMira(), 'After.')
       await day.pass(hour)
       expect(countTurns(day)).toEqual([1, 1, 1, 1])
     })

@@ -116,6 +116,19 @@ export async function createWorld() {
     await admin(`/agents/${name}/definition`, { files: definitionFiles(name) }, 'PUT')
   }
 
+  let birds = 0
+  /** An agent of this hub that olga owns. */
+  const newOwnedAgent = async () => {
+    const agent = await join(`tit-${++birds}`, 'agent')
+    await hub.host(agent.id)
+    await env.DB.prepare('UPDATE accounts SET owner_id = ? WHERE id = ?')
+      .bind(olga.id, agent.id)
+      .run()
+    await admin(`/agents/${agent.name}/definition`, { files: definitionFiles(agent.name) }, 'PUT')
+    return agent
+  }
+  const tit = await newOwnedAgent()
+
   const newPost = async (author: Member, content = 'A text', community = 'general') =>
     (await call('/posts', { key: author.key, body: { community, title: 'A title', content } })).post
       .id as string
@@ -246,7 +259,7 @@ export async function createWorld() {
 
   return {
     ...{ hub, privateHub, fetchHub, fetchCompat, fetchModule, listRoutes, requesters, others },
-    ...{ olga, piet, scout, wren },
+    ...{ olga, piet, scout, wren, tit, newOwnedAgent },
     ...{ postId, othersPostId, commentId, othersCommentId, communityName, sessionId, auditId },
     ...places,
     ...{

@@ -9,11 +9,55 @@ const definitionForm = (name: string, base: string) => {
   return { ...files, paths: JSON.stringify(Object.keys(files)), base, do: 'save' }
 }
 
-/** Definitions in the API. */
+const owned = { files: definitionFiles('tit-1') }
+const daily = { do: 'save', cron: '@daily', timezone: 'UTC' }
+const fact = { id: '1', change: 'delete_fact' }
+
+/** Definitions in the API, and what agents know. */
 export const definitionRows: Table = {
   'PUT /agents/:name/definition': {
     expect: 'admin',
     send: () => ({ path: '/agents/scout/definition', body: files }),
+  },
+  'PUT /agents/:name/definition (owned)': {
+    expect: 'ownerOrAdminWrite',
+    send: () => ({ path: '/agents/tit-1/definition', body: owned }),
+  },
+  'GET /agents/:name/definition (owned)': {
+    expect: 'ownerOrAdminRead',
+    send: () => ({ path: '/agents/tit-1/definition' }),
+  },
+  'GET /agents/:name/definition/versions (owned)': {
+    expect: 'ownerOrAdminRead',
+    send: () => ({ path: '/agents/tit-1/definition/versions' }),
+  },
+  'POST /agents/:name/definition/restore (owned)': {
+    expect: 'ownerOrAdminWrite',
+    send: () => ({ path: '/agents/tit-1/definition/restore', body: { version: 1 } }),
+  },
+  'DELETE /agents/:name (owned)': {
+    expect: 'ownerOrAdminWrite',
+    send: async (world) => ({ path: `/agents/${(await world.newOwnedAgent()).name}?words=keep` }),
+  },
+  'GET /agents/:name/knowledge': {
+    expect: 'own',
+    send: () => ({ path: '/agents/tit-1/knowledge' }),
+  },
+  'PATCH /agents/:name/knowledge/facts/:id': {
+    expect: 'ownerOrAdminWrite',
+    send: () => ({ path: '/agents/tit-1/knowledge/facts/1', body: { text: 'Plums are blue' } }),
+  },
+  'DELETE /agents/:name/knowledge/facts/:id': {
+    expect: 'ownerOrAdminWrite',
+    send: () => ({ path: '/agents/tit-1/knowledge/facts/1' }),
+  },
+  'POST /agents/:name/knowledge/tasks/:id/close': {
+    expect: 'ownerOrAdminWrite',
+    send: () => ({ path: '/agents/tit-1/knowledge/tasks/1/close' }),
+  },
+  'DELETE /agents/:name/knowledge/files': {
+    expect: 'ownerOrAdminWrite',
+    send: () => ({ path: '/agents/tit-1/knowledge/files?path=notes.md' }),
   },
   'GET /agents/:name/definition': {
     expect: 'admin',
@@ -32,13 +76,16 @@ export const definitionRows: Table = {
 /** The pages of agents and their definitions. */
 export const definitionPageRows: Table = {
   'GET /agents': { expect: 'read' },
-  'GET /agents/new': { expect: 'admin' },
+  // Members create agents; guests and agents do not.
+  'GET /agents/new': { expect: 'own', except: { guest: 403, external: 403 } },
   'POST /agents/new': {
-    expect: 'admin',
+    expect: 'write',
+    except: { guest: 403, external: 403 },
     send: () => form('/agents/new', definitionForm(`bird-${++birds}`, '0')),
   },
   'POST /agents/new (preview)': {
-    expect: 'admin',
+    expect: 'write',
+    except: { guest: 403, external: 403 },
     send: () => form('/agents/new', { ...definitionForm('bird', '0'), do: 'preview' }),
   },
   'GET /a/:name/edit': { expect: 'admin', send: () => ({ path: '/a/wren/edit' }) },
@@ -54,5 +101,41 @@ export const definitionPageRows: Table = {
   'GET /a/:name/versions/:file': {
     expect: 'admin',
     send: () => ({ path: '/a/wren/versions/1.tar' }),
+  },
+  'GET /a/:name/edit (owned)': {
+    expect: 'ownerOrAdminRead',
+    send: () => ({ path: '/a/tit-1/edit' }),
+  },
+  'POST /a/:name/edit (owned)': {
+    expect: 'ownerOrAdminWrite',
+    send: () => form('/a/tit-1/edit', definitionForm('tit-1', '1')),
+  },
+  'POST /a/:name/delete': {
+    expect: 'ownerOrAdminWrite',
+    send: async (world) => {
+      const { name } = await world.newOwnedAgent()
+      return form(`/a/${name}/delete`, { confirm: name })
+    },
+  },
+  'GET /a/:name/knows': { expect: 'own', send: () => ({ path: '/a/tit-1/knows' }) },
+  'POST /a/:name/knows': {
+    expect: 'ownerOrAdminWrite',
+    send: () => form('/a/tit-1/knows', fact),
+  },
+  'GET /a/:name/knows/:session': {
+    expect: 'ownerOrAdminRead',
+    send: (world) => ({ path: `/a/tit-1/knows/${world.sessionId}` }),
+  },
+  'POST /a/:name/knows/:session': {
+    expect: 'ownerOrAdminWrite',
+    send: (world) => form(`/a/tit-1/knows/${world.sessionId}`, { do: 'compact' }),
+  },
+  'GET /a/:name/schedules': {
+    expect: 'ownerOrAdminRead',
+    send: () => ({ path: '/a/tit-1/schedules' }),
+  },
+  'POST /a/:name/schedules': {
+    expect: 'ownerOrAdminWrite',
+    send: () => form('/a/tit-1/schedules', { ...daily, task: `Count the plums, ${++birds}` }),
   },
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { ActivationId, PostId } from '../../../src/shared/ids'
 import { usageOf } from '../activations/create-office'
 import { adminKey } from '../create-test-hub'
 import { createRoleOffice } from './create-role-office'
@@ -187,4 +188,47 @@ test('T4: a refusal for too little is shown at the budget of the role', async ()
     accounts: { used_up: 1 },
     forecast: { state: 'exhausted' },
   })
+})
+
+test('T3: the owner of an agent pays for all that it does, whoever asks, also unasked', async () => {
+  await office.run('UPDATE accounts SET owner_id = ?1 WHERE id = ?2', get('mira').id, finch().id)
+  const id = await createBudget({ scope: 'role:member', limit_microusd: 100 })
+  const own = await createBudget({ scope: 'requester', name: 'mira', limit_microusd: 150 })
+  await spend('ada', 60, finch())
+  expect([await spentOf(id, 'ada'), await spentOf(id, 'mira')]).toEqual([60, 60])
+  const { budgets } = (await hub.call('/budgets', { key: adminKey })).body
+  expect(budgets.find((each: { id: string }) => each.id === own)).toMatchObject({
+    spent_microusd: 60,
+  })
+  // Two requesters share the cost; the owner pays the whole.
+  await post(get('ada').key, '@finch one')
+  const { postId } = (await office.first<{ postId: PostId }>(
+    'SELECT id AS postId FROM posts ORDER BY created_at DESC LIMIT 1',
+  )) ?? { postId: '' as PostId }
+  await comment(get('ben').key, postId, '@finch two')
+  const { activationId } = await start(finch().id)
+  await office.commit(finch().id, activationId, { usage: [usageOf(20, 3)] })
+  expect([await spentOf(id, 'ada'), await spentOf(id, 'ben')]).toEqual([70, 10])
+  expect(await spentOf(id, 'mira')).toBe(80)
+
+  // An exploration, which is the hub's own.
+  await office.run(
+    'INSERT INTO explorers (account_id, interval_ms, updated_at) VALUES (?, 60000, 0)',
+    finch().id,
+  )
+  await post(get('ada').key, 'Is this old enough to be explored?')
+  await office.run('UPDATE posts SET created_at = created_at - 600000')
+  hub.clock.advance(3_600_000)
+  const run = office.newId<ActivationId>()
+  const explored = await office.load(finch().id, run, 50, true)
+  expect(explored).toMatchObject({ kind: 'loaded', task: 'exploration' })
+  await office.commit(finch().id, run, { usage: [usageOf(5, 3)] })
+  expect([await spentOf(id, 'ada'), await spentOf(id, 'mira')]).toEqual([70, 85])
+  expect(await readDifferences()).toEqual([])
+
+  // With the owner's budget used up, the agent is refused for everybody.
+  await spend('ben', 60, finch())
+  await post(get('ada').key, '@finch more')
+  expect((await start(finch().id)).shortage).toMatchObject({ scope: 'requester' })
+  await office.run('UPDATE accounts SET owner_id = NULL WHERE id = ?', finch().id)
 })

@@ -1,16 +1,21 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  type HeldBy,
   listModerated,
   parsePolicyLine,
   policyLinePattern,
   renameInLine,
   selectHeldLines,
 } from '../../../src/hub/contract/policy-line'
+import { coversGrant } from '../../../src/mcp-servers/tool/grant-pattern'
+import type { AccountId } from '../../../src/shared/ids'
 
 const guest = { name: 'stranger', role: 'guest' } as const
 const member = { name: 'Mira', role: 'member' } as const
 const admin = { name: 'ada', role: 'admin' } as const
+
+const ownerId = 'owner' as AccountId
 
 const held = (
   lines: string[],
@@ -98,26 +103,25 @@ describe('T1: a line of a policy', () => {
 
   test('an account may use the hub itself, whatever its role', () => {
     const lines = ['hub:write', '*', 'github:read']
-    expect(selectHeldLines(lines, [guest], true).allowed).toEqual(['hub:write', 'hub:*'])
+    expect(selectHeldLines(lines, [guest], { isOwnCall: true }).allowed).toEqual([
+      'hub:write',
+      'hub:*',
+    ])
     expect(selectHeldLines(lines, [guest]).allowed).toEqual([])
   })
 
-  test('no requester is allowed more because others request too', () => {
-    const line = fc
-      .tuple(
-        fc.constantFrom('hub:read', '*', 'github:write', 'http:weather:*'),
-        fc.subarray(['guests', 'members', 'admins', 'exploration', '@mira', '@ada']),
-        fc.constantFrom('', ' trusted', ' as requester', ' as requester trusted', ' as agent'),
-      )
-      .map(
-        ([pattern, who, end]) =>
-          `${pattern}${who.length > 0 ? ` for ${who.join(', ')}` : ''}${end}`,
-      )
-    const person = fc.constantFrom<typeof guest | typeof member | typeof admin>(
-      guest,
-      member,
-      admin,
+  const line = fc
+    .tuple(
+      fc.constantFrom('hub:read', '*', 'github:write', 'http:weather:*'),
+      fc.subarray(['guests', 'members', 'admins', 'exploration', '@mira', '@ada']),
+      fc.constantFrom('', ' trusted', ' as requester', ' as requester trusted', ' as agent'),
     )
+    .map(
+      ([pattern, who, end]) => `${pattern}${who.length > 0 ? ` for ${who.join(', ')}` : ''}${end}`,
+    )
+  const person = fc.constantFrom<typeof guest | typeof member | typeof admin>(guest, member, admin)
+
+  test('no requester is allowed more because others request too', () => {
     fc.assert(
       fc.property(fc.array(line), fc.array(person, { minLength: 1 }), (lines, people) => {
         const together = selectHeldLines(lines, people)
@@ -128,6 +132,34 @@ describe('T1: a line of a policy', () => {
         }
         for (const each of together.trusted) expect(together.allowed).toContain(each)
         if (people.length > 1) expect(together.asRequester).toEqual([])
+      }),
+    )
+  })
+  test('T1: an agent of a member is allowed nothing that its owner could not make an agent do, whoever asks', () => {
+    const mine: HeldBy = { ...member, name: 'olga', id: ownerId }
+    const owner = fc.constantFrom<HeldBy>(guest, member, mine)
+    const people = fc.array<HeldBy>(fc.oneof(person, fc.constant(mine)))
+    fc.assert(
+      fc.property(fc.array(line), people, owner, (lines, people, of) => {
+        const held = selectHeldLines(lines, people, { owner: of })
+        const ownerAlone = selectHeldLines(lines, [of])
+        const withoutOwner = selectHeldLines(lines, people)
+        expect(withoutOwner.allowed).toEqual(expect.arrayContaining(held.allowed))
+        for (const [name, may] of [
+          ['allowed', ownerAlone.allowed],
+          ['trusted', ownerAlone.trusted],
+        ] as const) {
+          for (const pattern of held[name]) {
+            expect(
+              may.some((each) => coversGrant(each, pattern)),
+              `${name} ${pattern}`,
+            ).toBe(true)
+          }
+        }
+        // Nobody else's account is used by the words of the owner.
+        if (!people.every(({ id }) => id !== undefined && id === of.id)) {
+          expect(held.asRequester).toEqual([])
+        }
       }),
     )
   })

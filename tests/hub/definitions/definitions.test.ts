@@ -21,6 +21,7 @@ const facts: DefinitionFacts = {
   activationTokensMax: 100_000,
   runCostMaxMicrousd: 0,
   isOffline: true,
+  adminFields: [],
   grants: ['hub:read', 'hub:write'],
   answersMentions: true,
   answersReplies: true,

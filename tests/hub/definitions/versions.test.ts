@@ -14,6 +14,7 @@ const facts: DefinitionFacts = {
   description: '',
   model: 'offline/extractive',
   isOffline: true,
+  adminFields: [],
   grants: ['hub:read'],
   answersMentions: true,
   answersReplies: true,

@@ -205,6 +205,7 @@ test('T2: a session with private parts is shown to an admin only once it is open
     ...{ outputTokens: 1, costMicrousd: 1, createdAt: 1, updatedAt: 1 },
     messages: [{ role: 'user', text: canary }],
     privateTo: [olga.id],
+    hasShared: true,
   }
   await hub.seen.sessions.restore(olga.id, 'dm_olga', snapshot)
   const path = '/agents/scout/sessions'

@@ -1,11 +1,17 @@
 import { AppError, notFound } from '../../shared/errors'
 
-/** Errors of what agents keep for one person, as users read them. */
-export const privateMemoryErrors = {
+/** Errors of what agents know, as users read them. */
+export const knowledgeErrors = {
   agentNotFound: () =>
     notFound('hosted agent', 'Only agents that this hub runs remember something.'),
   notFound: (kind: 'fact' | 'file') =>
     notFound(kind, 'Only the account that the agent keeps it for can share or delete it.'),
+  notKnown: (kind: 'fact' | 'task' | 'file') =>
+    notFound(kind, 'It may have been deleted already, or be private to somebody else.'),
+  notYours: () =>
+    new AppError('FORBIDDEN', 'Only admins and the owner of the agent can change this.', {
+      hint: 'You can change what is private to you.',
+    }),
   peopleOnly: () =>
     new AppError('FORBIDDEN', 'Only people share or delete what an agent keeps for them.', {
       hint: 'Sign in as the person, or use their key.',

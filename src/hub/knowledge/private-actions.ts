@@ -5,7 +5,7 @@ import { run } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import { selectHostedAgent } from '../system/queries'
-import { privateMemoryErrors } from './errors'
+import { knowledgeErrors } from './errors'
 
 /** A fact by its id, or a file by its path. */
 export const privateItem = z.discriminatedUnion('kind', [
@@ -31,13 +31,13 @@ export async function changePrivateItem(
   item: PrivateItemInput,
   change: PrivateChange,
 ): Promise<void> {
-  if (actor.kind !== 'human' || actor.activationId !== null) throw privateMemoryErrors.peopleOnly()
+  if (actor.kind !== 'human' || actor.activationId !== null) throw knowledgeErrors.peopleOnly()
   const agent = await run(db, selectHostedAgent(agentName))
-  if (!agent) throw privateMemoryErrors.agentNotFound()
+  if (!agent) throw knowledgeErrors.agentNotFound()
   const { accountId } = actor
   const outcome = await agents.privateMemory.change(agent.accountId, accountId, item, change)
-  if (outcome === 'missing') throw privateMemoryErrors.notFound(item.kind)
-  if (outcome === 'taken') throw privateMemoryErrors.taken(item.kind)
+  if (outcome === 'missing') throw knowledgeErrors.notFound(item.kind)
+  if (outcome === 'taken') throw knowledgeErrors.taken(item.kind)
   log.info('private memory changed', {
     agent: agent.accountId,
     account: accountId,

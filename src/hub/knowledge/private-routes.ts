@@ -4,8 +4,8 @@ import { privateMemoryLimits, workspaceLimits } from '../../shared/config'
 import { countAnswer, presentTime, timeAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
 import { selectHostedAgent } from '../system/queries'
-import { changePrivateItem, privateItem } from './actions'
-import { privateMemoryErrors } from './errors'
+import { knowledgeErrors } from './errors'
+import { changePrivateItem, privateItem } from './private-actions'
 
 const tag = 'agents'
 
@@ -49,8 +49,8 @@ const listRoute = route({
   answer: listAnswer,
   handle: async ({ context, param, query, read }) => {
     const { viewer, answers } = await read({ agent: selectHostedAgent(param('name')) })
-    if (viewer?.kind !== 'human') throw privateMemoryErrors.peopleOnly()
-    if (!answers.agent) throw privateMemoryErrors.agentNotFound()
+    if (viewer?.kind !== 'human') throw knowledgeErrors.peopleOnly()
+    if (!answers.agent) throw knowledgeErrors.agentNotFound()
     const { before = null, after = null, limit } = query
     const page = { before, after, limit }
     const found = await context.agents.privateMemory.list(answers.agent.accountId, viewer.id, page)

@@ -1,0 +1,52 @@
+import { definitionLimits } from '../../shared/config'
+import type { AdminField } from '../contract/definitions'
+import type { Config } from './config-schema'
+import type { YamlSource } from './yaml-source'
+
+type Behavior = NonNullable<Config['behavior']>
+
+/** A field by its path, and its value when only an admin may set it to that. */
+type Reserved = [path: string, value: unknown]
+
+const above = (value: number | undefined, most: number) =>
+  value !== undefined && value > most ? value : undefined
+const below = (value: number | undefined, least: number) =>
+  value !== undefined && value < least ? value : undefined
+
+const listReservedBehavior = ({ priority, discovery, limits = {} }: Behavior): Reserved[] => [
+  ['behavior.priority', priority === 'critical' ? priority : undefined],
+  ['behavior.discovery.weight', above(discovery?.weight, 1)],
+  ['behavior.limits.max_daily_posts', above(limits.max_daily_posts, definitionLimits.dailyPosts)],
+  [
+    'behavior.limits.max_daily_comments',
+    above(limits.max_daily_comments, definitionLimits.dailyComments),
+  ],
+  [
+    'behavior.limits.max_responses_per_thread',
+    above(limits.max_responses_per_thread, definitionLimits.responsesPerThread),
+  ],
+  [
+    'behavior.limits.min_interval_seconds',
+    below(limits.min_interval_seconds, definitionLimits.intervalSeconds),
+  ],
+]
+
+/**
+ * Finds the fields of a config that reach beyond the agent, so that only an admin may set them: where
+ * requests and keys go, what runs it, and what it takes from others' share of the hub.
+ */
+export function findAdminFields(config: Config, source: YamlSource): AdminField[] {
+  const { type, brain, behavior, hooks } = config
+  const reserved: Reserved[] = [
+    ['type', type === 'native' ? undefined : type],
+    ['brain.api_base', brain?.api_base],
+    ['brain.api_key_env', brain?.api_key_env],
+    ['hooks.disable', hooks?.disable?.length ? hooks.disable : undefined],
+    ...listReservedBehavior(behavior ?? {}),
+  ]
+  return reserved.flatMap(([field, value]) =>
+    value === undefined
+      ? []
+      : [{ field, path: source.locate(field.split('.')), value: JSON.stringify(value) }],
+  )
+}

@@ -1,0 +1,60 @@
+import { isSeq, parseDocument } from 'yaml'
+import type { DefinitionFiles } from '../contract/agents'
+import type { ScheduleEdit, ScheduleEntry } from '../contract/schedules'
+import { countedRunsMax } from '../contract/schedules'
+import { computeNextDue } from '../scheduler/cron'
+import { configFile } from './definition-files'
+import { toScheduleFacts } from './exploration-facts'
+import { readDefinition } from './read-definition'
+
+const place = ['behavior', 'schedule']
+const shownRuns = 5
+const dayMs = 86_400_000
+
+/** Returns the entries of `behavior.schedule` with their next runs; none for files that are not valid. */
+export function listSchedules(files: DefinitionFiles, now: number): ScheduleEntry[] {
+  const read = readDefinition(files)
+  if (!read.ok) return []
+  return (read.config.behavior?.schedule ?? []).map((entry) => {
+    const facts = toScheduleFacts(entry)
+    const runs = listRuns(facts.cron, facts.timezone, now)
+    return {
+      ...facts,
+      isPaused: entry.paused === true,
+      nextRuns: runs.slice(0, shownRuns),
+      runsInDay: runs.filter((at) => at <= now + dayMs).length,
+    }
+  })
+}
+
+/** Returns the runs of the next day, and at least five. */
+function listRuns(cron: string, timezone: string, now: number): number[] {
+  const runs: number[] = []
+  let at: number | null = now
+  while (runs.length < countedRunsMax && (runs.length < shownRuns || (at ?? 0) <= now + dayMs)) {
+    at = computeNextDue(cron, timezone, at ?? now)
+    if (at === null) break
+    runs.push(at)
+  }
+  return runs
+}
+
+/** Changes `behavior.schedule` in the YAML of a valid definition. Null when the entry is not there. */
+export function editSchedules(files: DefinitionFiles, edit: ScheduleEdit): DefinitionFiles | null {
+  const document = parseDocument(files[configFile] ?? '')
+  const toFiles = () => ({ ...files, [configFile]: document.toString({ lineWidth: 0 }) })
+  if (edit.kind === 'add') {
+    const { cron, timezone, task } = edit
+    const entry = document.createNode({ cron, timezone, task })
+    if (!document.hasIn(['behavior'])) document.setIn(['behavior'], document.createNode({}))
+    if (isSeq(document.getIn(place))) document.addIn(place, entry)
+    else document.setIn(place, document.createNode([entry]))
+    return toFiles()
+  }
+  const index = listSchedules(files, 0).findIndex(({ key }) => key === edit.key)
+  if (index < 0) return null
+  if (edit.kind === 'pause') document.setIn([...place, index, 'paused'], true)
+  else if (edit.kind === 'resume') document.deleteIn([...place, index, 'paused'])
+  else document.deleteIn([...place, index])
+  return toFiles()
+}

@@ -1,0 +1,44 @@
+import type { KnowledgeView } from '../../agents/contract/agents'
+import type { Answers } from '../../shared/db/batch'
+import type { AccountId } from '../../shared/ids'
+import { canEditAgent, type Editor } from '../definitions/may-edit'
+import type { Reader } from '../viewers/reader'
+import { sessionErrors } from './errors'
+import { selectKnowingAgent, selectSeenOwners } from './view-queries'
+
+/** The reads that decide what a viewer sees of what an agent knows. */
+export const viewStatements = (name: string, reader: Reader) => ({
+  agent: selectKnowingAgent({ name }),
+  owners: selectSeenOwners({ reader }),
+})
+
+type ViewAnswers = Answers<ReturnType<typeof viewStatements>>
+
+export interface SeenAgent {
+  id: AccountId
+  name: string
+  view: KnowledgeView
+  /** Names of the communities whose data the viewer sees, by id. */
+  labels: Map<string, string>
+}
+
+/**
+ * Returns the agent, and what the viewer sees of what it knows. The agent itself and who can edit it manage it.
+ *
+ * @throws NOT_FOUND when this hub does not run the agent
+ */
+export function toSeenAgent(viewer: Editor, { agent, owners }: ViewAnswers): SeenAgent {
+  if (!agent) throw sessionErrors.agentNotFound()
+  const self = viewer.id as AccountId
+  const seen = owners.filter(({ isOpened }) => !isOpened)
+  return {
+    ...{ id: agent.id, name: agent.name },
+    view: {
+      self,
+      owners: [self, ...seen.map(({ id }) => id)],
+      opened: owners.filter(({ isOpened }) => isOpened).map(({ id }) => id),
+      isManager: canEditAgent(viewer, agent.ownerId) || self === agent.id,
+    },
+    labels: new Map(seen.map(({ id, label }) => [id, label ?? ''])),
+  }
+}

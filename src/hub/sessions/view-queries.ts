@@ -1,0 +1,49 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { flag } from '../../shared/db/fields'
+import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement'
+import { canReadSql } from '../communities/readable-sql'
+import type { DataOwner } from '../contract/privacy'
+import { isOpenedSql } from '../openings/opened-sql'
+import { accounts } from '../schema/accounts'
+import { communities } from '../schema/communities'
+import { agents } from '../schema/definitions'
+import { adminOpenings } from '../schema/openings'
+import type { Reader } from '../viewers/reader'
+
+const a = alias(accounts, 'a')
+const c = alias(communities, 'c')
+const g = alias(agents, 'g')
+const o = alias(adminOpenings, 'o')
+
+/** Communities with restricted readers whose data one page looks up. */
+const communitiesMax = sql.raw('100')
+
+/**
+ * Selects whose private data of an agent the reader of a request sees: the communities with restricted readers
+ * that they read, and what they have opened as an admin.
+ */
+export const selectSeenOwners = prepare(({ reader }: Params<{ reader: Reader }>) =>
+  manySql(
+    {
+      id: sql<DataOwner>`id`,
+      /** `m/name` of a community; null for what an admin has opened. */
+      label: sql<string | null>`label`,
+      isOpened: flag(sql`is_opened`),
+    },
+    sql`FROM (
+      SELECT * FROM (SELECT ${c.id} AS id, 'm/' || ${c.name} AS label, 0 AS is_opened FROM ${communities} ${c}
+        WHERE ${c.visibility} <> 'public' AND ${canReadSql(c.id, reader)} ORDER BY ${c.name} LIMIT ${communitiesMax})
+      UNION ALL
+      SELECT DISTINCT ${o.ownerId}, NULL, 1 FROM ${adminOpenings} ${o}
+      WHERE ${o.expiresAt} > ${reader} ->> 'now' AND ${isOpenedSql(sql`(${o.ownerId})`, reader)})`,
+  ),
+)
+
+/** Selects an agent of this hub with the member who owns it. */
+export const selectKnowingAgent = prepare(({ name }: Params<{ name: string }>) =>
+  oneSql(
+    { id: a.id, name: a.name, ownerId: a.ownerId },
+    sql`FROM ${accounts} ${a} JOIN ${agents} ${g} ON ${g.accountId} = ${a.id} WHERE ${a.name} = ${name}`,
+  ),
+)

@@ -1,0 +1,21 @@
+import * as z from 'zod'
+import { describeText, type FormDefinition } from '../form/form-state'
+
+const taskCharsMax = 2_000
+
+export const scheduleInput = z.object({
+  cron: z.string().trim().min(1).max(100),
+  timezone: z.string().trim().min(1).max(60),
+  task: z.string().trim().min(1).max(taskCharsMax),
+})
+
+export type ScheduleField = keyof z.output<typeof scheduleInput>
+
+export const scheduleForm: FormDefinition<ScheduleField> = {
+  rejected: 'The schedule was not saved.',
+  fields: {
+    cron: { message: 'Enter five fields, such as 0 9 * * 1-5, or @daily.' },
+    timezone: { message: 'Enter a time zone, such as Europe/Berlin.' },
+    task: { message: describeText('The task', taskCharsMax) },
+  },
+}

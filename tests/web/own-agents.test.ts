@@ -1,0 +1,162 @@
+import { env } from 'cloudflare:workers'
+import { beforeAll, expect, test } from 'vitest'
+import { checkDefinition } from '../../src/agents/definitions/check-definition'
+import { createModelRegistry } from '../../src/agents/models/registry'
+import { isGranted } from '../../src/mcp-servers/gateway/decide'
+import { readSettings } from '../../src/shared/settings'
+import { adminKey, createTestHub, readCost } from '../hub/create-test-hub'
+import { type Browser, signIn } from './open-pages'
+
+const hub = createTestHub()
+const models = createModelRegistry(readSettings({ ROOKERY_ADMIN_KEY: adminKey }))
+let admin: Browser
+
+beforeAll(async () => {
+  hub.seen.check = (files) =>
+    checkDefinition(files, {
+      listModels: models.list,
+      listServers: () => ['hub', 'memory', 'github'],
+      hookNames: [],
+      isGranted,
+      isTooWide: () => false,
+      hasTool: () => true,
+    })
+  admin = await signIn(hub)
+})
+
+const prompt = 'You are {{name}}.'
+const configOf = (name: string, grants: string, rest = '') =>
+  `name: ${name}\ncapabilities:\n  grants: [${grants}]\n${rest}`
+const fields = (config: string, base: number, more: Record<string, string> = {}) => ({
+  paths: JSON.stringify(['config.yaml', 'system-prompt.md']),
+  'config.yaml': config,
+  'system-prompt.md': prompt,
+  base: String(base),
+  ...{ do: 'preview', ...more },
+})
+const readDefinition = async (name: string) =>
+  (await hub.call(`/agents/${name}/definition`, { key: adminKey })).body
+
+test('agents in the browser: a member creates, edits, restores and deletes agents of their own, and no others', async () => {
+  const [olga, piet] = [await hub.join('olga', 'human'), await hub.join('piet', 'human')]
+  const [own, other] = [await signIn(hub, olga.key), await signIn(hub, piet.key)]
+  expect(await own.read('/agents')).toContain('href="/agents/new"')
+  const create = (name: string, rest = '', more = {}, by = own) =>
+    by.send('/agents/new', fields(configOf(name, 'hub:read', rest), 0, { do: 'save', ...more }))
+  expect((await create('robin')).headers.get('location')).toBe('/a/robin')
+  const robin = (await hub.call('/agents/profile?name=robin', { key: olga.key })).body.agent
+  expect(robin).toMatchObject({ owner_id: olga.id, role: 'member' })
+
+  // Only an admin allows grants, and sets what reaches beyond the agent.
+  const allow = await create('sparrow', '', { allow: 'on', allow_grants: '["github:write"]' })
+  expect(allow.status).toBe(403)
+  const reserved =
+    'brain: { api_base: "http://10.0.0.1", api_key_env: X_API_KEY }\ntype: claude-code\n'
+  const page = await create('sparrow', reserved)
+  expect(page.status).toBe(403)
+  const html = await page.text()
+  for (const field of ['brain.api_base', 'brain.api_key_env', 'type']) expect(html).toContain(field)
+  expect((await hub.call('/agents/sparrow/grants', { key: adminKey })).status).toBe(404)
+  const official = await create('admin-bird')
+  expect(official.status).toBe(409)
+
+  // Others neither see nor change it; the owner does, also what an admin has set.
+  const edit = (by: Browser, rest: string, base: number) =>
+    by.send('/a/robin/edit', fields(configOf('robin', 'hub:read', rest), base, { do: 'save' }))
+  expect((await edit(other, '# theirs\n', 1)).status).toBe(403)
+  expect((await other.get('/a/robin/edit')).status).toBe(403)
+  expect(await own.read('/a/robin')).toContain('href="/a/robin/edit"')
+  expect(await other.read('/a/robin')).not.toContain('href="/a/robin/edit"')
+  expect((await edit(own, '# mine\n', 1)).status).toBe(303)
+  expect((await edit(admin, 'behavior: { priority: critical }\n', 2)).status).toBe(303)
+  expect((await edit(own, 'behavior: { priority: critical }\n# kept\n', 3)).status).toBe(303)
+  expect((await own.send('/a/robin/versions', { version: '1', base: '4' })).status).toBe(303)
+  expect((await edit(own, 'behavior: { priority: critical }\n', 5)).status).toBe(403)
+  expect((await hub.call('/agents/robin/definition', { key: piet.key })).status).toBe(403)
+  expect(
+    (await hub.call('/agents/robin/definition', { key: olga.key })).body.definition.version,
+  ).toBe(5)
+
+  expect((await other.send('/a/robin/delete', { confirm: 'robin' })).status).toBe(403)
+  const words = { key: olga.key, method: 'DELETE' }
+  expect((await hub.call('/agents/robin?words=remove', words)).status).toBe(403)
+  expect((await own.send('/a/robin/delete', { confirm: 'robin' })).headers.get('location')).toBe(
+    '/agents',
+  )
+  expect((await hub.call('/agents/robin/definition', { key: adminKey })).status).toBe(404)
+  const { entries } = (await hub.call('/admin/log?action=account.delete', { key: adminKey })).body
+  expect(entries[0]).toMatchObject({ account: 'olga' })
+})
+
+test('agents in the browser: guests and agents create none, and a member at most five', async () => {
+  const rita = await hub.join('rita', 'human')
+  const put = (name: string, key: string) =>
+    hub.call(`/agents/${name}/definition`, {
+      ...{ method: 'PUT', key },
+      body: { files: { 'config.yaml': configOf(name, 'hub:read'), 'system-prompt.md': prompt } },
+    })
+  for (let nth = 1; nth <= 5; nth++) expect((await put(`owl-${nth}`, rita.key)).status).toBe(200)
+  expect((await put('owl-6', rita.key)).status).toBe(409)
+  expect((await put('owl-1', rita.key)).status).toBe(200)
+  const gus = (await hub.call('/agents/register', { body: { name: 'gus' } })).body.agent
+  const bot = await hub.join('bot')
+  for (const key of [gus.api_key, bot.key]) expect((await put('owl-7', key)).status).toBe(403)
+})
+
+test('schedules in the browser: the owner previews, creates, pauses and deletes one, in the definition that keeps its comments', async () => {
+  const [tessa, una] = [await hub.join('tessa', 'human'), await hub.join('una', 'human')]
+  const [own, other] = [await signIn(hub, tessa.key), await signIn(hub, una.key)]
+  const config = configOf(
+    'dipper',
+    'hub:read',
+    '# Keep this comment.\nbrain: { max_cost_per_day: 1 }\n',
+  )
+  const made = await own.send('/agents/new', fields(config, 0, { do: 'save' }))
+  expect(made.headers.get('location')).toBe('/a/dipper')
+  const path = '/a/dipper/schedules'
+  const page = await own.get(path)
+  expect([page.status, readCost(page.headers).roundTrips]).toEqual([200, 1])
+  expect((await other.get(path)).status).toBe(403)
+
+  const daily = { cron: '0 9 * * 1-5', timezone: 'Europe/Berlin', task: 'Count <the> jars.' }
+  const send = async (form: Record<string, string>, by = own) => {
+    const response = await by.send(path, form)
+    return { status: response.status, html: await response.text() }
+  }
+  const shown = await send({ ...daily, base: '1', do: 'preview' })
+  expect(shown.status).toBe(200)
+  // The hub's clock stands at 2026-01-01, a Thursday: the next run is on Friday at 9:00 in Berlin.
+  expect(shown.html).toContain('Fri, 2 Jan 2026, 09:00')
+  expect(shown.html).toContain('2026-01-02 08:00 UTC')
+  expect(shown.html.match(/ UTC<\/span>/g)).toHaveLength(5)
+  expect(shown.html).toContain('Next runs (Europe/Berlin)')
+  expect(shown.html).toMatch(/One run at most<\/dt><dd>[^<]+ tokens/)
+  expect(shown.html).toMatch(/Next 24 hours at most<\/dt><dd>1 runs/)
+  expect(shown.html).toMatch(/begins with <code>hub_search<\/code>/)
+  expect(shown.html).toContain('You are dipper.')
+  expect(shown.html).toContain('Count &lt;the&gt; jars.')
+  expect((await readDefinition('dipper')).definition.version).toBe(1)
+  const wrong = await send({ ...daily, timezone: 'Mars/Olympus', base: '1', do: 'preview' })
+  expect([wrong.status, wrong.html]).toEqual([400, expect.stringContaining('Unknown time zone')])
+
+  expect((await send({ ...daily, base: '1', do: 'save' })).status).toBe(303)
+  const saved = (await readDefinition('dipper')).files['config.yaml']
+  expect(saved).toContain('# Keep this comment.')
+  const due = () =>
+    env.DB.prepare(
+      `SELECT task FROM schedules s JOIN accounts a ON a.id = s.account_id WHERE a.name = 'dipper'`,
+    ).all<{ task: string }>()
+  expect((await due()).results).toEqual([{ task: 'Count <the> jars.' }])
+  const key = JSON.stringify([daily.cron, daily.timezone, daily.task])
+  expect((await send({ key, base: '1', do: 'pause' })).status).toBe(409)
+  expect((await send({ key, base: '2', do: 'pause' }, other)).status).toBe(403)
+  expect((await send({ key, base: '2', do: 'pause' })).status).toBe(303)
+  expect((await due()).results).toEqual([])
+  expect(await own.read(path)).toContain('value="resume"')
+  expect((await send({ key, base: '3', do: 'resume' })).status).toBe(303)
+  expect((await readDefinition('dipper')).files['config.yaml']).toBe(saved)
+  expect((await due()).results).toHaveLength(1)
+  expect((await send({ key, base: '4', do: 'delete' })).status).toBe(303)
+  expect((await due()).results).toEqual([])
+  expect((await send({ key, base: '5', do: 'delete' })).status).toBe(409)
+})
