@@ -1,7 +1,7 @@
 import type { FC } from 'hono/jsx'
 import type { DefinitionFacts, Rehearsal, ScheduleEntry } from '../../agents/contract/agents'
 import { countedRunsMax } from '../../agents/contract/schedules'
-import { formatCount, formatMoney, toIso } from '../../shared/format'
+import { formatCount, formatMoney, formatPlural, toIso } from '../../shared/format'
 import { activationPath } from '../../shared/paths'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
@@ -53,15 +53,16 @@ export const SchedulesPage: FC<SchedulesPageProps> = (props) => {
         {ownerName !== null && `, also from the budget of @${ownerName}`}.
       </p>
       {preview && <Preview {...props} preview={preview} />}
-      {entries.length === 0 ? (
+      {entries.length === 0 && !preview && (
         <div class="empty up4">
           <p>
             <strong>No schedules yet.</strong> Add one below: a time, and what {name} does then.
           </p>
         </div>
-      ) : (
-        entries.map((entry) => <Entry {...props} entry={entry} />)
       )}
+      {entries.map((entry) => (
+        <Entry {...props} entry={entry} />
+      ))}
       {!preview && <NewScheduleForm {...props} />}
     </Layout>
   )
@@ -138,7 +139,8 @@ const formatMost = ({ runCostMaxMicrousd, activationTokensMax }: DefinitionFacts
 
 function formatDayMost({ entry, facts }: SchedulePreview): string {
   const runs = entry.runsInDay
-  const count = runs >= countedRunsMax ? `${countedRunsMax} runs or more` : `${runs} runs`
+  const count =
+    runs >= countedRunsMax ? `${countedRunsMax} runs or more` : formatPlural(runs, 'run', 'runs')
   if (facts.runCostMaxMicrousd === null) return count
   const limit = facts.budget.costPerDayMicrousd
   const most = runs * facts.runCostMaxMicrousd
