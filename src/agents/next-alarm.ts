@@ -1,10 +1,13 @@
-import { scheduling } from '../shared/config'
+import { codingAgents, scheduling } from '../shared/config'
+import { findWorking } from './loop/admit-request'
+import type { ProgramState } from './loop/program-state'
 import { isBusy, isSleeping, isStoppable, type LoopState } from './loop/state'
 
 /**
  * Returns when an agent's single alarm must fire, in milliseconds since the epoch; null for never.
  * That is the end of the sleep if the agent only sleeps. Otherwise it is a watchdog interval ahead,
- * to resume the activation if this machine dies, or the activation's deadline, if that comes first.
+ * to resume the activation if this machine dies, or the activation's deadline, if that comes first. While a program
+ * works elsewhere, nothing runs here: the agent only asks after it now and then.
  */
 export function computeNextAlarm(state: LoopState, now: number): number | null {
   if (!isBusy(state) && !state.isWokenAgain) return null
@@ -12,6 +15,16 @@ export function computeNextAlarm(state: LoopState, now: number): number | null {
     const ends = state.pending.flatMap((effect) => (effect.type === 'sleep' ? [effect.until] : []))
     return Math.max(now, Math.min(...ends))
   }
-  const watchdog = now + scheduling.watchdogMs
+  const program = findWorking(state)
+  const watchdog = program ? findCheck(program, now) : now + scheduling.watchdogMs
   return isStoppable(state) ? Math.max(now, Math.min(watchdog, state.endsAt)) : watchdog
+}
+
+/** Returns when to ask after the run of a program. */
+function findCheck({ place, hasStarted, isTold, askedAt }: ProgramState, now: number): number {
+  const isPlaced = hasStarted || (place !== 'asked' && place !== 'unreachable')
+  if (!isPlaced) return now + scheduling.watchdogMs
+  const check = now + codingAgents.checkMs
+  const mustTell = place === 'nobody' && !hasStarted && !isTold
+  return mustTell ? Math.max(now, Math.min(check, askedAt + codingAgents.nobodyThereMs)) : check
 }

@@ -289,6 +289,7 @@ export const planLimits = {
 export const traceExport = { timeoutMs: 10_000 } as const
 
 // With the file extension: scripts run this file directly in Node.
+export * from './config-coding-agents.ts'
 export * from './config-conversation.ts'
 export * from './config-entry.ts'
 export * from './config-live.ts'

@@ -2,13 +2,15 @@
  * How an agent's object, the runners' object and the model gateway speak to each other. Types only; part of the
  * agents' contract.
  */
-import type { ActivationId } from '../../shared/ids'
+import type { AccountId, ActivationId } from '../../shared/ids'
 import type { ModelProtocol, RunOrder, RunReport } from '../../shared/runner-protocol'
 
 // ------------------------------------------------------------ runs on runners
 
 /** Order without what the runners' object adds: the token and the addresses of the hub. */
 export type NewRun = Omit<RunOrder, 'token' | 'endpoints'> & {
+  /** The agent whose object receives the reports; not part of the order. */
+  agent_id: AccountId
   /** Labels that a runner must have. */
   runs_on: string[]
 }
@@ -47,6 +49,8 @@ export interface RunReceiver {
 
 /** A model request of a program, before it is sent to the provider. */
 export interface ModelRequestFacts {
+  /** Of the run's token; a request of an earlier attempt is refused. Absent: the current one. */
+  attempt?: number
   protocol: ModelProtocol
   /** As the program named it. */
   model: string
@@ -109,5 +113,51 @@ export interface ModelRequestArbiter {
     result: ModelRequestResult,
   ): Promise<void>
   /** The token was used for `tools/list`. */
-  noteToolsListed(activationId: ActivationId): Promise<void>
+  noteToolsListed(activationId: ActivationId, attempt?: number): Promise<void>
+}
+
+// ------------------------------------------------------------ calls of the hub's tools
+
+/** A call of a tool by a program, over MCP with the run's token. */
+export interface ProgramCall {
+  callId: string
+  tool: string
+  /** Raw JSON. */
+  arguments: string
+  /** Whether it may change something. */
+  isWrite: boolean
+}
+
+/** How a call of a tool ended. */
+export interface ProgramCallResult {
+  text: string
+  isError: boolean
+  durationMs: number
+  resultBytes: number
+  grant: string | null
+  decision: string
+  isUntrusted?: true
+  isPrivate?: true
+  isOwnAccount?: true
+}
+
+/**
+ * The object of the agent, as `/mcp` uses it around every call with a run's token. The record is part of the run's
+ * log; after a loss it decides whether the program may begin again.
+ */
+export interface ProgramCallRecorder {
+  /**
+   * Records that a call is about to run. `recorded`: a lost attempt of the run has made the same write, whose result
+   * stands: the call must not run again. `refused`: the run is over, or has made too many calls.
+   */
+  beginCall(
+    activationId: ActivationId,
+    call: ProgramCall,
+    attempt?: number,
+  ): Promise<
+    | { kind: 'run' }
+    | { kind: 'recorded'; text: string; isError: boolean }
+    | { kind: 'refused'; text: string }
+  >
+  endCall(activationId: ActivationId, callId: string, result: ProgramCallResult): Promise<void>
 }

@@ -9,6 +9,7 @@ import type { Config } from './config-schema'
 import { computeDuration, type Definition } from './definition'
 import { computeDefinitionEtag } from './definition-etag'
 import { readExplorationFacts, readSchedules } from './exploration-facts'
+import { findUnfitModels } from './find-unfit-models'
 import { readDefinition } from './read-definition'
 import { isUsableGrant } from './unusable-fields'
 import type { YamlSource } from './yaml-source'
@@ -44,9 +45,12 @@ export async function checkDefinition(
   const read = readDefinition(files)
   if (!read.ok) return read
   const { config, definition, source, warnings } = read
-  const problems = findHookConflicts(definition, source)
-  if (problems.length > 0) return { ok: false, problems }
   const models = listModels(definition.brain)
+  const problems = [
+    ...findHookConflicts(definition, source),
+    ...findUnfitModels(definition, models, source),
+  ]
+  if (problems.length > 0) return { ok: false, problems }
   const [model] = models
   if (!model) throw new Error('The model registry is empty: the offline model is missing.')
   const isNative = definition.executor === 'native'
@@ -61,7 +65,7 @@ export async function checkDefinition(
       models: models.map(({ id }) => id),
       priority: config.behavior?.priority ?? 'normal',
       activationTokensMax: definition.limits.tokens,
-      runCostMaxMicrousd: isNative ? priceRun(models, definition.limits.tokens) : 0,
+      runCostMaxMicrousd: priceRun(models, definition.limits.tokens),
       isOffline: model.isOffline,
       grants: definition.grants,
       answersMentions: definition.wakesOn.mentions,
@@ -72,7 +76,7 @@ export async function checkDefinition(
       exploration: isNative ? readExplorationFacts(config) : null,
       schedules: readSchedules(config),
       durationSecondsMax: computeDuration(definition, models),
-      ...(isNative ? reserveCalls(models, definition.limits.outputTokens) : nothingReserved),
+      ...reserveCalls(models, definition.limits.outputTokens),
       budget: { costPerDayMicrousd: definition.costPerDayMicrousd },
       etag: await computeDefinitionEtag(files),
       warnings: [
@@ -84,7 +88,7 @@ export async function checkDefinition(
         ...warnMissingSkillGrants(definition, isGranted, source),
         ...warnUnavailableAlternatives(definition, models, source),
         ...warnUnknownProvider(config, source),
-        ...(isNative ? warnSubstitution(definition.brain, model, source) : []),
+        ...warnSubstitution(definition.brain, model, source),
       ],
     },
   }
@@ -109,12 +113,6 @@ function reserveCalls(models: Model[], outputTokensMax: number) {
       tokens: Math.max(...calls.map(({ want }) => want.tokens)),
     },
   }
-}
-
-/** For external executors, which call no model here. */
-const nothingReserved = {
-  callFloor: { microusd: 0, tokens: 0 },
-  callWant: { microusd: 0, tokens: 0 },
 }
 
 /** Returns the maximum cost of a call, with nothing cached. Unpriced models cost 0 and count in tokens. */

@@ -1,3 +1,5 @@
+import type { StopReason } from './program-state'
+
 /**
  * An effect that the agent shell performs for the loop. Ids keep counting for the lifetime of the
  * agent.
@@ -23,6 +25,15 @@ export type Effect =
    * calls, or until the provider is back.
    */
   | { id: number; type: 'park' }
+  /** Give the task to a program on a runner. Stays pending until the program's turn is over. */
+  | { id: number; type: 'run_program'; turn: number; attempt: number }
+  /**
+   * Stop the program if it may still run, then wait until it has reported its end and its model requests are
+   * counted, at most until a time.
+   */
+  | { id: number; type: 'close_program'; attempt: number; stop: StopReason | null; until: number }
+  /** Tell the requester that no runner is there which can run the program. */
+  | { id: number; type: 'tell_nobody' }
   | { id: number; type: 'sleep'; until: number }
   | { id: number; type: 'commit' }
 

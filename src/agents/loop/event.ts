@@ -12,6 +12,7 @@ import type { ActivationErrorCode } from '../../shared/errors'
 import type { ActivationId, CommentId, PostId } from '../../shared/ids'
 import type { HookTime, PromptSize } from '../contract/agents'
 import type { Message, ModelAnswer, ModelFailure, ToolOutput } from './message'
+import type { ProgramEvent, ProgramFacts } from './program-event'
 
 /** Limits of one activation, after profile, definition and hard ceilings are applied. */
 export interface Limits {
@@ -84,7 +85,9 @@ export interface LoadedFacts {
   answer: { postId: PostId | null; parentId: CommentId | null; requesters: string[] } | null
   /** Why no model can be called, e.g. an invalid definition; null when there is no such problem. */
   problem: { code: ActivationErrorCode; message: string } | null
-  /** Posted in place of work that this hub cannot do, e.g. of another executor. */
+  /** The coding agent that works on the task; absent for an agent that runs natively. */
+  program?: ProgramFacts
+  /** Of journals of earlier versions: posted in place of work that the hub could not do. */
   note?: string
   /** The session that stores this activation; absent when the agent has no memory. */
   session?: {
@@ -269,6 +272,7 @@ export type LoopEvent = { at: number } & (
     }
   | { type: 'committed'; effectId: number; kind: 'done' | 'lost'; hasMore: boolean }
   | { type: 'commit_failed'; effectId: number; message: string; jitter: number }
+  | ProgramEvent
 )
 
 export type LoopEventOf<Type extends LoopEvent['type']> = Extract<LoopEvent, { type: Type }>

@@ -30,14 +30,40 @@ export function composeReplyText(
 ): string | null {
   if (ending.reply === 'silent') return null
   if (ending.reply === 'notice') return ending.text
+  const reason = progress === null ? ending.text : `${ending.text} ${progress}`
+  if (hasProgram(events)) {
+    const said = findProgramAnswer(events)
+    return ending.reply === 'answer' ? said : joinReason(said, reason)
+  }
   const answers = events.flatMap((event) => (event.type === 'model_answered' ? [event.answer] : []))
   if (ending.reply === 'answer') {
     const hasReachedLimit = answers.at(-1)?.finish === 'length'
     return joinAnswer(answers) + (hasReachedLimit ? truncatedNote : '')
   }
   const soFar = joinAnswer(answers.slice(0, answers.findLastIndex(hasText) + 1))
-  const reason = progress === null ? ending.text : `${ending.text} ${progress}`
-  return soFar ? `${truncateToFit(soFar, reason.length)}\n\n*${reason}*` : reason
+  return joinReason(soFar, reason)
+}
+
+/** Returns a partial answer with the reason why it is not whole. */
+const joinReason = (soFar: string, reason: string): string =>
+  soFar ? `${truncateToFit(soFar, reason.length)}\n\n*${reason}*` : reason
+
+const hasProgram = (events: LoopEvent[]): boolean =>
+  events.some((event) => event.type === 'loaded' && event.facts.program !== undefined)
+
+/** Returns the answer of a program's last turn; when it has none, what it wrote after its last tool call. */
+function findProgramAnswer(events: LoopEvent[]): string {
+  let text = ''
+  for (const event of events) {
+    if (event.type !== 'program_reported') continue
+    for (const report of event.reports) {
+      if (report.kind === 'tool' && report.status === 'running') text = ''
+      if (report.kind === 'text') text += report.text
+      if (report.kind === 'ended' && report.answer.trim() !== '') text = report.answer
+      if (report.kind === 'started') text = ''
+    }
+  }
+  return text.trim()
 }
 
 /** Characters kept free for the names of all requesters and punctuation. */

@@ -4,11 +4,12 @@ import type { ActivationId } from '../../shared/ids'
 import type { Effect, NewEffect } from './effect'
 import type { Limits } from './event'
 import type { Outage } from './message'
+import type { ProgramState } from './program-state'
 
 /**
  * The phase of the loop. idle -> loading -> reasoning <-> acting -> committing -> idle; it sleeps
  * where it must wait. acting -> parking -> parked: the journal is set aside and the agent counts as
- * idle.
+ * idle. A coding agent stays in reasoning while its program works: reasoning -> closing -> committing.
  */
 export type Phase =
   | 'idle'
@@ -18,6 +19,7 @@ export type Phase =
   | 'acting'
   | 'parking'
   | 'parked'
+  | 'closing'
   | 'committing'
 
 /** An admitted call of the current step. */
@@ -88,6 +90,8 @@ export interface LoopState {
   /** The provider that was down when it was last called; null once it has answered. */
   outage: AwaitedOutage | null
   startsWithoutProgress: number
+  /** The program of a coding agent; null for an agent that runs natively. */
+  program: ProgramState | null
   /** Failed attempts of the current commit or park request. */
   commitFailures: number
   /** A stop was requested at a moment when the activation could not end yet. */
@@ -127,6 +131,7 @@ export const initialState: LoopState = {
   callIds: [],
   outage: null,
   startsWithoutProgress: 0,
+  program: null,
   commitFailures: 0,
   isCancelled: false,
   maySteer: false,
