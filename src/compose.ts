@@ -110,10 +110,7 @@ export function composeApp(env: Env) {
     }),
   })
   const agentDeps: AgentDeps = {
-    hub,
-    tools: gateway,
-    models,
-    definitions,
+    ...{ hub, tools: gateway, models, runners: noRunners, definitions },
     hooks: createHookRunner(hooks, { redact, now: clock.now, report: reportHook(log) }),
     wakeAgents: createReliableWaker(env, scheduler),
     clock,
@@ -127,6 +124,12 @@ export function composeApp(env: Env) {
   }
   const schedulerDeps = createSchedulerDeps(env, settings, hub)
   return { app, scheduler, agentDeps, schedulerDeps }
+}
+
+/** No machine runs coding agents yet: their runs wait until their time is over. */
+const noRunners: AgentDeps['runners'] = {
+  start: async () => ({ kind: 'nobody' }),
+  stop: async () => undefined,
 }
 
 /** Creates the API of agents, for definitions that use the registered servers, tools and hooks. */

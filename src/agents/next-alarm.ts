@@ -28,3 +28,13 @@ function findCheck({ place, hasStarted, isTold, askedAt }: ProgramState, now: nu
   const mustTell = place === 'nobody' && !hasStarted && !isTold
   return mustTell ? Math.max(now, Math.min(check, askedAt + codingAgents.nobodyThereMs)) : check
 }
+
+/** Whether the time limit of the activation ends it now. */
+export const hasTimedOut = (state: LoopState, now: number): boolean =>
+  isStoppable(state) && now >= state.endsAt
+
+/** Returns how long a platform event stays with the activation: until its deadline, or the longest for one event. */
+export function computeAwakeMs(state: LoopState, now: number): number {
+  const left = isStoppable(state) ? state.endsAt - now : scheduling.eventMs
+  return Math.max(0, Math.min(left, scheduling.eventMs))
+}

@@ -1,7 +1,7 @@
 import type { ActivationErrorCode } from '../../shared/errors'
 import { endingMessages, endingTexts } from './ending-texts'
 import type { LoopEventOf } from './event'
-import type { ProgramState } from './program-state'
+import type { ProgramEnd, ProgramState } from './program-state'
 import type { Ending, LoopState } from './state'
 import { answered } from './step-end'
 
@@ -29,32 +29,51 @@ export const toInterruption = (): Ending =>
  */
 export function judgeProgram({ limits }: LoopState, program: ProgramState): Ending {
   const { end, last, type, takesTools, hasListedTools } = program
-  if (end?.end === 'no_tools' || (takesTools && !hasListedTools)) {
-    return failed('NO_TOOLS', endingMessages.noTools(type))
-  }
-  if (end?.end === 'max_tokens' || last?.finish === 'length') {
-    return partial('max_tokens', endingTexts.answerLimit())
-  }
-  if (end?.end === 'max_turn_requests') {
-    return partial('max_iterations', endingTexts.iterationLimit(limits.iterations))
-  }
-  if (end?.end === 'refusal' || last?.finish === 'content-filter') {
-    return {
-      outcome: 'content_filtered',
-      error: { code: 'CONTENT_FILTERED', message: endingMessages.contentFiltered() },
-      reply: 'notice',
-      text: endingTexts.contentFiltered(),
-    }
-  }
-  if (end?.end === 'silent') return failed('TIMEOUT', endingMessages.programSilent(type))
-  if (end?.end === 'output_limit') return failed('PROVIDER_ERROR', endingMessages.tooMuch(type))
-  if (end?.end === 'cancelled') return failed('INTERRUPTED', endingMessages.programStopped(type))
-  if (end?.end !== 'end_turn' || !end.is_success || last?.finish !== 'stop') {
+  if (takesTools && !hasListedTools) return failed('NO_TOOLS', endingMessages.noTools(type))
+  if (last?.finish === 'length') return partial('max_tokens', endingTexts.answerLimit())
+  if (last?.finish === 'content-filter') return filtered
+  if (end && end.end !== 'end_turn') return explainEnd(end.end, type, limits.iterations, program)
+  if (!end?.is_success || last?.finish !== 'stop') {
     return failed('PROVIDER_ERROR', describeFailure(program))
   }
   return end.hasAnswer
     ? answered
     : failed('EMPTY_RESPONSE', endingMessages.programSaidNothing(type))
+}
+
+const filtered: Ending = {
+  outcome: 'content_filtered',
+  error: { code: 'CONTENT_FILTERED', message: endingMessages.contentFiltered() },
+  reply: 'notice',
+  text: endingTexts.contentFiltered(),
+}
+
+/** Returns the ending for an end that the program itself does not call a success. */
+function explainEnd(
+  end: Exclude<ProgramEnd['end'], 'end_turn'>,
+  type: string,
+  iterations: number,
+  program: ProgramState,
+): Ending {
+  switch (end) {
+    case 'no_tools':
+      return failed('NO_TOOLS', endingMessages.noTools(type))
+    case 'max_tokens':
+      return partial('max_tokens', endingTexts.answerLimit())
+    case 'max_turn_requests':
+      return partial('max_iterations', endingTexts.iterationLimit(iterations))
+    case 'refusal':
+      return filtered
+    case 'silent':
+      return failed('TIMEOUT', endingMessages.programSilent(type))
+    case 'output_limit':
+      return failed('PROVIDER_ERROR', endingMessages.tooMuch(type))
+    case 'cancelled':
+      return failed('INTERRUPTED', endingMessages.programStopped(type))
+    case 'error':
+    case 'lost':
+      return failed('PROVIDER_ERROR', describeFailure(program))
+  }
 }
 
 /** Says what went wrong; what the program says of it is in the trace, since it may quote the prompt. */

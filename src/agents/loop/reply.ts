@@ -3,6 +3,7 @@ import { readMentions } from '../../shared/mention'
 import { isTruncated } from './answer-end'
 import type { LoopEvent } from './event'
 import type { ModelAnswer } from './message'
+import type { StoredReport } from './program-event'
 import type { Ending } from './state'
 
 const truncatedNote = '\n\n*(Truncated: my answer reached its length limit.)*'
@@ -53,17 +54,18 @@ const hasProgram = (events: LoopEvent[]): boolean =>
 
 /** Returns the answer of a program's last turn; when it has none, what it wrote after its last tool call. */
 function findProgramAnswer(events: LoopEvent[]): string {
-  let text = ''
-  for (const event of events) {
-    if (event.type !== 'program_reported') continue
-    for (const report of event.reports) {
-      if (report.kind === 'tool' && report.status === 'running') text = ''
-      if (report.kind === 'text') text += report.text
-      if (report.kind === 'ended' && report.answer.trim() !== '') text = report.answer
-      if (report.kind === 'started') text = ''
-    }
-  }
+  const reports = events.flatMap((event) =>
+    event.type === 'program_reported' ? event.reports : [],
+  )
+  const text = reports.reduce((before, report) => foldText(before, report), '')
   return text.trim()
+}
+
+function foldText(before: string, report: StoredReport): string {
+  if (report.kind === 'text') return before + report.text
+  if (report.kind === 'ended') return report.answer.trim() === '' ? before : report.answer
+  const isNew = report.kind === 'started' || (report.kind === 'tool' && report.status === 'running')
+  return isNew ? '' : before
 }
 
 /** Characters kept free for the names of all requesters and punctuation. */

@@ -187,3 +187,7 @@ export const hasDeferredStop = (state: LoopState): boolean =>
 /** Returns whether the loop only waits for a time. */
 export const isSleeping = ({ pending }: LoopState): boolean =>
   pending.length > 0 && pending.every(({ type }) => type === 'sleep')
+
+/** Returns whether a crash of the machine does not interrupt an effect: it waits, or its work is done elsewhere. */
+export const isLasting = (type: Effect['type']): boolean =>
+  type === 'sleep' || type === 'run_program' || type === 'close_program' || type === 'tell_nobody'

@@ -1,3 +1,4 @@
+import { batch } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
 import type { ActivationApi, SweepApi } from '../contract/hub'
 import { toLoadEvent } from '../exploration/scheduler-events'
@@ -11,6 +12,7 @@ import { park } from './park'
 import { renew } from './renew'
 import { steer } from './steer'
 import { sweep } from './sweep'
+import { insertTold } from './tell-queries'
 
 /** Creates the hub's API for activations: LOAD, RENEW, STEER, PARK and COMMIT, one round trip each. */
 export const createActivationApi = (open: () => ActionContext): ActivationApi & SweepApi => ({
@@ -20,6 +22,10 @@ export const createActivationApi = (open: () => ActionContext): ActivationApi & 
     const event = toLoadEvent(request, answer)
     if (event) defer(scheduler.reportOutcome(event))
     return answer
+  },
+  tellRequesters: async (request) => {
+    const { db, clock } = open()
+    await batch(db, { told: insertTold({ ...request, id: clock.newId() }) })
   },
   park: (request) => park(open(), request),
   endOutage: (address, now) => endOutage(open(), address, now),

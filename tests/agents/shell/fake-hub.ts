@@ -53,6 +53,8 @@ export class FakeHub {
   readonly decided = new Map<string, ApprovalDecision>()
   readonly parks: ParkRequest[] = []
   readonly commits: CommitRequest[] = []
+  /** What requesters were told while an activation ran. */
+  readonly told: string[] = []
   readonly loads: LoadRequest[] = []
   /** The activations whose commits answered an item. */
   readonly answered: { id: InboxItemId; by: ActivationId }[] = []
@@ -107,6 +109,9 @@ export class FakeHub {
     park: async (request) => this.#park(request),
     commit: async (request) => this.#commit(request),
     endOutage: async () => [],
+    tellRequesters: async ({ text }) => {
+      this.told.push(text)
+    },
     publishProgress: async () => {},
   }
 
