@@ -27,6 +27,7 @@ export async function admitRequest(
   facts: ModelRequestFacts,
   desk: Desk,
 ): Promise<ModelRequestAdmission> {
+  if (!desk.isCurrent()) return refuse('not_running')
   const read = await readWork(context, 0)
   const { program } = context.getActivation().state
   if (!read.ok || !program || !desk.isCurrent()) return refuse('not_running')
