@@ -21,6 +21,7 @@ const definition: Definition = {
   displayName: null,
   description: 'Adds.',
   executor: 'native',
+  coding: { builtin: 'none', runsOn: [], workspace: null },
   systemPrompt: 'You add numbers.',
   brain: {},
   limits: { iterations: 10, tokens: 100_000, durationSeconds: 300, outputTokens: 1_000 },
@@ -126,8 +127,10 @@ function createDeps({ model, hooks, remembers }: World, replies: Replies): Agent
         return { kind: 'done', replyId: reply?.id ?? null, replyRefusal: null, waiting: [] }
       },
       endOutage: async () => [],
+      notifyRequesters: async () => {},
       publishProgress: async () => {},
     },
+    runners: { start: async () => ({ kind: 'nobody' }), stop: async () => {} },
     tools: {
       refresh: () => undefined,
       isGranted: () => true,

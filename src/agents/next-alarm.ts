@@ -21,12 +21,12 @@ export function computeNextAlarm(state: LoopState, now: number): number | null {
 }
 
 /** Returns when to ask after the run of a program. */
-function findCheck({ place, hasStarted, isTold, askedAt }: ProgramState, now: number): number {
+function findCheck({ place, hasStarted, isNotified, askedAt }: ProgramState, now: number): number {
   const isPlaced = hasStarted || (place !== 'asked' && place !== 'unreachable')
   if (!isPlaced) return now + scheduling.watchdogMs
   const check = now + codingAgents.checkMs
-  const mustTell = place === 'nobody' && !hasStarted && !isTold
-  return mustTell ? Math.max(now, Math.min(check, askedAt + codingAgents.nobodyThereMs)) : check
+  const mustNotify = place === 'nobody' && !hasStarted && !isNotified
+  return mustNotify ? Math.max(now, Math.min(check, askedAt + codingAgents.nobodyThereMs)) : check
 }
 
 /** Whether the time limit of the activation ends it now. */

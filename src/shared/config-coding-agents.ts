@@ -5,7 +5,7 @@ export const codingAgents = {
   tokens: 2_000_000,
   durationSeconds: 1_800,
   outputTokens: 16_384,
-  /** Model requests of one run that are under way at a time. */
+  /** Model requests of one run in flight at a time. */
   requestsAtOnce: 16,
   /** Without a model request, a tool call or an update. */
   silenceMs: 300_000,
@@ -16,7 +16,7 @@ export const codingAgents = {
   closingMs: 10_000,
   /** Interval at which an agent asks after its run, so that none is lost. */
   checkMs: 60_000,
-  /** Without a suitable runner: until the requester is told. */
+  /** Without a suitable runner: until the requester is notified. */
   nobodyThereMs: 60_000,
   /** Characters of reports that are stored together. */
   reportCharsAtOnce: 200_000,

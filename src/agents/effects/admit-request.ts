@@ -125,6 +125,6 @@ const refuseForNow = (
 ): ModelRequestAdmission => ({
   ok: false,
   reason,
-  message: 'Too much is under way at the same time. Ask again in a moment.',
+  message: 'Too many requests are in flight. Retry in a moment.',
   retryAt,
 })

@@ -17,12 +17,12 @@ import {
   findLoadedFacts,
 } from './effect-context'
 import { load } from './load'
+import { notifyNobody } from './notify-nobody'
 import { park } from './park'
 import { ProgramDesk } from './program-desk'
 import { readSkill } from './read-skill'
 import { runProgram } from './run-program'
 import { steer } from './steer'
-import { tellNobody } from './tell-nobody'
 
 /**
  * Performs effects and returns their outcome as events. `describeFailure` turns exceptions into
@@ -120,8 +120,8 @@ export class EffectRunner {
         return runProgram(this.#context, effect)
       case 'close_program':
         return closeProgram(this.#context, effect, signal)
-      case 'tell_nobody':
-        return tellNobody(this.#context, effect)
+      case 'notify_nobody':
+        return notifyNobody(this.#context, effect)
       case 'sleep':
         return sleep(this.#context, effect, signal)
     }
@@ -176,8 +176,8 @@ export class EffectRunner {
         }
       case 'close_program':
         return { ...base, type: 'program_closed', ...chargeOpen(this.#context) }
-      case 'tell_nobody':
-        return { ...base, type: 'nobody_told' }
+      case 'notify_nobody':
+        return { ...base, type: 'nobody_notified' }
       case 'sleep':
         return { ...base, type: 'slept' }
     }

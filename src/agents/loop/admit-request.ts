@@ -14,7 +14,7 @@ interface RequestSize {
 export type RequestDecision =
   | { kind: 'admitted'; outputTokens: number }
   | { kind: 'refused'; reason: FinalRefusal }
-  /** For a moment: too many are under way. */
+  /** For a moment: too many are in flight. */
   | { kind: 'wait' }
   | { kind: 'not_running' }
 
@@ -51,7 +51,7 @@ export function decideRequest(
   if (program.requests >= limits.iterations) return { kind: 'refused', reason: 'max_iterations' }
   const left = limits.tokens - state.tokens - promptTokensMax
   if (left < outputTokensFloor) return { kind: 'refused', reason: 'max_tokens' }
-  // what is under way may cost less than its worst case: the program may ask again
+  // what is in flight may cost less than its worst case: the program may ask again
   const leftNow = left - sumOpen(program).tokens
   const isBusy = program.open.length >= codingAgents.requestsAtOnce
   if (isBusy || leftNow < outputTokensFloor) return { kind: 'wait' }

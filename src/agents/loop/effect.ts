@@ -32,8 +32,8 @@ export type Effect =
    * counted, at most until a time.
    */
   | { id: number; type: 'close_program'; attempt: number; stop: StopReason | null; until: number }
-  /** Tell the requester that no runner is there which can run the program. */
-  | { id: number; type: 'tell_nobody' }
+  /** Notify the requester that no suitable runner is connected. */
+  | { id: number; type: 'notify_nobody' }
   | { id: number; type: 'sleep'; until: number }
   | { id: number; type: 'commit' }
 

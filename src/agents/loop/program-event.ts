@@ -92,7 +92,7 @@ export type ProgramEvent =
   | { type: 'program_lost'; attempt: number; reason: string }
   /** `charge` is the worst case of these requests, whose usage nobody has reported. */
   | { type: 'program_closed'; effectId: number; requests: number[]; charge: Charge | null }
-  | { type: 'nobody_told'; effectId: number }
+  | { type: 'nobody_notified'; effectId: number }
 
 /** `asked`: no answer yet. `unreachable`: the runners' object did not answer. */
 export type ProgramPlace = 'asked' | 'started' | 'busy' | 'nobody' | 'unreachable'

@@ -31,8 +31,8 @@ export interface ProgramState extends ProgramFacts {
   place: ProgramPlace
   /** When the attempt began. */
   askedAt: number
-  /** The requester knows that nobody is there. */
-  isTold: boolean
+  /** The requester was notified that no suitable runner is connected. */
+  isNotified: boolean
   /** The highest report that is stored. */
   reports: number
   hasStarted: boolean
@@ -66,7 +66,7 @@ export const toProgram = ({ type, takesTools }: ProgramFacts): ProgramState => (
   losses: 0,
   place: 'asked',
   askedAt: 0,
-  isTold: false,
+  isNotified: false,
   reports: 0,
   hasStarted: false,
   sessionId: null,

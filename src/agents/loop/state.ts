@@ -190,4 +190,4 @@ export const isSleeping = ({ pending }: LoopState): boolean =>
 
 /** Returns whether a crash of the machine does not interrupt an effect: it waits, or its work is done elsewhere. */
 export const isLasting = (type: Effect['type']): boolean =>
-  type === 'sleep' || type === 'run_program' || type === 'close_program' || type === 'tell_nobody'
+  type === 'sleep' || type === 'run_program' || type === 'close_program' || type === 'notify_nobody'

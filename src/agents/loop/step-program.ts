@@ -13,15 +13,15 @@ import { answered, finishActivation } from './step-end'
 const withProgram = (state: LoopState, changes: Partial<ProgramState>): LoopState =>
   state.program ? { ...state, program: { ...state.program, ...changes } } : state
 
-/** Notes where the attempt is. After a while without a suitable runner the requester is told, once. */
+/** Notes where the attempt is. After a while without a suitable runner the requester is notified, once. */
 export function handlePlaced(state: LoopState, event: LoopEventOf<'program_placed'>): Step {
   const program = findWorking(state, event.attempt)
   if (!program || program.hasStarted) return withoutEffects(state)
   const { kind: place, at } = event
-  const mustTell =
-    place === 'nobody' && !program.isTold && at - program.askedAt >= codingAgents.nobodyThereMs
-  if (mustTell) {
-    return withEffects(withProgram(state, { place, isTold: true }), { type: 'tell_nobody' })
+  const mustNotify =
+    place === 'nobody' && !program.isNotified && at - program.askedAt >= codingAgents.nobodyThereMs
+  if (mustNotify) {
+    return withEffects(withProgram(state, { place, isNotified: true }), { type: 'notify_nobody' })
   }
   return withoutEffects(program.place === place ? state : withProgram(state, { place }))
 }
@@ -195,10 +195,9 @@ export function handleClosed(state: LoopState, event: LoopEventOf<'program_close
     const { attempt } = program
     return withEffects(state, { type: 'close_program', attempt, stop: null, until: event.at })
   }
-  const last =
-    program.open.length > 0
-      ? { request: program.requests, finish: 'unknown', problem: null }
-      : program.last
+  const newest = program.open.at(-1)?.request ?? 0
+  const isLast = newest > (program.last?.request ?? 0)
+  const last = isLast ? { request: newest, finish: 'unknown', problem: null } : program.last
   return conclude(addCharge(withProgram(state, { open: [], last }), event.charge), event.at)
 }
 

@@ -89,7 +89,7 @@ export function step(state: LoopState, event: LoopEvent): Step {
       return handleCommitted(settled, event)
     case 'program_closed':
       return handleClosed(settled, event)
-    case 'nobody_told':
+    case 'nobody_notified':
       return withoutEffects(settled)
     case 'commit_failed':
     case 'park_failed':

@@ -43,8 +43,8 @@ export function formatNote(event: RunEvent): string | null {
       return event.charge === null
         ? null
         : `${formatUncounted(event.requests)}${formatCharge(event.charge)}`
-    case 'nobody_told':
-      return 'The requester was told that no runner is there.'
+    case 'nobody_notified':
+      return 'The requester was notified that no suitable runner is connected.'
     case 'park_failed':
       return 'The calls that require approval did not reach the hub and were sent again.'
     case 'commit_failed':

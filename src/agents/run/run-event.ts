@@ -185,7 +185,7 @@ export type RunEvent = { at: number } & (
   | { type: 'program_lost'; attempt: number; reason: string }
   /** `charge` is that of requests whose usage nobody reported. */
   | { type: 'program_closed'; requests: number; charge: Charge | null }
-  | { type: 'nobody_told' }
+  | { type: 'nobody_notified' }
   /** Stands for steps that were removed to make the log fit. */
   | { type: 'omitted'; steps: number; charge: Charge }
   /** The outcome. The last event; `at` is when it was decided. */

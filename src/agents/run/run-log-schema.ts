@@ -201,7 +201,7 @@ const event = z.discriminatedUnion('type', [
   }),
   eventOf('program_lost', { attempt: number, reason: text }),
   eventOf('program_closed', { requests: number, charge: charge.nullable() }),
-  eventOf('nobody_told', {}),
+  eventOf('nobody_notified', {}),
   eventOf('omitted', { steps: number, charge }),
   eventOf('ended', {
     finishedAt: time.nullable(),

@@ -271,7 +271,7 @@ function convertOther(event: LoopEventOf<Other>): RunEvent {
     case 'tools_listed':
     case 'program_lost':
     case 'program_closed':
-    case 'nobody_told':
+    case 'nobody_notified':
       return convertProgram(event)
     default:
       return { at, type }

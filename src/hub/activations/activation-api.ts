@@ -8,11 +8,11 @@ import { deferPushes } from '../push/actions'
 import { publishBudgetAlerts } from '../reports/actions'
 import { commit } from './commit'
 import { load } from './load'
+import { insertNotice } from './notify-queries'
 import { park } from './park'
 import { renew } from './renew'
 import { steer } from './steer'
 import { sweep } from './sweep'
-import { insertTold } from './tell-queries'
 
 /** Creates the hub's API for activations: LOAD, RENEW, STEER, PARK and COMMIT, one round trip each. */
 export const createActivationApi = (open: () => ActionContext): ActivationApi & SweepApi => ({
@@ -23,9 +23,9 @@ export const createActivationApi = (open: () => ActionContext): ActivationApi & 
     if (event) defer(scheduler.reportOutcome(event))
     return answer
   },
-  tellRequesters: async (request) => {
+  notifyRequesters: async (request) => {
     const { db, clock } = open()
-    await batch(db, { told: insertTold({ ...request, id: clock.newId() }) })
+    await batch(db, { notice: insertNotice({ ...request, id: clock.newId() }) })
   },
   park: (request) => park(open(), request),
   endOutage: (address, now) => endOutage(open(), address, now),

@@ -61,7 +61,7 @@ export interface SteerRequest {
 }
 
 /** A message to the people that a running activation acts for, in their inbox; at most one of an activation. */
-export interface TellRequest {
+export interface NotifyRequest {
   agentId: AccountId
   activationId: ActivationId
   now: number
@@ -217,7 +217,7 @@ export interface ActivationApi {
   renew(request: RenewRequest): Promise<RenewResult>
   /** Returns all comments that joined the run so far, oldest first; none when it no longer runs. */
   steer(request: SteerRequest): Promise<SteeringItem[]>
-  tellRequesters(request: TellRequest): Promise<void>
+  notifyRequesters(request: NotifyRequest): Promise<void>
   park(request: ParkRequest): Promise<ParkResult>
   commit(request: CommitRequest): Promise<CommitResult>
   /**

@@ -109,7 +109,7 @@ export class FakeHub {
     park: async (request) => this.#park(request),
     commit: async (request) => this.#commit(request),
     endOutage: async () => [],
-    tellRequesters: async ({ text }) => {
+    notifyRequesters: async ({ text }) => {
       this.told.push(text)
     },
     publishProgress: async () => {},

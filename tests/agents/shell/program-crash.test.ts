@@ -1,6 +1,18 @@
-import { expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createWorld, ended, type FakeRun, goodTurn, live, started, write } from './fake-runner'
 import { inObject } from './world'
+
+beforeEach(() => {
+  const wait = scheduler.wait.bind(scheduler)
+  // waits for what is lost are skipped
+  vi.spyOn(scheduler, 'wait').mockImplementation((ms, options) =>
+    wait(ms > 30_000 ? ms : Math.min(ms, 2), options),
+  )
+})
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
 
 /** The good turn, with the agent's machine stopped at a point; returns the point, or null when there is none. */
 const dieAt = (killAt: number) =>

@@ -9,13 +9,7 @@ import { createHookRunner } from '../../../src/agents/hooks/hook-runner'
 import { ActivationStream } from '../../../src/agents/live/activation-stream'
 import type { ModelAnswer } from '../../../src/agents/loop/message'
 import type { Model, ModelRequest } from '../../../src/agents/models/model-port'
-import type { ApprovalRequest } from '../../../src/hub/contract/hub'
-import type {
-  ToolApi,
-  ToolCall,
-  ToolCaller,
-  ToolResult,
-} from '../../../src/mcp-servers/contract/tools'
+import type { ToolCall, ToolCaller, ToolResult } from '../../../src/mcp-servers/contract/tools'
 import { systemClock } from '../../../src/shared/ids'
 import { createLog } from '../../../src/shared/log'
 import { agentId, FakeHub } from './fake-hub'
@@ -128,7 +122,7 @@ export class World {
         renew: this.#gate(epoch, 'renew', api.renew),
         steer: this.#gate(epoch, 'steer', api.steer),
         park: this.#gate(epoch, 'park', api.park),
-        tellRequesters: this.#gate(epoch, 'tell', api.tellRequesters),
+        notifyRequesters: this.#gate(epoch, 'tell', api.notifyRequesters),
         commit: this.#gate(epoch, 'commit', api.commit),
         endOutage: api.endOutage,
         publishProgress: api.publishProgress,

@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { newIdSql } from '../../shared/db/new-id'
 import { type Params, prepare, write } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
-import type { TellRequest } from '../contract/hub'
+import type { NotifyRequest } from '../contract/hub'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { inboxItems } from '../schema/inbox'
@@ -12,8 +12,8 @@ const x = alias(activations, 'x')
 const u = alias(accounts, 'u')
 const i = alias(inboxItems, 'i')
 
-/** Tells the people that a running activation acts for, unless they were told already. */
-export const insertTold = prepare((v: Params<TellRequest & { id: string }>) =>
+/** Notifies the people that a running activation acts for, once. */
+export const insertNotice = prepare((v: Params<NotifyRequest & { id: string }>) =>
   write(
     insertSelect(
       inboxItems,
