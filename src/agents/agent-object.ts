@@ -159,6 +159,10 @@ export class AgentObjectBase<Env>
     return this.shell.desk.admitRequest(id, facts)
   }
 
+  readRunModel(id: ActivationId) {
+    return this.shell.desk.readRunModel(id)
+  }
+
   settleRequest(id: ActivationId, request: number, result: ModelRequestResult) {
     return this.shell.desk.settleRequest(id, request, result)
   }

@@ -54,8 +54,10 @@ export interface ModelRequestFacts {
   protocol: ModelProtocol
   /** As the program named it. */
   model: string
-  /** An upper bound of its prompt in tokens, tools included. */
+  /** An upper bound of its prompt in tokens, tools included, for any tokenizer. */
   promptTokensMax: number
+  /** Estimate of the same. */
+  promptTokens: number
   /** What the program allows the answer; null when it does not say. */
   outputTokens: number | null
 }
@@ -72,6 +74,16 @@ export type ModelRequestRefusal =
   /** The hub has not seen `tools/list` with this token. */
   | 'no_tools'
 
+/** The definition's `brain`, as far as it says where its model is. */
+export interface ModelPlace {
+  provider?: string
+  model?: string
+  apiBase?: string
+  /** Name of the variable that holds the key. */
+  apiKeyEnv?: string
+  timeouts?: { firstByteMs?: number; betweenBytesMs?: number }
+}
+
 export type ModelRequestAdmission =
   | {
       ok: true
@@ -81,6 +93,7 @@ export type ModelRequestAdmission =
       model: string
       /** The most that the answer may have. */
       outputTokens: number
+      place: ModelPlace
     }
   | { ok: false; reason: ModelRequestRefusal; message: string; retryAt?: number }
 
@@ -89,7 +102,7 @@ export interface ModelRequestResult {
   /** Of the provider; null when it was not reached. */
   status: number | null
   finish: 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error' | 'cancelled' | 'unknown'
-  /** As the provider counted; null when it did not say, then the worst case or an estimate is charged. */
+  /** As the provider counted; null when it did not say. */
   usage: {
     inputTokens: number
     cachedTokens: number
@@ -97,6 +110,8 @@ export interface ModelRequestResult {
     outputTokens: number
     reasoningTokens: number
   } | null
+  /** Without usage: whether the provider may bill the request, which is then charged by an estimate. */
+  mayBeCharged: boolean
   /** Characters of the answer that were passed on, for an estimate. */
   answerChars: number
   /** Excerpt of the provider's error for the trace, without secrets. */
@@ -105,6 +120,10 @@ export interface ModelRequestResult {
 
 /** The object of the agent, as the model gateway uses it. */
 export interface ModelRequestArbiter {
+  /** Returns the model of the activation as `provider/model`, and its limits; null: it does not run. */
+  readRunModel(
+    activationId: ActivationId,
+  ): Promise<{ model: string; contextTokens: number; outputTokens: number } | null>
   admitRequest(activationId: ActivationId, facts: ModelRequestFacts): Promise<ModelRequestAdmission>
   /** Charges a request once; a repetition changes nothing. */
   settleRequest(

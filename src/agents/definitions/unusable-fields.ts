@@ -28,7 +28,7 @@ const LOCAL_MACHINE =
 export function explainUnknownField(path: PropertyKey[]): string {
   const field = String(path.at(-1))
   if (LOCAL_MACHINE.test(field)) {
-    return 'Ignored: agents on this hub have no shell and no disk. Use grants for the tools of a server instead'
+    return 'Ignored: agents on this hub have no shell and no disk. Use grants for the tools of a server, or capabilities.builtin of a coding agent'
   }
   return `Ignored: unknown field${formatNearest(field, listKnownFields(path.slice(0, -1)))}`
 }

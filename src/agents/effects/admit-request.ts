@@ -1,5 +1,6 @@
 import { codingAgents } from '../../shared/config'
 import type {
+  ModelPlace,
   ModelRequestAdmission,
   ModelRequestFacts,
   ModelRequestRefusal,
@@ -39,13 +40,14 @@ export async function admitRequest(
     return refuseForNow('max_tokens', context.deps.clock.now() + codingAgents.retryMs)
   }
   if (decision.kind === 'refused') return end(context, desk, { reason: decision.reason })
-  const call = toPricedRequest(model, facts.promptTokensMax, decision.outputTokens)
+  const call = toPricedRequest(model, facts, decision.outputTokens)
   const reservation = await reserveRequest(context, call, program)
   if (!desk.isCurrent()) return refuse('not_running')
   if (reservation.kind === 'wait') return refuseForNow('budget_exhausted', reservation.retryAt)
   if (reservation.kind === 'refused') return end(context, desk, reservation.refusal)
   call.request.maxOutputTokens = Math.max(1, reservation.outputTokens)
-  return record(context, desk, call, { protocol: facts.protocol, maySteer: reservation.maySteer })
+  const { maySteer } = reservation
+  return record(context, desk, call, { facts, maySteer, place: read.work.definition.brain })
 }
 
 /** Ends the run with a refusal. */
@@ -64,7 +66,7 @@ function record(
   context: EffectContext,
   { apply }: Desk,
   call: PricedCall,
-  { protocol, maySteer }: { protocol: ModelRequestFacts['protocol']; maySteer: boolean },
+  { facts, maySteer, place }: { facts: ModelRequestFacts; maySteer: boolean; place: ModelPlace },
 ): ModelRequestAdmission {
   const { program } = context.getActivation().state
   if (!program) return refuse('not_running')
@@ -75,14 +77,15 @@ function record(
     at: context.deps.clock.now(),
     attempt: program.attempt,
     request,
-    protocol,
+    protocol: facts.protocol,
     worst: worstCaseCharge(call),
+    promptTokens: facts.promptTokens,
     ...(maySteer && { maySteer: true }),
   })
   const { open = [] } = context.getActivation().state.program ?? {}
-  return open.some((each) => each.request === request)
-    ? { ok: true, request, model: call.model.id, outputTokens: call.request.maxOutputTokens }
-    : refuse('not_running')
+  if (!open.some((each) => each.request === request)) return refuse('not_running')
+  const outputTokens = call.request.maxOutputTokens
+  return { ok: true, request, model: call.model.id, outputTokens, place }
 }
 
 const decide = (

@@ -95,6 +95,20 @@ export class ProgramDesk implements RunReceiver, ModelRequestArbiter, ProgramCal
     if (program) this.#apply({ type: 'tools_listed', at: this.#now, attempt: program.attempt })
   }
 
+  async readRunModel(activationId: ActivationId): ReturnType<ModelRequestArbiter['readRunModel']> {
+    if (!this.#findWorking(activationId)) return null
+    const read = await readWork(this.#context, 0)
+    if (!read.ok) return null
+    const { facts, definition } = read.work
+    const {
+      id: model,
+      contextTokens,
+      outputTokensMax,
+    } = resolveModel(this.#context, definition, facts).model
+    const outputTokens = Math.min(outputTokensMax, definition.limits.outputTokens)
+    return { model, contextTokens, outputTokens }
+  }
+
   admitRequest(
     activationId: ActivationId,
     facts: ModelRequestFacts,
@@ -117,7 +131,7 @@ export class ProgramDesk implements RunReceiver, ModelRequestArbiter, ProgramCal
     const read = await readWork(this.#context, 0)
     const open = find()
     if (!open) return
-    const { worst, startedAt } = open
+    const { startedAt } = open
     const model = read.ok
       ? resolveModel(this.#context, read.work.definition, read.work.facts).model
       : null
@@ -131,7 +145,7 @@ export class ProgramDesk implements RunReceiver, ModelRequestArbiter, ProgramCal
       status,
       finish,
       usage,
-      charge: toRequestCharge(model, worst, result, at - startedAt),
+      charge: toRequestCharge(model, open, result, at - startedAt),
       problem: problem?.slice(0, 2_000) ?? null,
     })
   }

@@ -284,3 +284,52 @@ test('M3: a grant without its required resource warns', async () => {
     { path: expect.stringMatching(/^config\.yaml/), message: message('aws:s3:read:*') },
   ])
 })
+
+const codingFiles = (config: string) => ({
+  'config.yaml': `name: fixer\n${config}\n`,
+  'system-prompt.md': 'You fix bugs.',
+})
+
+test('X5: a coding agent whose provider speaks none of its protocols is refused with what would work', async () => {
+  const openai = aModel({ id: 'openai/one', provider: 'openai' })
+  const listModels = () => [openai, aModel()]
+  const config = [
+    'type: claude-code',
+    'brain:',
+    '  provider: openai',
+    '  model: one',
+    '  alternatives: [anthropic/big]',
+  ].join('\n')
+  const check = await checkDefinition(codingFiles(config), { listModels, ...offer })
+  expect(check).toEqual({
+    ok: false,
+    problems: [
+      {
+        path: 'config.yaml:4:brain.provider',
+        message:
+          'claude-code cannot use openai/one: it needs a model of anthropic. Choose one, or set type to codex or opencode or goose or aider',
+      },
+    ],
+  })
+  const fits = config.replace('claude-code', 'goose')
+  expect(await checkDefinition(codingFiles(fits), { listModels, ...offer })).toMatchObject({
+    ok: true,
+    // a coding agent pays for its model requests as others do
+    facts: { callWant: { microusd: 389_760, tokens: 64_384 }, exploration: null, warnings: [] },
+  })
+})
+
+test('X5: aider takes no tools, so grants warn', async () => {
+  const config =
+    'type: aider\nbrain: { model: anthropic/big }\ncapabilities: { grants: [hub:read] }'
+  const check = await checkDefinition(codingFiles(config), {
+    listModels: () => [aModel()],
+    ...offer,
+  })
+  expect(check.ok && check.facts.warnings).toEqual([
+    {
+      path: 'config.yaml:4:capabilities.grants',
+      message: expect.stringContaining('aider takes no tools'),
+    },
+  ])
+})

@@ -124,10 +124,48 @@ describe('compatibility', () => {
     ])
   })
 
+  test('D1 X11: a coding agent names its runner, its own tools and its repository', () => {
+    const config = [
+      'name: a1',
+      'type: codex',
+      'runs_on: [linux, gpu]',
+      'workspace: { repository: "github:octo/parser", ref: main }',
+      'capabilities: { builtin: files }',
+    ].join('\n')
+    expect(warningsOf(config)).toEqual([])
+    const { coding, limits } = definitionOf(config)
+    expect(coding).toEqual({
+      ...{ builtin: 'files', runsOn: ['linux', 'gpu'] },
+      workspace: { repository: 'github/octo/parser', ref: 'main', push: ['rookery/*'] },
+    })
+    expect(limits).toMatchObject({ iterations: 100, tokens: 2_000_000, durationSeconds: 1_800 })
+    expect(definitionOf('name: a1').coding).toEqual({
+      builtin: 'none',
+      runsOn: [],
+      workspace: null,
+    })
+    for (const repository of [
+      'octo/parser',
+      'github:octo',
+      'github:../x',
+      'github:a/b/c',
+      'a:b/.git',
+    ]) {
+      const given = config.replace('github:octo/parser', repository)
+      expect(problemsOf(given)).toEqual([
+        expect.stringContaining('config.yaml:4:workspace.repository Must be service:owner/name'),
+      ])
+    }
+    const pushed = config.replace('ref: main', 'push: ["../*"]')
+    expect(problemsOf(pushed)).toEqual([
+      expect.stringContaining('workspace.push.0 Must be a branch'),
+    ])
+  })
+
   test('D2: fields that need a local machine warn with an alternative', () => {
     const config = [
       'name: a1',
-      'type: claude-code',
+      'runs_on: gpu',
       'shell: { allowed: true }',
       'capabilities:',
       '  filesystem: [/tmp]',
@@ -140,9 +178,7 @@ describe('compatibility', () => {
       'brain: { api_key_env: ROOKERY_ADMIN_KEY }',
     ].join('\n')
     expect(warningsOf(config)).toEqual([
-      expect.stringMatching(
-        /^config\.yaml:2:type No runner for claude-code is connected.*Remove the field/,
-      ),
+      expect.stringMatching(/^config\.yaml:2:runs_on No effect: only coding agents .*claude-code/),
       expect.stringMatching(/^config\.yaml:3:shell Ignored: .*no shell .*Use grants/),
       expect.stringMatching(/^config\.yaml:5:capabilities\.filesystem Ignored: .*no disk/),
       expect.stringMatching(/^config\.yaml:6:capabilities\.grants\.1 No effect/),

@@ -42,7 +42,15 @@ function happen(state: LoopState, kind: number, choice: number, at: number): Loo
     case 1:
     case 2: {
       const request = (program?.requests ?? 0) + (choice % 11 === 0 ? 0 : 1)
-      return { type: 'request_admitted', at, attempt, request, protocol: 'openai-chat', worst }
+      return {
+        type: 'request_admitted',
+        at,
+        attempt,
+        request,
+        protocol: 'openai-chat',
+        worst,
+        promptTokens: 20,
+      }
     }
     case 3:
     case 4: {

@@ -23,6 +23,7 @@ export const settled = (over: Partial<ModelRequestResult> = {}): ModelRequestRes
     outputTokens: 100,
     reasoningTokens: 0,
   },
+  mayBeCharged: true,
   answerChars: 400,
   problem: null,
   ...over,
@@ -104,7 +105,7 @@ export class FakeRun {
       promptTokensMax,
     } as const
     const answer = await this.once('admit', (desk) =>
-      desk.admitRequest(this.id, { ...facts, outputTokens }),
+      desk.admitRequest(this.id, { ...facts, promptTokens: 1_500, outputTokens }),
     )
     return answer?.result.ok ? answer.result.request : null
   }

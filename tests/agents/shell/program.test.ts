@@ -65,7 +65,9 @@ test('X9: a stopped run says what it had, its program is stopped, and open reque
     const [commit] = world.hub.commits
     expect(commit?.outcome).toBe('cancelled')
     expect(commit?.reply?.content).toContain('So far, eight herons.')
-    expect(commit?.usage).toMatchObject([{ isEstimated: true, outputTokens: 10 }])
+    expect(commit?.usage).toMatchObject([
+      { isEstimated: true, inputTokens: 1_500, outputTokens: 10 },
+    ])
   }))
 
 test('X4 X9: what is over a limit is refused, and the program is stopped', () =>
@@ -90,7 +92,8 @@ test('X4: a request before the tools are listed, of another attempt, or after th
   inObject(async (state) => {
     const answers: unknown[] = []
     const { world } = createWorld(async (run) => {
-      const facts = { protocol: 'anthropic-messages', model: 'x', promptTokensMax: 9 } as const
+      const size = { promptTokens: 3, promptTokensMax: 9 }
+      const facts = { protocol: 'anthropic-messages', model: 'x', ...size } as const
       const ask = (over: object) =>
         run.until('admit', (desk) =>
           desk.admitRequest(run.id, { ...facts, outputTokens: null, ...over }),
