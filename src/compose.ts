@@ -2,15 +2,19 @@ import { waitUntil } from 'cloudflare:workers'
 import { createAgentApi, createMemoryApi, createWaker } from './agents/agent-api'
 import type { AgentDeps } from './agents/agent-deps'
 import type { SchedulerApi } from './agents/contract/agents'
+import type { RunReceiver } from './agents/contract/coding-agents'
 import { createDefinitionStore, type DefinitionStore } from './agents/definitions/definition-store'
 import { createHookRunner } from './agents/hooks/hook-runner'
 import { hooks } from './agents/hooks/hooks'
 import { createModelRegistry } from './agents/models/registry'
+import { createRunnerControl } from './agents/runners/runner-api'
+import type { RunnersDeps } from './agents/runners/runners-deps'
 import { createSchedulerApi } from './agents/scheduler/scheduler-api'
 import type { SchedulerDeps } from './agents/scheduler/scheduler-shell'
 import { explorationFloor } from './agents/scheduler/shares'
 import { createExporter, createOperatorLog, reportHook, toOtlpOptions } from './compose-log'
 import { createHubApi } from './hub/api/hub-api'
+import { createRunAttemptApi } from './hub/api/run-attempt-api'
 import { createHub } from './hub/app'
 import type { SweepApi } from './hub/contract/hub'
 import type { HubDeps } from './hub/http/hub-env'
@@ -38,6 +42,7 @@ import { isGranted, isToolExcluded } from './mcp-servers/gateway/decide'
 import { listKnownTools } from './mcp-servers/gateway/list-known-tools'
 import { createToolRegistry } from './mcp-servers/gateway/tool-registry'
 import { createActivationTokens } from './mcp-servers/outside/activation-token'
+import { createRunAuthorizer } from './mcp-servers/outside/authorize-run'
 import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
 import { createPushSender } from './mcp-servers/push/create-push-sender'
 import { createCatalogue } from './mcp-servers/remote/catalogue'
@@ -51,7 +56,7 @@ import { createResultStore } from './mcp-servers/storage/result-store'
 import { createWorkspaces } from './mcp-servers/storage/workspace'
 import { scheduling } from './shared/config'
 import { createDb } from './shared/db/db'
-import { systemClock } from './shared/ids'
+import { type ActivationId, systemClock } from './shared/ids'
 import type { Log } from './shared/log'
 import { readSettings, type Settings } from './shared/settings'
 import { sendRefusalPage } from './web/frame/send-page'
@@ -74,11 +79,13 @@ export function composeApp(env: Env) {
   const agents = createAgents(env, settings, { definitions, models, registry, tools })
   const scheduler = createSchedulerApi(env.SCHEDULER)
   const shared = { settings, clock, agents, scheduler, live, push: outside.push, tools, log }
-  const hub = createHubApi(() => ({
+  const openContext = () => ({
     ...shared,
     db: createDb(env.DB),
-    defer: (work) => void work.catch(() => undefined),
-  }))
+    defer: (work: Promise<unknown>) => void work.catch(() => undefined),
+  })
+  const hub = createHubApi(openContext)
+  const readToolRestrictions = createRestrictionsReader(definitions)
   const gateway = createGateway({
     hub,
     memory: createMemoryApi(env.AGENTS),
@@ -106,7 +113,7 @@ export function composeApp(env: Env) {
       clock,
       log,
       remotes,
-      readToolRestrictions: createRestrictionsReader(definitions),
+      readToolRestrictions,
     }),
   })
   const agentDeps: AgentDeps = {
@@ -126,7 +133,19 @@ export function composeApp(env: Env) {
     explorationFloor: explorationFloor(settings.ROOKERY_SCHEDULING, readCapacity(settings)),
   }
   const schedulerDeps = createSchedulerDeps(env, settings, hub)
-  return { app, scheduler, agentDeps, schedulerDeps }
+  const attempts = createRunAttemptApi(openContext)
+  const { tokens } = outside
+  const runnersDeps: RunnersDeps = {
+    attempts: {
+      begin: ({ activation_id: id, attempt }) => attempts.beginAttempt(id as ActivationId, attempt),
+      end: ({ activation_id: id, attempt }) => attempts.endAttempt(id as ActivationId, attempt),
+      authorize: createRunAuthorizer({ hub: attempts, tokens, clock, readToolRestrictions }),
+    },
+    receiver: (agentId) => env.AGENTS.getByName(agentId) as unknown as RunReceiver,
+    clock,
+    log,
+  }
+  return { app, scheduler, agentDeps, schedulerDeps, runnersDeps }
 }
 
 /** Creates the API of agents, for definitions that use the registered servers, tools and hooks. */
@@ -149,6 +168,7 @@ const createAgents = (
     hasTool: deps.tools.hasToolForPattern,
     isToolExcluded,
     files: createPrivateFiles(env.FILES),
+    runners: createRunnerControl(env.RUNNERS),
     clock: systemClock,
     otlp: toOtlpOptions(settings),
   })

@@ -2,13 +2,15 @@
  * How an agent's object, the runners' object and the model gateway speak to each other. Types only; part of the
  * agents' contract.
  */
-import type { ActivationId } from '../../shared/ids'
+import type { AccountId, ActivationId } from '../../shared/ids'
 import type { ModelProtocol, RunOrder, RunReport } from '../../shared/runner-protocol'
 
 // ------------------------------------------------------------ runs on runners
 
 /** Order without what the runners' object adds: the token and the addresses of the hub. */
 export type NewRun = Omit<RunOrder, 'token' | 'endpoints'> & {
+  /** The agent whose object receives the reports; not part of the order. */
+  agent_id: AccountId
   /** Labels that a runner must have. */
   runs_on: string[]
 }
