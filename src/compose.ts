@@ -16,7 +16,7 @@ import { createExporter, createOperatorLog, reportHook, toOtlpOptions } from './
 import { createHubApi } from './hub/api/hub-api'
 import { createRunAttemptApi } from './hub/api/run-attempt-api'
 import { createHub } from './hub/app'
-import type { SweepApi } from './hub/contract/hub'
+import type { HubApi, RunAttemptApi, SweepApi } from './hub/contract/hub'
 import type { HubDeps } from './hub/http/hub-env'
 import { mountModules } from './hub/http/mount-modules'
 import { createLivePublisher } from './hub/live/live-publisher'
@@ -74,7 +74,7 @@ export function composeApp(env: Env) {
   const live = createLivePublisher(env.LIVE)
   const models = createModelRegistry(settings, { readKey: (name) => readVariable(env, name) })
   const definitions = createDefinitionStore(env.FILES)
-  const { catalogue, registry } = outside
+  const { registry } = outside
   const tools = listKnownTools(registry)
   const agents = createAgents(env, settings, { definitions, models, registry, tools })
   const scheduler = createSchedulerApi(env.SCHEDULER)
@@ -86,17 +86,7 @@ export function composeApp(env: Env) {
   })
   const hub = createHubApi(openContext)
   const readToolRestrictions = createRestrictionsReader(definitions)
-  const gateway = createGateway({
-    hub,
-    memory: createMemoryApi(env.AGENTS),
-    workspaceOf: createWorkspaces(env.FILES),
-    results: createResultStore(env.FILES, clock),
-    clock,
-    servers,
-    remote: catalogue,
-    connect: outside.connect,
-    reportFailure: (tool, error) => log.warn('tool failed', { tool, error }),
-  })
+  const gateway = createToolGateway(env, outside, hub, log)
   const remotes = createRemotes({ ...outside, clock, hub })
   const toolAdmin = createToolAdmin({ ...outside, remotes, hub })
   const app = createHub({
@@ -133,20 +123,30 @@ export function composeApp(env: Env) {
     explorationFloor: explorationFloor(settings.ROOKERY_SCHEDULING, readCapacity(settings)),
   }
   const schedulerDeps = createSchedulerDeps(env, settings, hub)
-  const attempts = createRunAttemptApi(openContext)
   const { tokens } = outside
-  const runnersDeps: RunnersDeps = {
-    attempts: {
-      begin: ({ activation_id: id, attempt }) => attempts.beginAttempt(id as ActivationId, attempt),
-      end: ({ activation_id: id, attempt }) => attempts.endAttempt(id as ActivationId, attempt),
-      authorize: createRunAuthorizer({ hub: attempts, tokens, clock, readToolRestrictions }),
-    },
-    receiver: (agentId) => env.AGENTS.getByName(agentId) as unknown as RunReceiver,
-    clock,
-    log,
-  }
+  const attempts = createRunAttemptApi(openContext)
+  const runnersDeps = createRunnersDeps(env, { tokens, attempts, readToolRestrictions, log })
   return { app, scheduler, agentDeps, schedulerDeps, runnersDeps }
 }
+
+/** Creates the gateway of all tools. */
+const createToolGateway = (
+  env: Env,
+  { catalogue, connect }: ReturnType<typeof createOutside>,
+  hub: HubApi,
+  log: Log,
+) =>
+  createGateway({
+    hub,
+    memory: createMemoryApi(env.AGENTS),
+    workspaceOf: createWorkspaces(env.FILES),
+    results: createResultStore(env.FILES, systemClock),
+    clock: systemClock,
+    servers,
+    remote: catalogue,
+    connect,
+    reportFailure: (tool, error) => log.warn('tool failed', { tool, error }),
+  })
 
 /** Creates the API of agents, for definitions that use the registered servers, tools and hooks. */
 const createAgents = (
@@ -257,6 +257,28 @@ const findPlatformLimits = (env: Partial<Env>): PlatformLimits => ({
   ...(env.RATE_UPLOAD && { upload: env.RATE_UPLOAD }),
   ...(env.RATE_CONNECT && { connect: env.RATE_CONNECT }),
 })
+
+/** Creates the dependencies of the runners' object. */
+function createRunnersDeps(
+  env: Env,
+  deps: Pick<Parameters<typeof createRunAuthorizer>[0], 'tokens' | 'readToolRestrictions'> & {
+    attempts: RunAttemptApi
+    log: Log
+  },
+): RunnersDeps {
+  const { attempts, log } = deps
+  const toActivation = (id: string) => id as ActivationId
+  return {
+    attempts: {
+      begin: (run) => attempts.beginAttempt(toActivation(run.activation_id), run.attempt),
+      end: (run) => attempts.endAttempt(toActivation(run.activation_id), run.attempt),
+      authorize: createRunAuthorizer({ ...deps, hub: attempts, clock: systemClock }),
+    },
+    receiver: (agentId) => env.AGENTS.getByName(agentId) as unknown as RunReceiver,
+    clock: systemClock,
+    log,
+  }
+}
 
 const readCapacity = (settings: Settings): number =>
   settings.ROOKERY_MAX_CONCURRENT ?? scheduling.concurrentActivationsMax

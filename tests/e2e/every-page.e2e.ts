@@ -85,6 +85,7 @@ async function makeContent(): Promise<string[]> {
     activation,
     join,
     '/admin/people',
+    '/runners',
     '/admin/people?state=muted',
     '/admin/people/greeter',
     '/budgets',

@@ -3,7 +3,7 @@ import type { StoredRun } from './runner-rows'
 
 /** What the runners' object waits for. Times are milliseconds since the Unix epoch. */
 export interface Waits {
-  runs: readonly Pick<StoredRun, 'state' | 'dueAt' | 'endsAt'>[]
+  runs: readonly Pick<StoredRun, 'state' | 'sentAt' | 'dueAt' | 'endsAt'>[]
   /** Runners that hold runs: when they were last heard of, and when they were disconnected. */
   busyRunners: readonly { seenAt: number; disconnectedAt: number | null }[]
   /** When connections were opened that have not said who they are. */
@@ -12,12 +12,13 @@ export interface Waits {
   oldestEnd: number | null
 }
 
-const { silenceMs, graceMs, helloMs, overrunMs, endedKeptMs } = runnerLimits
+const { silenceMs, graceMs, helloMs, overrunMs, retryMs, endedKeptMs } = runnerLimits
 
 /** Returns when a run needs a look, whatever its runner does. */
-function findRunCheck({ state, dueAt, endsAt }: Waits['runs'][number], now: number): number {
+function findRunCheck(run: Waits['runs'][number], now: number): number {
+  const { state, sentAt, dueAt, endsAt } = run
   if (state === 'stopping' || state === 'lost') return dueAt ?? 0
-  if (state === 'assigned') return endsAt + overrunMs
+  if (state === 'assigned') return sentAt === null ? now + retryMs : endsAt + overrunMs
   // What was due is tried with every change; only the deadline is left.
   return dueAt !== null && dueAt > now ? Math.min(dueAt, endsAt) : endsAt
 }

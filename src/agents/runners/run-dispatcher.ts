@@ -46,26 +46,23 @@ export class RunDispatcher {
     return runner.disconnectedAt === null && silence < runnerLimits.silenceMs
   }
 
-  /** Sends each waiting run that a free runner can take, the oldest first. */
-  async dispatch(): Promise<void> {
+  /** Assigns each waiting run that a free runner can take, the oldest first, and returns these. */
+  assign(): StoredRun[] {
     const now = this.#deps.clock.now()
     const runs = this.#store.listOpenRuns()
     const candidates = this.#listCandidates(runs)
-    const sending: Promise<void>[] = []
-    for (const run of runs) {
-      if (run.state !== 'waiting' || (run.dueAt ?? 0) > now) continue
+    return runs.flatMap((run) => {
+      if (run.state !== 'waiting' || (run.dueAt ?? 0) > now) return []
       const choice = chooseRunner(candidates, toNeeds(run))
-      if (choice.kind !== 'runner') continue
+      if (choice.kind !== 'runner') return []
       const { runner } = choice
       runner.used++
       runner.assignedAt = now
       this.#store.changeRunner(runner.id, { assignedAt: now })
-      this.#store.changeRun(toRunKey(run), {
-        ...{ state: 'assigned', runnerId: runner.id, sentAt: null, dueAt: null },
-      })
-      sending.push(this.#send(run, runner.id))
-    }
-    await Promise.all(sending)
+      const change = { state: 'assigned', runnerId: runner.id, sentAt: null, dueAt: null } as const
+      this.#store.changeRun(toRunKey(run), change)
+      return [{ ...run, ...change }]
+    })
   }
 
   /** Returns whether a run was sent, or why it waits. */
@@ -178,31 +175,45 @@ export class RunDispatcher {
     }))
   }
 
-  /** Sends an assigned run with a new token. */
-  async #send(run: StoredRun, runnerId: string): Promise<void> {
-    const runner = this.#store.findRunner(runnerId)
+  /** Sends an assigned run with a new token. What cannot be sent waits again, or is lost. */
+  async send(run: StoredRun): Promise<void> {
+    const runner = this.#store.findRunner(run.runnerId ?? '')
     const key = toRunKey(run)
     const order = this.#store.readOrder(key)
     if (!runner || !order) return
     const authorization = await this.#authorize(run, runner)
     const current = this.#store.findRun(key)
     const isStill =
-      current?.state === 'assigned' && current.runnerId === runnerId && current.sentAt === null
+      current?.state === 'assigned' && current.runnerId === runner.id && current.sentAt === null
     if (!isStill || authorization === null) return
-    if (authorization.kind === 'run_ended') return this.lose(current, 'The run has ended.')
-    const socket = this.#connections.find(runnerId)
-    if (authorization.kind === 'key_ended') {
-      this.requeue(current)
-      if (socket) {
-        this.#connections.close(socket, runnerCloseCodes.accessEnded, 'The key is not valid.')
-      }
-      this.loseRunsOn(runnerId, 'The key of its runner is not valid any more.')
-      return this.dispatch()
+    if (authorization.kind === 'run_ended') this.lose(current, 'The run has ended.')
+    else if (authorization.kind === 'key_ended') this.#endKey(current, runner)
+    else this.#sendOrder(current, runner, toStart(order, authorization.token, runner.origin))
+  }
+
+  #sendOrder(run: StoredRun, runner: StoredRunner, message: HubMessage): void {
+    const socket = this.#connections.find(runner.id)
+    this.#store.changeRun(toRunKey(run), { sentAt: this.#deps.clock.now() })
+    if (socket && this.#connections.send(socket, message)) return
+    // It has not left, so it may be sent elsewhere.
+    this.requeue(run)
+    if (socket) this.#connections.noteClosed(socket)
+    else this.#store.changeRunner(runner.id, { disconnectedAt: this.#deps.clock.now() })
+  }
+
+  /** Disconnects a runner whose key has ended. */
+  #endKey(run: StoredRun, runner: StoredRunner): void {
+    this.requeue(run)
+    const socket = this.#connections.find(runner.id)
+    if (socket) {
+      this.#connections.close(
+        socket,
+        runnerCloseCodes.accessEnded,
+        'The key is not valid any more.',
+      )
     }
-    if (!socket) return this.requeue(current)
-    this.#store.changeRun(key, { sentAt: this.#deps.clock.now() })
-    const message = toStart(order, authorization.token, runner.origin)
-    if (!this.#connections.send(socket, message)) this.requeue(current)
+    this.#store.changeRunner(runner.id, { disconnectedAt: this.#deps.clock.now() })
+    this.loseRunsOn(runner.id, 'The key of its runner is not valid any more.')
   }
 
   /** Returns null when the run could not be authorized now, or not at all. */

@@ -15,7 +15,7 @@ import {
   type RunnerSocket,
   type RunnerSockets,
 } from './runner-connections'
-import { toRunKey } from './runner-rows'
+import { type RunKey, toRunKey } from './runner-rows'
 import { RunnerStore } from './runner-store'
 import type { RunnersDeps } from './runners-deps'
 
@@ -59,8 +59,7 @@ export class RunnersShell {
   // ------------------------------------------------------------ agents
 
   start: RunnerApi['start'] = async (run) => {
-    const known = this.#store.findRun(run)
-    if (known) return { kind: this.#dispatcher.describe(known) }
+    if (this.#store.findRun(run)) return this.#sendWaiting(run)
     const earlier = this.#store.listAttempts(run.activation_id)
     if (earlier.some(({ attempt }) => attempt > run.attempt)) return { kind: 'nobody' }
     if (this.#store.countOpenRuns() >= runnerLimits.runsMax) {
@@ -71,9 +70,13 @@ export class RunnersShell {
     if (!isRunning) return { kind: 'nobody' }
     for (const old of earlier) this.#stopOpen(old.attempt, run)
     if (!this.#store.findRun(run)) this.#store.insertRun(run, this.#deps.clock.now())
+    return this.#sendWaiting(run)
+  }
+
+  async #sendWaiting(key: RunKey): ReturnType<RunnerApi['start']> {
     await this.#dispatch()
-    const added = this.#store.findRun(run)
-    return { kind: added ? this.#dispatcher.describe(added) : 'nobody' }
+    const run = this.#store.findRun(key)
+    return { kind: run ? this.#dispatcher.describe(run) : 'nobody' }
   }
 
   stop: RunnerApi['stop'] = async ({ activation_id, attempt }, reason) => {
@@ -250,8 +253,14 @@ export class RunnersShell {
     await this.#dispatch()
   }
 
+  /** Sends runs to free runners. The alarm before it lets a successor send what this object does not. */
   #dispatch = async (): Promise<void> => {
-    await this.#dispatcher.dispatch()
+    let assigned = this.#dispatcher.assign()
+    while (assigned.length > 0) {
+      await this.#setAlarm()
+      await Promise.all(assigned.map((run) => this.#dispatcher.send(run)))
+      assigned = this.#dispatcher.assign()
+    }
     await this.#setAlarm()
   }
 
