@@ -2,21 +2,20 @@ import { waitUntil } from 'cloudflare:workers'
 import { createAgentApi, createMemoryApi, createWaker } from './agents/agent-api'
 import type { AgentDeps } from './agents/agent-deps'
 import type { SchedulerApi } from './agents/contract/agents'
-import type { RunReceiver } from './agents/contract/coding-agents'
 import { createDefinitionStore, type DefinitionStore } from './agents/definitions/definition-store'
 import { createHookRunner } from './agents/hooks/hook-runner'
 import { hooks } from './agents/hooks/hooks'
 import { createModelRegistry } from './agents/models/registry'
 import { createRunnerControl } from './agents/runners/runner-api'
-import type { RunnersDeps } from './agents/runners/runners-deps'
 import { createSchedulerApi } from './agents/scheduler/scheduler-api'
 import type { SchedulerDeps } from './agents/scheduler/scheduler-shell'
 import { explorationFloor } from './agents/scheduler/shares'
 import { createExporter, createOperatorLog, reportHook, toOtlpOptions } from './compose-log'
+import { createRunnersDeps, getCodingAgent } from './compose-runners'
 import { createHubApi } from './hub/api/hub-api'
 import { createRunAttemptApi } from './hub/api/run-attempt-api'
 import { createHub } from './hub/app'
-import type { HubApi, RunAttemptApi, SweepApi } from './hub/contract/hub'
+import type { HubApi, SweepApi } from './hub/contract/hub'
 import type { HubDeps } from './hub/http/hub-env'
 import { mountModules } from './hub/http/mount-modules'
 import { createLivePublisher } from './hub/live/live-publisher'
@@ -42,7 +41,6 @@ import { isGranted, isToolExcluded } from './mcp-servers/gateway/decide'
 import { listKnownTools } from './mcp-servers/gateway/list-known-tools'
 import { createToolRegistry } from './mcp-servers/gateway/tool-registry'
 import { createActivationTokens } from './mcp-servers/outside/activation-token'
-import { createRunAuthorizer } from './mcp-servers/outside/authorize-run'
 import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
 import { createPushSender } from './mcp-servers/push/create-push-sender'
 import { createCatalogue } from './mcp-servers/remote/catalogue'
@@ -56,7 +54,7 @@ import { createResultStore } from './mcp-servers/storage/result-store'
 import { createWorkspaces } from './mcp-servers/storage/workspace'
 import { scheduling } from './shared/config'
 import { createDb } from './shared/db/db'
-import { type ActivationId, systemClock } from './shared/ids'
+import { systemClock } from './shared/ids'
 import type { Log } from './shared/log'
 import { readSettings, type Settings } from './shared/settings'
 import { sendRefusalPage } from './web/frame/send-page'
@@ -95,7 +93,7 @@ export function composeApp(env: Env) {
     ...createEntry(env),
     moduleRoutes: adminRoutes,
     pages: (root, routes) => registerPages(root, routes, { toolAdmin, accounts: outside.accounts }),
-    mounts: createMounts({
+    mounts: createMounts(env, {
       ...outside,
       gateway,
       hub,
@@ -183,11 +181,17 @@ function createReliableWaker(env: Env, scheduler: SchedulerApi): AgentDeps['wake
 
 /** Returns the routes of other modules on the hub's origin: MCP, and the admin API and forms of tools. */
 function createMounts(
-  deps: Omit<Parameters<typeof createMcpRoutes>[0], 'defer'> &
+  env: Env,
+  deps: Omit<Parameters<typeof createMcpRoutes>[0], 'defer' | 'noteToolsListed'> &
     Omit<Parameters<typeof createAdminRoutes>[0], 'reportFailure'> &
     Omit<Parameters<typeof createConnectCallback>[0], 'reportFailure'> & { log: Log },
 ): NonNullable<HubDeps['mounts']> {
-  const mcp = createMcpRoutes({ ...deps, defer: waitUntil })
+  const mcp = createMcpRoutes({
+    ...deps,
+    defer: waitUntil,
+    noteToolsListed: (agentId, id, attempt) =>
+      getCodingAgent(env, agentId).noteToolsListed(id, attempt),
+  })
   const reportFailure = (error: unknown) => deps.log.error('request failed', { error })
   const admin = createAdminRoutes({ ...deps, reportFailure })
   const forms = createCredentialForms({ ...deps, reportFailure })
@@ -257,28 +261,6 @@ const findPlatformLimits = (env: Partial<Env>): PlatformLimits => ({
   ...(env.RATE_UPLOAD && { upload: env.RATE_UPLOAD }),
   ...(env.RATE_CONNECT && { connect: env.RATE_CONNECT }),
 })
-
-/** Creates the dependencies of the runners' object. */
-function createRunnersDeps(
-  env: Env,
-  deps: Pick<Parameters<typeof createRunAuthorizer>[0], 'tokens' | 'readToolRestrictions'> & {
-    attempts: RunAttemptApi
-    log: Log
-  },
-): RunnersDeps {
-  const { attempts, log } = deps
-  const toActivation = (id: string) => id as ActivationId
-  return {
-    attempts: {
-      begin: (run) => attempts.beginAttempt(toActivation(run.activation_id), run.attempt),
-      end: (run) => attempts.endAttempt(toActivation(run.activation_id), run.attempt),
-      authorize: createRunAuthorizer({ ...deps, hub: attempts, clock: systemClock }),
-    },
-    receiver: (agentId) => env.AGENTS.getByName(agentId) as unknown as RunReceiver,
-    clock: systemClock,
-    log,
-  }
-}
 
 const readCapacity = (settings: Settings): number =>
   settings.ROOKERY_MAX_CONCURRENT ?? scheduling.concurrentActivationsMax

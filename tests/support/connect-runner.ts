@@ -1,9 +1,5 @@
 import { expect, vi } from 'vitest'
-import {
-  type HubMessage,
-  hubMessage,
-  type RunnerMessage,
-} from '../../src/shared/runner-protocol'
+import { type HubMessage, hubMessage, type RunnerMessage } from '../../src/shared/runner-protocol'
 
 /** A runner that is connected through the hub's socket. */
 export interface ConnectedRunner {

@@ -111,5 +111,5 @@ export interface ModelRequestArbiter {
     result: ModelRequestResult,
   ): Promise<void>
   /** The token was used for `tools/list`. */
-  noteToolsListed(activationId: ActivationId): Promise<void>
+  noteToolsListed(activationId: ActivationId, attempt?: number): Promise<void>
 }

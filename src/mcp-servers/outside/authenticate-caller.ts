@@ -88,7 +88,7 @@ async function readToken(
   const found = await findTokenActivation(deps, token, 'mcp', now)
   if (!found) return null
   const { id: accountId, name, kind, postId } = found.activation
-  const { activationId, toolRestrictions } = found.claim
+  const { activationId, toolRestrictions, attempt } = found.claim
   // What an external program has read is not in the journal, so it counts as untrusted.
   const caller = {
     accountId,
@@ -99,6 +99,7 @@ async function readToken(
     isExternal: true,
     hasReadUntrusted: true,
     privacy: decidePrivacy(found.activation),
+    ...(attempt !== null && { runAttempt: attempt }),
   }
   return toolRestrictions === null ? caller : { ...caller, toolRestrictions }
 }

@@ -1,5 +1,5 @@
 import type { GrantApi, GrantPolicy, RequestCounts } from '../../hub/contract/hub'
-import { type Clock, systemClock } from '../../shared/ids'
+import { type AccountId, type ActivationId, type Clock, systemClock } from '../../shared/ids'
 import type { Settings } from '../../shared/settings'
 import type { ToolCaller } from '../contract/tools'
 import type { Gateway } from '../gateway/gateway'
@@ -15,6 +15,8 @@ interface McpDeps {
   clock?: Clock
   /** Keeps the Worker alive until work finishes that outlives its request. */
   defer(work: Promise<unknown>): void
+  /** Notes that a program on a runner has listed its tools: it cannot do its work without them. */
+  noteToolsListed(agentId: AccountId, activationId: ActivationId, attempt: number): Promise<void>
 }
 
 /**
@@ -44,7 +46,10 @@ export function createMcpRoutes(
     // The SDK is large and most isolates never use it, so it is loaded at the first request.
     const { answerMcp } = await import('./answer-mcp')
     const { gateway, hub, settings, defer } = deps
-    const session = { gateway, hub, clock, caller, title: settings.ROOKERY_NAME, serverName, defer }
+    const session = {
+      ...{ gateway, hub, clock, caller, title: settings.ROOKERY_NAME, serverName, defer },
+      noteToolsListed: deps.noteToolsListed,
+    }
     return answerMcp(session, running, request, counts)
   }
 }

@@ -43,6 +43,10 @@ export function createServer(session: McpSession, running: RunningCalls): Server
     const offered = gateway.list(caller, policy).filter(({ name }) => isOffered(session, name))
     const page = paginateTools(offered, params?.cursor)
     if (!page) throw wrongParams('Unknown cursor.')
+    const { accountId, activationId, runAttempt } = caller
+    if (activationId !== null && runAttempt !== undefined) {
+      await session.noteToolsListed(accountId, activationId, runAttempt)
+    }
     return { ...page, tools: page.tools.map(toMcpTool) }
   })
   server.setRequestHandler(any('tools/call'), async (request, extra) => {

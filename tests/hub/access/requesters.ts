@@ -129,7 +129,10 @@ export async function createRequesters(
     return session
   }
   const otherSession = await readSession(others.other.key)
-  const keyOf = (column: Exclude<Column, 'expired' | 'token' | 'runner'>, owner: OwnerName): string | null =>
+  const keyOf = (
+    column: Exclude<Column, 'expired' | 'token' | 'runner'>,
+    owner: OwnerName,
+  ): string | null =>
     column === 'owner' || column === 'reader' || column === 'writer'
       ? owned[owner][column]
       : common[column]
