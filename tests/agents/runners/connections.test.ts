@@ -1,4 +1,4 @@
-import { describe, expect } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { accountTag, keyTag } from '../../../src/hub/contract/live-event'
 import { runnerLimits } from '../../../src/shared/config'
 import { runnerFrameCharsMax } from '../../../src/shared/runner-protocol'
@@ -119,21 +119,24 @@ describe('connections', () => {
     },
   )
 
-  inWorld('X2: a second process with the same key and name replaces the first', async (world) => {
-    const first = await connect(world, 'one')
-    const { socket } = first
-    const second = await connect(world, 'one')
-    expect(socket).toMatchObject({ isOpen: false, code: 4409 })
-    expect(world.shell.list().runners).toMatchObject([{ name: 'one', isConnected: true }])
-    await world.start('a/1')
-    expect([first.started, second.started]).toEqual([[], ['a/1']])
-    // What the first one still sends is ignored.
-    first.socket = socket
-    if (socket) Object.assign(socket, { isOpen: true })
-    first.send({ type: 'refuse', activation_id: 'a', attempt: 1, reason: 'No' })
-    await world.settle()
-    expect(world.shell.list().runners[0]?.runs).toHaveLength(1)
-  })
+  test(
+    'X2: a second process with the same key and name replaces the first',
+    inWorld(async (world) => {
+      const first = await connect(world, 'one')
+      const { socket } = first
+      const second = await connect(world, 'one')
+      expect(socket).toMatchObject({ isOpen: false, code: 4409 })
+      expect(world.shell.list().runners).toMatchObject([{ name: 'one', isConnected: true }])
+      await world.start('a/1')
+      expect([first.started, second.started]).toEqual([[], ['a/1']])
+      // What the first one still sends is ignored.
+      first.socket = socket
+      if (socket) Object.assign(socket, { isOpen: true })
+      first.send({ type: 'refuse', activation_id: 'a', attempt: 1, reason: 'No' })
+      await world.settle()
+      expect(world.shell.list().runners[0]?.runs).toHaveLength(1)
+    }),
+  )
 
   inWorld(
     'X3: a revoked key ends its connections at once, and what its runners ran is lost',
@@ -158,14 +161,17 @@ describe('connections', () => {
     },
   )
 
-  inWorld('X3: a key that ended unnoticed gets no run', async (world) => {
-    const runner = await connect(world, 'one')
-    const { socket } = runner
-    world.endedKeys.add('key-1')
-    expect(await world.start('a/1')).toBe('nobody')
-    expect(socket).toMatchObject({ isOpen: false, code: 4403 })
-    expect(runner.started).toEqual([])
-  })
+  test(
+    'X3: a key that ended unnoticed gets no run',
+    inWorld(async (world) => {
+      const runner = await connect(world, 'one')
+      const { socket } = runner
+      world.endedKeys.add('key-1')
+      expect(await world.start('a/1')).toBe('nobody')
+      expect(socket).toMatchObject({ isOpen: false, code: 4403 })
+      expect(runner.started).toEqual([])
+    }),
+  )
 
   inWorld(
     'X14: a runner that is gone can be removed; one that is connected cannot',
@@ -212,52 +218,61 @@ describe('frames', () => {
     ['a long frame', 'x'.repeat(runnerFrameCharsMax + 1), /too long/],
   ]
   for (const [what, frame, reason] of cases) {
-    inWorld(`X2: ${what} closes the connection, and the reason says why`, async (world) => {
+    test(
+      `X2: ${what} closes the connection, and the reason says why`,
+      inWorld(async (world) => {
+        const runner = await connect(world, 'one')
+        await world.start('a/1')
+        const { socket } = runner
+        runner.send(frame === 'HELLO' ? runner.hello : frame)
+        await world.settle()
+        expect(socket?.code).toBe(1008)
+        expect(socket?.reason).toMatch(reason)
+        expect(world.stored('a/1')).toEqual([])
+        // The run is not lost by it.
+        await runner.connect()
+        runner.end('a/1')
+        await world.settle()
+        expect(world.stored('a/1')).toEqual(['ended'])
+      }),
+    )
+  }
+
+  test(
+    'X2: who does not say hello first, or in time, is disconnected',
+    inWorld(async (world) => {
+      const [early, mute] = [new FakeRunner(world, 'early'), new FakeRunner(world, 'mute')]
+      const socket = await early.open()
+      early.send({ type: 'refuse', ...start, reason: '' })
+      await world.settle()
+      expect(socket.reason).toMatch(/must be hello/)
+      const other = await mute.open()
+      await world.pass(helloMs)
+      expect(other).toMatchObject({ isOpen: false, code: 1008 })
+      expect(world.alarmAt).toBeNull()
+    }),
+  )
+
+  test(
+    'X2: more reports than fit are sent again later',
+    inWorld(async (world) => {
       const runner = await connect(world, 'one')
       await world.start('a/1')
+      const { promise, resolve } = Promise.withResolvers<void>()
+      world.hold = promise
       const { socket } = runner
-      runner.send(frame === 'HELLO' ? runner.hello : frame)
+      const long = 'x'.repeat(19_000)
+      const frame = Array.from({ length: 100 }, () => ({ kind: 'text' as const, text: long }))
+      for (let first = 1; first < 1_100; first += 100) {
+        runner.send({ type: 'report', ...start, first, reports: frame })
+      }
+      expect(socket?.code).toBe(1013)
+      resolve()
       await world.settle()
-      expect(socket?.code).toBe(1008)
-      expect(socket?.reason).toMatch(reason)
-      expect(world.stored('a/1')).toEqual([])
-      // The run is not lost by it.
       await runner.connect()
       runner.end('a/1')
       await world.settle()
       expect(world.stored('a/1')).toEqual(['ended'])
-    })
-  }
-
-  inWorld('X2: who does not say hello first, or in time, is disconnected', async (world) => {
-    const [early, mute] = [new FakeRunner(world, 'early'), new FakeRunner(world, 'mute')]
-    const socket = await early.open()
-    early.send({ type: 'refuse', ...start, reason: '' })
-    await world.settle()
-    expect(socket.reason).toMatch(/must be hello/)
-    const other = await mute.open()
-    await world.pass(helloMs)
-    expect(other).toMatchObject({ isOpen: false, code: 1008 })
-    expect(world.alarmAt).toBeNull()
-  })
-
-  inWorld('X2: more reports than fit are sent again later', async (world) => {
-    const runner = await connect(world, 'one')
-    await world.start('a/1')
-    const { promise, resolve } = Promise.withResolvers<void>()
-    world.hold = promise
-    const { socket } = runner
-    const long = 'x'.repeat(19_000)
-    const frame = Array.from({ length: 100 }, () => ({ kind: 'text' as const, text: long }))
-    for (let first = 1; first < 1_100; first += 100) {
-      runner.send({ type: 'report', ...start, first, reports: frame })
-    }
-    expect(socket?.code).toBe(1013)
-    resolve()
-    await world.settle()
-    await runner.connect()
-    runner.end('a/1')
-    await world.settle()
-    expect(world.stored('a/1')).toEqual(['ended'])
-  })
+    }),
+  )
 })

@@ -1,4 +1,4 @@
-import { describe, expect } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { runnerLimits } from '../../../src/shared/config'
 import { FakeRunner } from './fake-runner'
 import { connect, inWorld } from './in-world'
@@ -57,28 +57,31 @@ describe('dispatch', () => {
     },
   )
 
-  inWorld('X2: runs are shared between runners, and a draining one takes none', async (world) => {
-    const [one, two] = [
-      await connect(world, 'one', { slots: 4 }),
-      await connect(world, 'two', { slots: 2 }),
-    ]
-    for (const id of ['a', 'b', 'c']) expect(await world.start(`${id}/1`)).toBe('started')
-    expect([one.started.length, two.started.length]).toEqual([2, 1])
-    const ids = Object.fromEntries(world.shell.list().runners.map(({ name, id }) => [name, id]))
-    expect(await world.shell.setDraining(ids.one ?? '', true)).toBe(true)
-    expect(one.received.at(-1)).toEqual({ type: 'drain', is_draining: true })
-    expect(await world.start('d/1')).toBe('started')
-    expect(await world.start('e/1')).toBe('busy')
-    expect(two.started).toHaveLength(2)
-    // It stays so when it comes back, and what it runs goes on.
-    await one.cut()
-    await one.connect()
-    expect(one.messages.slice(-4)).toEqual(['welcome', 'drain', 'acknowledge', 'acknowledge'])
-    expect(one.started).toHaveLength(2)
-    await world.shell.setDraining(ids.one ?? '', false)
-    expect(one.started).toHaveLength(3)
-    expect(await world.shell.setDraining('unknown', true)).toBe(false)
-  })
+  test(
+    'X2: runs are shared between runners, and a draining one takes none',
+    inWorld(async (world) => {
+      const [one, two] = [
+        await connect(world, 'one', { slots: 4 }),
+        await connect(world, 'two', { slots: 2 }),
+      ]
+      for (const id of ['a', 'b', 'c']) expect(await world.start(`${id}/1`)).toBe('started')
+      expect([one.started.length, two.started.length]).toEqual([2, 1])
+      const ids = Object.fromEntries(world.shell.list().runners.map(({ name, id }) => [name, id]))
+      expect(await world.shell.setDraining(ids.one ?? '', true)).toBe(true)
+      expect(one.received.at(-1)).toEqual({ type: 'drain', is_draining: true })
+      expect(await world.start('d/1')).toBe('started')
+      expect(await world.start('e/1')).toBe('busy')
+      expect(two.started).toHaveLength(2)
+      // It stays so when it comes back, and what it runs goes on.
+      await one.cut()
+      await one.connect()
+      expect(one.messages.slice(-4)).toEqual(['welcome', 'drain', 'acknowledge', 'acknowledge'])
+      expect(one.started).toHaveLength(2)
+      await world.shell.setDraining(ids.one ?? '', false)
+      expect(one.started).toHaveLength(3)
+      expect(await world.shell.setDraining('unknown', true)).toBe(false)
+    }),
+  )
 
   inWorld(
     'X2: an attempt is sent once, however often it is started, and a later one ends it',
@@ -116,35 +119,41 @@ describe('dispatch', () => {
     },
   )
 
-  inWorld('X2: what a runner refuses goes to another one, or back to its agent', async (world) => {
-    const [one, two] = [new FakeRunner(world, 'one'), new FakeRunner(world, 'two')]
-    one.isRefusing = two.isRefusing = true
-    await one.connect()
-    await world.start('a/1')
-    await world.settle()
-    await world.pass(1)
-    expect(world.lost('a')).toEqual(['The runner refused the run: All slots are in use'])
-    await two.connect()
-    two.isRefusing = false
-    await world.start('b/1')
-    await world.settle()
-    expect([one.started, two.started]).toEqual([[], ['b/1']])
-  })
+  test(
+    'X2: what a runner refuses goes to another one, or back to its agent',
+    inWorld(async (world) => {
+      const [one, two] = [new FakeRunner(world, 'one'), new FakeRunner(world, 'two')]
+      one.isRefusing = two.isRefusing = true
+      await one.connect()
+      await world.start('a/1')
+      await world.settle()
+      await world.pass(1)
+      expect(world.lost('a')).toEqual(['The runner refused the run: All slots are in use'])
+      await two.connect()
+      two.isRefusing = false
+      await world.start('b/1')
+      await world.settle()
+      expect([one.started, two.started]).toEqual([[], ['b/1']])
+    }),
+  )
 
-  inWorld('X1: while the database does not answer, a run waits; then it goes', async (world) => {
-    const runner = await connect(world, 'one')
-    world.isDatabaseDown = true
-    await expect(world.start('a/1')).rejects.toThrow('down')
-    world.isDatabaseDown = false
-    await world.start('b/1', { runs_on: ['x'] })
-    world.isDatabaseDown = true
-    const labelled = await connect(world, 'two', { labels: ['x'] })
-    expect(labelled.started).toEqual([])
-    world.isDatabaseDown = false
-    await world.pass(retryMs)
-    expect(labelled.started).toEqual(['b/1'])
-    expect(runner.started).toEqual([])
-  })
+  test(
+    'X1: while the database does not answer, a run waits; then it goes',
+    inWorld(async (world) => {
+      const runner = await connect(world, 'one')
+      world.isDatabaseDown = true
+      await expect(world.start('a/1')).rejects.toThrow('down')
+      world.isDatabaseDown = false
+      await world.start('b/1', { runs_on: ['x'] })
+      world.isDatabaseDown = true
+      const labelled = await connect(world, 'two', { labels: ['x'] })
+      expect(labelled.started).toEqual([])
+      world.isDatabaseDown = false
+      await world.pass(retryMs)
+      expect(labelled.started).toEqual(['b/1'])
+      expect(runner.started).toEqual([])
+    }),
+  )
 })
 
 describe('the end of a run', () => {
@@ -178,16 +187,19 @@ describe('the end of a run', () => {
     },
   )
 
-  inWorld('X9: a run that outlives its deadline is given up', async (world) => {
-    const runner = await connect(world, 'one')
-    await world.start('a/1')
-    runner.end = () => undefined
-    await world.pass(3_600_000 + overrunMs)
-    expect(runner.received.at(-1)).toMatchObject({ type: 'stop', reason: 'max_duration' })
-    expect(world.lost('a')).toEqual(['The run did not end at its deadline.'])
-    await world.pass(2 * endedKeptMs)
-    expect(world.alarmAt).toBeNull()
-  })
+  test(
+    'X9: a run that outlives its deadline is given up',
+    inWorld(async (world) => {
+      const runner = await connect(world, 'one')
+      await world.start('a/1')
+      runner.end = () => undefined
+      await world.pass(3_600_000 + overrunMs)
+      expect(runner.received.at(-1)).toMatchObject({ type: 'stop', reason: 'max_duration' })
+      expect(world.lost('a')).toEqual(['The run did not end at its deadline.'])
+      await world.pass(2 * endedKeptMs)
+      expect(world.alarmAt).toBeNull()
+    }),
+  )
 
   inWorld(
     'X1: what an agent does not wait for is acknowledged, and its program stopped',

@@ -1,17 +1,14 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { test } from 'vitest'
 import { FakeRunner } from './fake-runner'
 import { RunnersWorld } from './runners-world'
 
 let objects = 0
 
-/** Defines a test with an object of its own. */
-export const inWorld = (title: string, work: (world: RunnersWorld) => Promise<void>): void =>
-  test(title, () =>
-    runInDurableObject(env.RUNNERS.getByName(`runners-${objects++}`), (_object, state) =>
-      work(new RunnersWorld(state)),
-    ),
+/** Returns a test that has an object of its own. */
+export const inWorld = (work: (world: RunnersWorld) => Promise<void>) => (): Promise<void> =>
+  runInDurableObject(env.RUNNERS.getByName(`runners-${objects++}`), (_object, state) =>
+    work(new RunnersWorld(state)),
   )
 
 type Hello = ConstructorParameters<typeof FakeRunner>[2]
