@@ -33,7 +33,7 @@ export const RunnersPage: FC<RunnersPageProps> = ({ frame, list, ...keys }) => (
     </p>
     <section class="block">
       <h2>
-        Runners <span class="meta">{describeSlots(list.runners)}</span>
+        Runners {list.runners.length > 0 && <span class="meta">{describeSlots(list.runners)}</span>}
       </h2>
       {list.runners.length === 0 ? (
         <NoRunners origin={keys.origin} />
@@ -90,19 +90,11 @@ const RunnerTable: FC<{ runners: readonly RunnerSummary[]; now: number }> = ({ r
           <td class="nb" data-l="State">
             <State runner={runner} />
           </td>
-          <td data-l="Programs">
-            {runner.programs.length === 0
-              ? 'None installed'
-              : runner.programs.map(({ type, version }) => (
-                  <div>
-                    {type} <span class="meta">{version}</span>
-                  </div>
-                ))}
-          </td>
-          <td data-l="Runs">
-            <div class="meta">
-              {runner.runs.length} of {formatPlural(runner.slots, 'slot', 'slots')}
-            </div>
+          <td class="whole">{formatPrograms(runner)}</td>
+          <td class="whole">
+            <span class="meta">
+              {runner.runs.length} of {formatPlural(runner.slots, 'slot', 'slots')} in use
+            </span>
             {runner.runs.map((run) => (
               <RunLine run={run} now={now} />
             ))}
@@ -119,6 +111,9 @@ const RunnerTable: FC<{ runners: readonly RunnerSummary[]; now: number }> = ({ r
     <caption class="vh">Runners by name</caption>
   </table>
 )
+
+const formatPrograms = ({ programs }: RunnerSummary): string =>
+  programs.map(({ type, version }) => `${type} ${version}`).join(', ') || 'No programs installed'
 
 const State: FC<{ runner: RunnerSummary }> = ({ runner: { isConnected, isDraining } }) => {
   if (!isConnected) return <StatusShape look="crit" word="disconnected" />
@@ -142,7 +137,7 @@ const RunLine: FC<{ run: RunnerRun; now: number }> = ({ run, now }) => (
 )
 
 const Actions: FC<{ runner: RunnerSummary }> = ({ runner: { id, name, ...runner } }) => (
-  <>
+  <div class="acts">
     <form method="post" action="/runners/drain">
       <input type="hidden" name="id" value={id} />
       <input type="hidden" name="is_draining" value={String(!runner.isDraining)} />
@@ -159,7 +154,7 @@ const Actions: FC<{ runner: RunnerSummary }> = ({ runner: { id, name, ...runner 
         </button>
       </form>
     )}
-  </>
+  </div>
 )
 
 const reasons = {
