@@ -1,5 +1,9 @@
 /** Connects a runner to a hub on this machine, and waits for the welcome. Node's own WebSocket sends headers. */
-export async function openRunnerSocket(url: string, key: string, hello: object): Promise<WebSocket> {
+export async function openRunnerSocket(
+  url: string,
+  key: string,
+  hello: object,
+): Promise<WebSocket> {
   const options = { headers: { authorization: `Bearer ${key}` } }
   const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/runners/socket`, options as never)
   await new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { run } from '../../shared/db/batch'
 import { programTypes } from '../../shared/runner-protocol'
 import { countAnswer, deletedAnswer, presentTime, timeAnswer } from '../http/answers'
+import { requireAdmin } from '../http/authenticate'
 import { presentIdempotent, type Route, route } from '../http/route'
 import {
   createRunnerKey,
@@ -50,7 +50,7 @@ export const runnerRoutes: Route[] = [
     path: '/runners',
     summary: 'Lists runners with what they run, runs that wait for one, and runner keys (admin)',
     tag,
-    access: 'admin',
+    access: 'own',
     rate: 'read',
     answer: z.object({
       runners: z.array(runnerAnswer),
@@ -72,12 +72,10 @@ export const runnerRoutes: Route[] = [
         }),
       ),
     }),
-    handle: async ({ context }) => {
-      const { db, agents } = context
-      const [keys, { runners, waiting }] = await Promise.all([
-        run(db, selectRunnerKeys()),
-        agents.runners.list(),
-      ])
+    handle: async ({ context, read }) => {
+      const { viewer, answers } = await read({ keys: selectRunnerKeys() })
+      if (viewer) requireAdmin(viewer)
+      const { runners, waiting } = await context.agents.runners.list()
       return {
         runners: runners.map(presentRunner),
         waiting: waiting.map((each) => ({
@@ -85,7 +83,7 @@ export const runnerRoutes: Route[] = [
           waiting_since: presentTime(each.since),
           reason: each.reason,
         })),
-        keys: keys.map((key) => presentKey(key, runners)),
+        keys: answers.keys.map((key) => presentKey(key, runners)),
       }
     },
   }),

@@ -92,8 +92,8 @@ const RunnerTable: FC<{ runners: readonly RunnerSummary[]; now: number }> = ({ r
           </td>
           <td class="whole">{formatPrograms(runner)}</td>
           <td class="whole">
-            <span class="meta">
-              {runner.runs.length} of {formatPlural(runner.slots, 'slot', 'slots')} in use
+            <span class="meta nb">
+              {runner.runs.length} of {formatPlural(runner.slots, 'slot', 'slots')}
             </span>
             {runner.runs.map((run) => (
               <RunLine run={run} now={now} />
