@@ -6,13 +6,16 @@ import { createDefinitionStore, type DefinitionStore } from './agents/definition
 import { createHookRunner } from './agents/hooks/hook-runner'
 import { hooks } from './agents/hooks/hooks'
 import { createModelRegistry } from './agents/models/registry'
+import { createRunnerApi, createRunnerControl } from './agents/runners/runner-api'
 import { createSchedulerApi } from './agents/scheduler/scheduler-api'
 import type { SchedulerDeps } from './agents/scheduler/scheduler-shell'
 import { explorationFloor } from './agents/scheduler/shares'
 import { createExporter, createOperatorLog, reportHook, toOtlpOptions } from './compose-log'
+import { createRunnersDeps, getCodingAgent } from './compose-runners'
 import { createHubApi } from './hub/api/hub-api'
+import { createRunAttemptApi } from './hub/api/run-attempt-api'
 import { createHub } from './hub/app'
-import type { SweepApi } from './hub/contract/hub'
+import type { HubApi, SweepApi } from './hub/contract/hub'
 import type { HubDeps } from './hub/http/hub-env'
 import { mountModules } from './hub/http/mount-modules'
 import { createLivePublisher } from './hub/live/live-publisher'
@@ -69,27 +72,19 @@ export function composeApp(env: Env) {
   const live = createLivePublisher(env.LIVE)
   const models = createModelRegistry(settings, { readKey: (name) => readVariable(env, name) })
   const definitions = createDefinitionStore(env.FILES)
-  const { catalogue, registry } = outside
+  const { registry } = outside
   const tools = listKnownTools(registry)
   const agents = createAgents(env, settings, { definitions, models, registry, tools })
   const scheduler = createSchedulerApi(env.SCHEDULER)
   const shared = { settings, clock, agents, scheduler, live, push: outside.push, tools, log }
-  const hub = createHubApi(() => ({
+  const openContext = () => ({
     ...shared,
     db: createDb(env.DB),
-    defer: (work) => void work.catch(() => undefined),
-  }))
-  const gateway = createGateway({
-    hub,
-    memory: createMemoryApi(env.AGENTS),
-    workspaceOf: createWorkspaces(env.FILES),
-    results: createResultStore(env.FILES, clock),
-    clock,
-    servers,
-    remote: catalogue,
-    connect: outside.connect,
-    reportFailure: (tool, error) => log.warn('tool failed', { tool, error }),
+    defer: (work: Promise<unknown>) => void work.catch(() => undefined),
   })
+  const hub = createHubApi(openContext)
+  const readToolRestrictions = createRestrictionsReader(definitions)
+  const gateway = createToolGateway(env, outside, hub, log)
   const remotes = createRemotes({ ...outside, clock, hub })
   const toolAdmin = createToolAdmin({ ...outside, remotes, hub })
   const app = createHub({
@@ -98,7 +93,7 @@ export function composeApp(env: Env) {
     ...createEntry(env),
     moduleRoutes: adminRoutes,
     pages: (root, routes) => registerPages(root, routes, { toolAdmin, accounts: outside.accounts }),
-    mounts: createMounts({
+    mounts: createMounts(env, {
       ...outside,
       gateway,
       hub,
@@ -106,11 +101,11 @@ export function composeApp(env: Env) {
       clock,
       log,
       remotes,
-      readToolRestrictions: createRestrictionsReader(definitions),
+      readToolRestrictions,
     }),
   })
   const agentDeps: AgentDeps = {
-    ...{ hub, tools: gateway, models, runners: noRunners, definitions },
+    ...{ hub, tools: gateway, models, runners: createRunnerApi(env.RUNNERS), definitions },
     hooks: createHookRunner(hooks, { redact, now: clock.now, report: reportHook(log) }),
     wakeAgents: createReliableWaker(env, scheduler),
     clock,
@@ -123,14 +118,30 @@ export function composeApp(env: Env) {
     explorationFloor: explorationFloor(settings.ROOKERY_SCHEDULING, readCapacity(settings)),
   }
   const schedulerDeps = createSchedulerDeps(env, settings, hub)
-  return { app, scheduler, agentDeps, schedulerDeps }
+  const { tokens } = outside
+  const attempts = createRunAttemptApi(openContext)
+  const runnersDeps = createRunnersDeps(env, { tokens, attempts, readToolRestrictions, log })
+  return { app, scheduler, agentDeps, schedulerDeps, runnersDeps }
 }
 
-/** No machine runs coding agents yet: their runs wait until their time is over. */
-const noRunners: AgentDeps['runners'] = {
-  start: async () => ({ kind: 'nobody' }),
-  stop: async () => undefined,
-}
+/** Creates the gateway of all tools. */
+const createToolGateway = (
+  env: Env,
+  { catalogue, connect }: ReturnType<typeof createOutside>,
+  hub: HubApi,
+  log: Log,
+) =>
+  createGateway({
+    hub,
+    memory: createMemoryApi(env.AGENTS),
+    workspaceOf: createWorkspaces(env.FILES),
+    results: createResultStore(env.FILES, systemClock),
+    clock: systemClock,
+    servers,
+    remote: catalogue,
+    connect,
+    reportFailure: (tool, error) => log.warn('tool failed', { tool, error }),
+  })
 
 /** Creates the API of agents, for definitions that use the registered servers, tools and hooks. */
 const createAgents = (
@@ -152,6 +163,7 @@ const createAgents = (
     hasTool: deps.tools.hasToolForPattern,
     isToolExcluded,
     files: createPrivateFiles(env.FILES),
+    runners: createRunnerControl(env.RUNNERS),
     clock: systemClock,
     otlp: toOtlpOptions(settings),
   })
@@ -166,11 +178,18 @@ function createReliableWaker(env: Env, scheduler: SchedulerApi): AgentDeps['wake
 
 /** Returns the routes of other modules on the hub's origin: MCP, and the admin API and forms of tools. */
 function createMounts(
-  deps: Omit<Parameters<typeof createMcpRoutes>[0], 'defer'> &
+  env: Env,
+  deps: Omit<Parameters<typeof createMcpRoutes>[0], 'defer' | 'noteToolsListed' | 'findRecorder'> &
     Omit<Parameters<typeof createAdminRoutes>[0], 'reportFailure'> &
     Omit<Parameters<typeof createConnectCallback>[0], 'reportFailure'> & { log: Log },
 ): NonNullable<HubDeps['mounts']> {
-  const mcp = createMcpRoutes({ ...deps, defer: waitUntil })
+  const mcp = createMcpRoutes({
+    ...deps,
+    defer: waitUntil,
+    noteToolsListed: (agentId, id, attempt) =>
+      getCodingAgent(env, agentId).noteToolsListed(id, attempt),
+    findRecorder: (agentId) => getCodingAgent(env, agentId),
+  })
   const reportFailure = (error: unknown) => deps.log.error('request failed', { error })
   const admin = createAdminRoutes({ ...deps, reportFailure })
   const forms = createCredentialForms({ ...deps, reportFailure })

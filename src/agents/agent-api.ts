@@ -4,7 +4,7 @@ import type { MemoryApi, ToolRestrictions } from '../mcp-servers/contract/tools'
 import { AppError } from '../shared/errors'
 import type { AccountId, Clock } from '../shared/ids'
 import type { AgentObjectBase } from './agent-object'
-import type { AgentApi, PrivateMemoryApi, SessionApi } from './contract/agents'
+import type { AgentApi, PrivateMemoryApi, RunnerControl, SessionApi } from './contract/agents'
 import { checkDefinition } from './definitions/check-definition'
 import type { DefinitionStore } from './definitions/definition-store'
 import { toWatchRequest } from './live/watch-request'
@@ -23,6 +23,8 @@ export interface AgentApiDeps {
   hookNames: readonly string[]
   /** Files that agents keep for one account. */
   files: PrivateFiles
+  /** Machines that run coding agents. */
+  runners: RunnerControl
   clock: Clock
   /** What exported traces contain. */
   otlp: OtlpOptions
@@ -66,6 +68,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     templates,
     sessions: createSessionApi(namespace),
     privateMemory: createPrivateMemoryApi(deps),
+    runners: deps.runners,
   }
 }
 

@@ -1,5 +1,10 @@
 import { DurableObject } from 'cloudflare:workers'
 import type { Privacy } from '../hub/contract/hub'
+import type {
+  ProgramCall,
+  ProgramCallRecorder,
+  ProgramCallResult,
+} from '../mcp-servers/contract/program-calls'
 import type { FactQuery, NewFact, NewTask, OpenTask } from '../mcp-servers/contract/tools'
 import type { AccountId, ActivationId, Clock } from '../shared/ids'
 import type { RunReport } from '../shared/runner-protocol'
@@ -11,9 +16,6 @@ import type {
   ModelRequestArbiter,
   ModelRequestFacts,
   ModelRequestResult,
-  ProgramCall,
-  ProgramCallRecorder,
-  ProgramCallResult,
   RunReceiver,
 } from './contract/coding-agents'
 import { ActivationStream } from './live/activation-stream'

@@ -41,6 +41,7 @@ import { previewRoutes } from './previews/routes'
 import { privateMemoryRoutes } from './private-memory/routes'
 import { replyLimitRoutes } from './reply-limits/routes'
 import { runFeedbackRoutes } from './run-feedback/routes'
+import { runnerRoutes } from './runners/routes'
 import { schedulerRoutes } from './scheduler/routes'
 import { searchRoutes } from './search/routes'
 import { sessionRoutes } from './sessions/routes'
@@ -93,6 +94,7 @@ export const apiRoutes: Route[] = [
   ...peopleRoutes,
   ...quietRoutes,
   ...previewRoutes,
+  ...runnerRoutes,
 ]
 
 /** Creates the hub's web application: the JSON API under `/api/v1`, and what other modules mount at the root. */

@@ -8,6 +8,7 @@ import type {
 } from '../../src/agents/contract/agents'
 import { toOtlp } from '../../src/agents/run/otlp-spans'
 import { findRunLogProblem, openRun } from '../../src/agents/run/stored-log'
+import { createRunnerControl } from '../../src/agents/runners/runner-api'
 import { templates } from '../../src/agents/templates/templates'
 import { createContext } from '../../src/hub/action-context'
 import { createHub } from '../../src/hub/app'
@@ -141,6 +142,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     checkModel: (agent, model) => seen.checkModel(agent, model),
     listUsableTools: (agent, tools) => seen.listUsableTools(agent, tools),
     templates,
+    runners: createRunnerControl(env.RUNNERS),
     readDefinition: async (name, etag) =>
       seen.readDefinition
         ? seen.readDefinition(name, etag)

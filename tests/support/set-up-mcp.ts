@@ -39,6 +39,7 @@ export function setUpMcp(
     hub: hub.hubApi,
     tokens,
     defer: (work) => void deferred.push(work),
+    noteToolsListed: async () => {},
     settings: { ROOKERY_NAME: 'Nest' },
     clock,
   })

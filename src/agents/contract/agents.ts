@@ -5,6 +5,7 @@
 import type { AccountId, ActivationId } from '../../shared/ids'
 import type { DefinitionCheck, DefinitionFiles, DefinitionTemplate } from './definitions'
 import type { PrivateMemoryApi } from './private-memory'
+import type { RunnerControl } from './runners'
 import type { SessionApi } from './sessions'
 import type { TextDeletion } from './text-deletion'
 import type { WatchRequest } from './watching'
@@ -12,6 +13,7 @@ import type { Waterfall } from './waterfall'
 
 export type * from './definitions'
 export type * from './private-memory'
+export type * from './runners'
 export type * from './sessions'
 export type * from './text-deletion'
 export type * from './watching'
@@ -80,6 +82,8 @@ export interface AgentApi {
   templates: readonly DefinitionTemplate[]
   sessions: SessionApi
   privateMemory: PrivateMemoryApi
+  /** Machines that run coding agents. */
+  runners: RunnerControl
 }
 
 export type * from './scheduler'

@@ -1,4 +1,4 @@
-import type { ProgramCall } from '../contract/coding-agents'
+import type { ProgramCall } from '../../mcp-servers/contract/program-calls'
 import type { LoopEvent, LoopEventOf } from '../loop/event'
 
 /**
@@ -19,5 +19,6 @@ export function findRecorded(
   const returned = events.find(
     (event) => event.type === 'program_call_returned' && event.callId === call?.callId,
   )
-  return call && returned?.type === 'program_call_returned' ? returned : null
+  const hasRun = returned?.type === 'program_call_returned' && returned.decision === 'allowed'
+  return call && hasRun ? returned : null
 }

@@ -1,3 +1,8 @@
+import type {
+  ProgramCall,
+  ProgramCallRecorder,
+  ProgramCallResult,
+} from '../../mcp-servers/contract/program-calls'
 import { activationLimits } from '../../shared/config'
 import type { ActivationId } from '../../shared/ids'
 import type { RunReport } from '../../shared/runner-protocol'
@@ -6,9 +11,6 @@ import type {
   ModelRequestArbiter,
   ModelRequestFacts,
   ModelRequestResult,
-  ProgramCall,
-  ProgramCallRecorder,
-  ProgramCallResult,
   RunReceiver,
 } from '../contract/coding-agents'
 import { findWorking } from '../loop/admit-request'

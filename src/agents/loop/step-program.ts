@@ -83,15 +83,17 @@ export function handleCalled(state: LoopState, event: LoopEventOf<'program_calle
   })
 }
 
-/** Notes that a call returned. What arrives after its attempt was lost is still the call's only result. */
+/** Notes that a call returned. One that was not allowed has changed nothing. */
 export function handleCallReturned(
   state: LoopState,
-  { callId }: LoopEventOf<'program_call_returned'>,
+  { callId, decision }: LoopEventOf<'program_call_returned'>,
 ): Step {
   const { program } = state
-  if (!program?.calls.some((call) => call.callId === callId)) return withoutEffects(state)
-  const calls = program.calls.filter((call) => call.callId !== callId)
-  return withoutEffects(withProgram(state, { calls }))
+  const call = program?.calls.find((each) => each.callId === callId)
+  if (!program || !call) return withoutEffects(state)
+  const calls = program.calls.filter((each) => each !== call)
+  const isUnmade = call.isWrite && decision !== 'allowed'
+  return withoutEffects(withProgram(state, { calls, writes: program.writes - (isUnmade ? 1 : 0) }))
 }
 
 /** Stores reports of the current attempt, each once and in order; the last one ends the turn. */

@@ -1,5 +1,6 @@
 import { and, eq, ne, not, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import { one, orm, type Statement } from '../../shared/db/statement'
+import { one, orm, type Statement, write, writeChanges } from '../../shared/db/statement'
+import { updateSet } from '../../shared/db/write-sql'
 import type { ActivationId } from '../../shared/ids'
 import { isStoppedSql } from '../bans/ban-sql'
 import type { RunningActivation } from '../contract/hub'
@@ -24,6 +25,9 @@ export const selectRunning = (
         requesterIds: activations.requesters,
         closed: { id: communities.id, name: communities.name },
         etag: agents.definitionEtag,
+        runAttempt: sql<
+          number | null
+        >`iif(${activations.isRunAttemptEnded}, NULL, ${activations.runAttempt})`,
       })
       .from(activations)
       .innerJoin(accounts, eq(accounts.id, activations.agentId))
@@ -44,3 +48,28 @@ export const selectRunning = (
 /** Whether an activation runs: the condition of every write of COMMIT, so that a repeat changes nothing. */
 export const isRunningSql = (activationId: SQLWrapper): SQL =>
   sql`EXISTS (SELECT 1 FROM ${activations} WHERE ${activations.id} = ${activationId} AND ${activations.state} = 'running')`
+
+/**
+ * Makes an attempt of a running activation the one whose token is valid, unless it has ended or a later one
+ * has begun. Answers whether it is.
+ */
+export const beginRunAttempt = (id: ActivationId, attempt: number): Statement<boolean> =>
+  writeChanges(
+    updateSet(
+      activations,
+      { runAttempt: attempt, isRunAttemptEnded: false },
+      sql`WHERE ${activations.id} = ${id} AND ${activations.state} = 'running'
+        AND (coalesce(${activations.runAttempt}, 0) < ${attempt}
+          OR (${activations.runAttempt} = ${attempt} AND NOT ${activations.isRunAttemptEnded}))`,
+    ),
+  )
+
+/** Ends an attempt, unless a later one has begun. */
+export const endRunAttempt = (id: ActivationId, attempt: number): Statement<void> =>
+  write(
+    updateSet(
+      activations,
+      { isRunAttemptEnded: true },
+      sql`WHERE ${activations.id} = ${id} AND ${activations.runAttempt} = ${attempt}`,
+    ),
+  )

@@ -77,6 +77,11 @@ export const activations = sqliteTable(
       .default({}),
     /** Grants that its definition requests and the policy did not grant for its requesters. */
     notGranted: text('not_granted', { mode: 'json' }).$type<string[]>().notNull().default([]),
+    /** The attempt that a runner makes, or made last. */
+    runAttempt: integer('run_attempt'),
+    isRunAttemptEnded: integer('is_run_attempt_ended', { mode: 'boolean' })
+      .notNull()
+      .default(false),
   },
   (table) => [
     index('activations_resumed').on(table.resumedBy).where(sql`${table.resumedBy} IS NOT NULL`),

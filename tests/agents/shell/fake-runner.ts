@@ -2,10 +2,10 @@ import type {
   ModelRequestArbiter,
   ModelRequestResult,
   NewRun,
-  ProgramCallRecorder,
   RunnerApi,
   RunReceiver,
 } from '../../../src/agents/contract/coding-agents'
+import type { ProgramCallRecorder } from '../../../src/mcp-servers/contract/program-calls'
 import type { ActivationId } from '../../../src/shared/ids'
 import type { RunReport } from '../../../src/shared/runner-protocol'
 import { agentId } from './fake-hub'

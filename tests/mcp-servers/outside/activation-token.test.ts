@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest'
 import type { Task } from '../../../src/hub/contract/hub'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
-import { createActivationTokens } from '../../../src/mcp-servers/outside/activation-token'
+import {
+  type ActivationClaim,
+  createActivationTokens,
+} from '../../../src/mcp-servers/outside/activation-token'
+import { findTokenActivation } from '../../../src/mcp-servers/outside/authenticate-caller'
 import { createMcpRoutes } from '../../../src/mcp-servers/outside/create-mcp-routes'
 import { servers } from '../../../src/mcp-servers/servers'
 import type { AccountId, ActivationId } from '../../../src/shared/ids'
@@ -18,6 +22,8 @@ const [newKey, oldKey, otherKey] = ['n', 'o', 'x'].map((char) => btoa(char.repea
 const claim = {
   accountId: scoutAtWork.accountId,
   activationId: scoutAtWork.activationId as ActivationId,
+  audience: ['mcp'] as const,
+  attempt: null,
   toolRestrictions: null,
 }
 const now = 1_000_000
@@ -61,35 +67,39 @@ test('M11: without a vault key no token is made, and too many tool restrictions 
   await expect(issue).rejects.toMatchObject({ code: 'TOO_LARGE' })
 })
 
-async function setUp(toolRestrictions: {
-  allow: string[]
-  deny: string[]
-  servers: string[]
-  blockedPatterns: string[]
-}) {
+type Restrictions = Record<'allow' | 'deny' | 'servers' | 'blockedPatterns', string[]>
+
+async function setUp(toolRestrictions: Restrictions, of: Partial<ActivationClaim> = {}) {
   const hub = createFakeHubApi({
     requested: ['hub:*', 'workspace:*'],
     allowed: ['hub:*', 'workspace:*'],
     denied: [],
   })
-  const running = { ...{ id: claim.accountId, name: 'scout', kind: 'agent' as const, etag: 'e' } }
+  const running = { id: claim.accountId, name: 'scout', kind: 'agent' as const, etag: 'e' }
   const state = {
     isRunning: true,
     holder: claim.accountId,
     run: { task: 'mention' as Task, requesterIds: [] as AccountId[] },
+    runAttempt: null as number | null,
   }
   hub.hubApi.findActivation = async (id) =>
     id === claim.activationId && state.isRunning
-      ? { ...running, ...state.run, id: state.holder, postId: scoutAtWork.postId, closed: null }
+      ? {
+          ...{ ...running, ...state.run, id: state.holder, runAttempt: state.runAttempt },
+          ...{ postId: scoutAtWork.postId, closed: null },
+        }
       : null
   const clock = createFakeClock()
   const base = { ...testFileStores, hub: hub.hubApi, memory: fakeMemory, clock }
   const gateway = createGateway({ ...base, servers })
   const tokens = createActivationTokens([newKey])
-  const { token } = await tokens.issue({ ...claim, toolRestrictions }, clock.now())
+  const { token } = await tokens.issue({ ...claim, ...of, toolRestrictions }, clock.now())
   const settings = { ROOKERY_NAME: 'Nest' }
   const defer = (work: Promise<unknown>) => void work
-  const answer = createMcpRoutes({ gateway, hub: hub.hubApi, tokens, settings, clock, defer })
+  const listed: unknown[] = []
+  const noteToolsListed = async (...run: unknown[]) => void listed.push(run)
+  const mcp = { gateway, hub: hub.hubApi, tokens, settings, clock, defer }
+  const answer = createMcpRoutes({ ...mcp, noteToolsListed })
   const handle = (request: Request) =>
     answer(request, { recordCaller: () => undefined, countWrite: async () => undefined })
   const post = () =>
@@ -100,7 +110,16 @@ async function setUp(toolRestrictions: {
         body: '{}',
       }),
     )
-  return { ...hub, state, clock, post, connect: () => connectMcp(handle, token, '/mcp') }
+  return {
+    ...hub,
+    state,
+    clock,
+    token,
+    tokens,
+    listed,
+    post,
+    connect: () => connectMcp(handle, token, '/mcp'),
+  }
 }
 
 const nothing = { allow: [], deny: [], servers: [], blockedPatterns: [] }
@@ -143,6 +162,40 @@ test("M11: a token is worth nothing once its activation is over, is another agen
   state.isRunning = true
   clock.time += 600_000
   expect((await post()).status).toBe(401)
+})
+
+test('X3: a token of a run ends with its attempt, and one of the admin route opens tools alone', async () => {
+  const all = ['mcp', 'models', 'git'] as const
+  const { state, post, connect, listed, ...run } = await setUp(nothing, {
+    ...{ audience: all, attempt: 2 },
+  })
+  const find = (token: string, audience: (typeof all)[number]) =>
+    findTokenActivation({ hub: run.hubApi, tokens: run.tokens }, token, audience, run.clock.now())
+  const states = [
+    [null, 401],
+    [1, 401],
+    [3, 401],
+    [2, 200],
+  ] as const
+  for (const [current, status] of states) {
+    state.runAttempt = current
+    expect((await post()).status === 401, String(current)).toBe(status === 401)
+    for (const audience of all) {
+      expect((await find(run.token, audience)) !== null).toBe(status === 200)
+    }
+  }
+  expect(listed).toEqual([])
+  await (await connect()).listTools()
+  expect(listed).toEqual([[claim.accountId, claim.activationId, 2]])
+  const { token } = await run.tokens.issue(claim, run.clock.now())
+  expect(await find(token, 'mcp')).not.toBeNull()
+  expect(await find(token, 'models')).toBeNull()
+  expect(await find(token, 'git')).toBeNull()
+  // It lasts as long as its run may, and no longer.
+  const late = await run.tokens.issue({ ...claim, attempt: 2 }, now, now + 3_000_000)
+  expect(late.expiresAt).toBe(now + 3_000_000)
+  const longest = await run.tokens.issue({ ...claim, attempt: 2 }, now, now * 1e6)
+  expect(longest.expiresAt).toBe(now + 6 * 3_600_000)
 })
 
 test('T2: a program with a token has the privacy of the activation', async () => {
