@@ -4,7 +4,7 @@ import type { StoredRun } from './runner-rows'
 /** What the runners' object waits for. Times are milliseconds since the Unix epoch. */
 export interface Waits {
   runs: readonly Pick<StoredRun, 'state' | 'sentAt' | 'dueAt' | 'endsAt'>[]
-  /** Runners that hold runs: when they were last heard of, and when they were disconnected. */
+  /** Runners that hold runs: when they last sent something, and when they were disconnected. */
   busyRunners: readonly { seenAt: number; disconnectedAt: number | null }[]
   /** When connections were opened that have not said who they are. */
   openedAt: readonly number[]

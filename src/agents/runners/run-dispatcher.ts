@@ -34,13 +34,13 @@ export class RunDispatcher {
     return this.#store.listOpenRuns().filter((run) => run.runnerId === runnerId && holdsSlot(run))
   }
 
-  /** Returns when a runner was last heard of. */
+  /** Returns when a runner last sent something. */
   readSeenAt(runner: StoredRunner): number {
     const socket = this.#connections.find(runner.id)
     return Math.max(runner.seenAt, socket ? this.#connections.readPingAt(socket) : 0)
   }
 
-  /** Whether a runner is connected and was heard of lately. */
+  /** Whether a runner is connected and has sent something lately. */
   isPresent(runner: StoredRunner): boolean {
     const silence = this.#deps.clock.now() - this.readSeenAt(runner)
     return runner.disconnectedAt === null && silence < runnerLimits.silenceMs
@@ -97,7 +97,7 @@ export class RunDispatcher {
     })
   }
 
-  /** Gives a run up. The alarm tells its agent, unless that has ended the run itself. */
+  /** Gives a run up. The alarm reports it to its agent, unless that has ended the run itself. */
   lose(run: StoredRun, reason: string): void {
     const dueAt = this.#deps.clock.now()
     if (run.state === 'stopping') this.#store.endRun(toRunKey(run))
@@ -115,7 +115,7 @@ export class RunDispatcher {
     for (const run of this.listRunsOn(runnerId)) this.lose(run, reason)
   }
 
-  /** Tells agents which of their runs are lost, after the tokens of these were ended. */
+  /** Notifies agents of their lost runs, after the tokens of these were ended. */
   async reportLosses(): Promise<void> {
     const now = this.#deps.clock.now()
     const lost = this.#store

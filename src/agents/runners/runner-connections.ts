@@ -61,7 +61,7 @@ export class RunnerConnections {
     return this.list().find(({ facts }) => facts.runnerId === runnerId)?.socket ?? null
   }
 
-  /** Returns when a connection was last heard of, as far as its pings tell; 0: not at all. */
+  /** Returns the time of a connection's last ping, in milliseconds since the epoch; 0: there was none. */
   readPingAt(socket: RunnerSocket): number {
     return this.#sockets.getWebSocketAutoResponseTimestamp(socket)?.getTime() ?? 0
   }

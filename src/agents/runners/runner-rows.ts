@@ -31,8 +31,8 @@ export interface StoredRunner {
 }
 
 /**
- * `waiting` for a runner; `assigned` to one, and sent once `sentAt` is set; `stopping`: its runner was told to
- * end it; `lost`: its agent has to be told; `ended`: remembered, so that it does not start again.
+ * `waiting` for a runner; `assigned` to one, and sent once `sentAt` is set; `stopping`: its runner
+ * was sent a stop; `lost`: not reported to its agent yet; `ended`: remembered, so that it does not start again.
  */
 export type RunState = 'waiting' | 'assigned' | 'stopping' | 'lost' | 'ended'
 

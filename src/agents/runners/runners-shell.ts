@@ -29,7 +29,7 @@ export interface RunnersStorage {
 }
 
 /**
- * The runners of a hub: takes their messages, gives them runs, and tells agents what was lost. It decides
+ * The runners of a hub: takes their messages, gives them runs, and reports to agents what was lost. It decides
  * nothing about an activation; the agent's object does.
  */
 export class RunnersShell {
@@ -182,7 +182,7 @@ export class RunnersShell {
     else this.#dispatcher.lose(run, `The runner refused the run: ${reason}`)
   }
 
-  /** Stores when a runner was last heard of; not for every message, since a few seconds do not matter. */
+  /** Stores when a runner last sent something; not for every message, since a few seconds do not matter. */
   #noteSeen(runnerId: string): void {
     const now = this.#deps.clock.now()
     const runner = this.#store.findRunner(runnerId)

@@ -108,7 +108,7 @@ describe('dispatch', () => {
   )
 
   inWorld(
-    'X2: nobody there: a run waits until its deadline, then its agent is told',
+    'X2: nobody there: a run waits until its deadline, then its agent is notified',
     async (world) => {
       expect(await world.start('a/1')).toBe('nobody')
       await world.pass(3_599_000)

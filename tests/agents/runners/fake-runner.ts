@@ -72,7 +72,7 @@ const hasEnded = ({ reports }: HeldRun) => reports.at(-1)?.kind === 'ended'
 /** A runner that speaks the protocol and starts no program. */
 export class FakeRunner {
   readonly runs = new Map<string, HeldRun>()
-  /** Names of the attempts that it was told to start, ever. */
+  /** Names of the attempts that it was ever sent. */
   readonly started: string[] = []
   readonly received: HubMessage[] = []
   socket: FakeSocket | null = null

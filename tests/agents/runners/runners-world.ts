@@ -74,7 +74,7 @@ export class RunnersWorld {
     void work.finally(() => this.#pending.delete(work))
   }
 
-  /** Waits until nothing is under way. */
+  /** Waits until nothing is in flight. */
   async settle(): Promise<void> {
     while (this.#pending.size > 0) await Promise.all(this.#pending)
   }
