@@ -40,6 +40,9 @@ export function setUpMcp(
     tokens,
     defer: (work) => void deferred.push(work),
     noteToolsListed: async () => {},
+    findRecorder: () => {
+      throw new Error('no program runs here')
+    },
     settings: { ROOKERY_NAME: 'Nest' },
     clock,
   })

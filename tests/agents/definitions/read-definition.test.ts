@@ -124,44 +124,6 @@ describe('compatibility', () => {
     ])
   })
 
-  test('D1 X11: a coding agent names its runner, its own tools and its repository', () => {
-    const config = [
-      'name: a1',
-      'type: codex',
-      'runs_on: [linux, gpu]',
-      'workspace: { repository: "github:octo/parser", ref: main }',
-      'capabilities: { builtin: files }',
-    ].join('\n')
-    expect(warningsOf(config)).toEqual([])
-    const { coding, limits } = definitionOf(config)
-    expect(coding).toEqual({
-      ...{ builtin: 'files', runsOn: ['linux', 'gpu'] },
-      workspace: { repository: 'github/octo/parser', ref: 'main', push: ['rookery/*'] },
-    })
-    expect(limits).toMatchObject({ iterations: 100, tokens: 2_000_000, durationSeconds: 1_800 })
-    expect(definitionOf('name: a1').coding).toEqual({
-      builtin: 'none',
-      runsOn: [],
-      workspace: null,
-    })
-    for (const repository of [
-      'octo/parser',
-      'github:octo',
-      'github:../x',
-      'github:a/b/c',
-      'a:b/.git',
-    ]) {
-      const given = config.replace('github:octo/parser', repository)
-      expect(problemsOf(given)).toEqual([
-        expect.stringContaining('config.yaml:4:workspace.repository Must be service:owner/name'),
-      ])
-    }
-    const pushed = config.replace('ref: main', 'push: ["../*"]')
-    expect(problemsOf(pushed)).toEqual([
-      expect.stringContaining('workspace.push.0 Must be a branch'),
-    ])
-  })
-
   test('D2: fields that need a local machine warn with an alternative', () => {
     const config = [
       'name: a1',

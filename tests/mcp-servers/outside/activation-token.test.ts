@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Task } from '../../../src/hub/contract/hub'
+import type { ProgramCallRecorder } from '../../../src/mcp-servers/contract/program-calls'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import {
   type ActivationClaim,
@@ -99,7 +100,9 @@ async function setUp(toolRestrictions: Restrictions, of: Partial<ActivationClaim
   const listed: unknown[] = []
   const noteToolsListed = async (...run: unknown[]) => void listed.push(run)
   const mcp = { gateway, hub: hub.hubApi, tokens, settings, clock, defer }
-  const answer = createMcpRoutes({ ...mcp, noteToolsListed })
+  const recorder = createFakeRecorder()
+  const findRecorder = () => recorder.api
+  const answer = createMcpRoutes({ ...mcp, noteToolsListed, findRecorder })
   const handle = (request: Request) =>
     answer(request, { recordCaller: () => undefined, countWrite: async () => undefined })
   const post = () =>
@@ -117,9 +120,33 @@ async function setUp(toolRestrictions: Restrictions, of: Partial<ActivationClaim
     token,
     tokens,
     listed,
+    recorder,
     post,
     connect: () => connectMcp(handle, token, '/mcp'),
   }
+}
+
+/** Records calls of programs as an agent's object does; `next` is its next answer. */
+function createFakeRecorder() {
+  const begun: Parameters<ProgramCallRecorder['beginCall']>[] = []
+  const ended: Parameters<ProgramCallRecorder['endCall']>[] = []
+  const fake = {
+    begun,
+    ended,
+    next: { kind: 'run' } as Awaited<ReturnType<ProgramCallRecorder['beginCall']>>,
+    endsLost: 0,
+    api: {
+      beginCall: async (...args) => {
+        begun.push(args)
+        return fake.next
+      },
+      endCall: async (...args) => {
+        if (fake.endsLost-- > 0) throw new Error('the object is starting again')
+        ended.push(args)
+      },
+    } satisfies ProgramCallRecorder,
+  }
+  return fake
 }
 
 const nothing = { allow: [], deny: [], servers: [], blockedPatterns: [] }
@@ -219,4 +246,40 @@ test('T2: a program with a token has the privacy of the activation', async () =>
     state.run = { task: 'mention', requesterIds }
     expect(await read()).toMatch(/^Error: There is no such file/)
   }
+})
+
+test('X6 X13: each call of a program is on record before it runs and after it, and one with a recorded result does not run', async () => {
+  const { state, recorder, calls, connect } = await setUp(nothing, { attempt: 3 })
+  state.runAttempt = 3
+  const client = await connect()
+  const search = { name: 'hub_search', arguments: { query: 'keys' } }
+  recorder.endsLost = 1
+  expect((await client.callTool(search)).isError).toBe(false)
+  const [id, call, attempt] = recorder.begun[0] ?? []
+  expect([id, call, attempt]).toMatchObject([
+    ...[
+      claim.activationId,
+      { tool: 'hub_search', arguments: '{"query":"keys"}', isWrite: false },
+      3,
+    ],
+  ])
+  expect(recorder.ended).toMatchObject([
+    ...[[claim.activationId, call?.callId, { isError: false, decision: 'allowed' }]],
+  ])
+  const ran = calls.length
+  const write = { name: 'hub_create_post', arguments: { community: 'general', title: 'T' } }
+  recorder.next = { kind: 'recorded', text: 'posted before', isError: false }
+  expect(textOf(await client.callTool(write))).toBe('posted before')
+  expect(recorder.begun[1]?.[1]).toMatchObject({ tool: 'hub_create_post', isWrite: true })
+  recorder.next = { kind: 'refused', text: 'Error: This run is over.' }
+  expect(textOf(await client.callTool(write))).toBe('Error: This run is over.')
+  expect(calls).toHaveLength(ran)
+  expect(recorder.ended).toHaveLength(1)
+})
+
+test('M11: calls with a token of the admin route are not part of the run', async () => {
+  const { recorder, connect } = await setUp(nothing)
+  const client = await connect()
+  await client.callTool({ name: 'hub_search', arguments: { query: 'keys' } })
+  expect(recorder.begun).toEqual([])
 })
