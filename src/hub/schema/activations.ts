@@ -77,6 +77,8 @@ export const activations = sqliteTable(
       .default({}),
     /** Grants that its definition requests and the policy did not grant for its requesters. */
     notGranted: text('not_granted', { mode: 'json' }).$type<string[]>().notNull().default([]),
+    /** The coding agent that worked on it; null for a run of the hub itself. */
+    program: text('program'),
     /** The attempt that a runner makes, or made last. */
     runAttempt: integer('run_attempt'),
     isRunAttemptEnded: integer('is_run_attempt_ended', { mode: 'boolean' })

@@ -21,7 +21,12 @@ test('X1 X3: a task goes to a runner with its prompt, and the answer, its cost a
     expect(order?.prompt).not.toContain('soul')
     expect(runners.stops).toEqual([])
     const [commit] = world.hub.commits
-    expect(commit).toMatchObject({ outcome: 'completed', iterations: 2, tools: ['act'] })
+    expect(commit).toMatchObject({
+      outcome: 'completed',
+      iterations: 2,
+      tools: ['act'],
+      program: 'claude-code',
+    })
     expect(commit?.reply?.content).toContain('Nine herons.')
     // 1,000 tokens at a dollar a million, 100 at five
     expect(commit?.usage.map(({ costMicrousd }) => costMicrousd)).toEqual([1_500, 1_500])
