@@ -1,4 +1,7 @@
-import type { StopReason } from './program-state'
+import type { runStopReasons } from '../../shared/runner-protocol'
+
+/** Why a program is stopped. */
+export type StopReason = (typeof runStopReasons)[number]
 
 /**
  * An effect that the agent shell performs for the loop. Ids keep counting for the lifetime of the

@@ -11,8 +11,11 @@ import type {
 import type { ActivationErrorCode } from '../../shared/errors'
 import type { ActivationId, CommentId, PostId } from '../../shared/ids'
 import type { HookTime, PromptSize } from '../contract/agents'
+import type { Charge } from './charge'
 import type { Message, ModelAnswer, ModelFailure, ToolOutput } from './message'
 import type { ProgramEvent, ProgramFacts } from './program-event'
+
+export type { Charge } from './charge'
 
 /** Limits of one activation, after profile, definition and hard ceilings are applied. */
 export interface Limits {
@@ -21,24 +24,6 @@ export interface Limits {
   durationMs: number
   /** Size of the context window: prompt and answer together. */
   contextTokens: number
-}
-
-/** The cost of one model call, or its worst case when the answer was lost. */
-export interface Charge {
-  inputTokens: number
-  cachedTokens: number
-  outputTokens: number
-  reasoningTokens: number
-  microusd: number
-  isPriced: boolean
-  isEstimated: boolean
-  durationMs: number
-  /** The model that was called; absent in older records. */
-  model?: string
-  /** What the call took beyond its reservation, because the provider counted more input tokens. */
-  overrun?: { tokens: number; microusd: number }
-  /** Why the charge differs from the usage that the provider reported, as a sentence. */
-  doubt?: string
 }
 
 /** Facts from LOAD that later decisions and the commit need. */

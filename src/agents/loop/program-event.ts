@@ -1,7 +1,7 @@
 import type { BudgetShortage } from '../../hub/contract/hub'
 import type { ModelProtocol, ProgramType, RunReport } from '../../shared/runner-protocol'
 import type { ModelRequestRefusal, ModelRequestResult } from '../contract/coding-agents'
-import type { Charge } from './event'
+import type { Charge } from './charge'
 import type { ModelUsage } from './message'
 
 /** What the loop has to know of the coding agent that works on a task. */

@@ -1,9 +1,8 @@
-import type { RunReport, runStopReasons } from '../../shared/runner-protocol'
-import type { Charge } from './event'
+import type { RunReport } from '../../shared/runner-protocol'
+import type { Charge } from './charge'
+import type { StopReason } from './effect'
+import type { Ending } from './ending'
 import type { ProgramFacts, ProgramPlace } from './program-event'
-import type { Ending } from './state'
-
-export type StopReason = (typeof runStopReasons)[number]
 
 /** A model request that was admitted and whose usage is not known yet. */
 export interface OpenRequest {
@@ -40,7 +39,7 @@ export interface ProgramState extends ProgramFacts {
   hasStarted: boolean
   /** Of the program, to be loaded by a later attempt. */
   sessionId: string | null
-  /** Writes were made in an earlier attempt, so the program must not begin anew. */
+  /** Writes were made in an earlier attempt, so the program must load its session. */
   mustResume: boolean
   /** Characters of texts that were stored. */
   chars: number

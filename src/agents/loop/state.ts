@@ -1,10 +1,12 @@
 import type { Task } from '../../hub/contract/hub'
-import type { ActivationErrorCode, Outcome } from '../../shared/errors'
 import type { ActivationId } from '../../shared/ids'
 import type { Effect, NewEffect } from './effect'
+import type { Ending } from './ending'
 import type { Limits } from './event'
 import type { Outage } from './message'
 import type { ProgramState } from './program-state'
+
+export type { Ending } from './ending'
 
 /**
  * The phase of the loop. idle -> loading -> reasoning <-> acting -> committing -> idle; it sleeps
@@ -27,20 +29,6 @@ export interface StepCall {
   callId: string
   status: 'todo' | 'running' | 'parked' | 'done'
   isSequential: boolean
-}
-
-/** How the activation ends; decided once. */
-export interface Ending {
-  outcome: Outcome
-  error: { code: ActivationErrorCode; message: string } | null
-  /**
-   * `answer`: posts the last answer; `partial`: posts the text so far, if any, then `text`;
-   * `notice`: posts only `text`; `silent`: posts nothing.
-   */
-  reply: 'answer' | 'partial' | 'notice' | 'silent'
-  text: string
-  /** For the log and the trace. */
-  warning?: string
 }
 
 /** A provider that an activation waits for, and how often the activation parked for it. */

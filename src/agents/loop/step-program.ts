@@ -1,11 +1,12 @@
 import { codingAgents } from '../../shared/config'
 import { findWorking } from './admit-request'
 import { addCharge } from './charge-state'
+import type { StopReason } from './effect'
 import type { LoopEventOf } from './event'
 import { canCallModel } from './find-limit'
 import { judgeProgram, toInterruption, toRefusalEnding } from './judge-program'
 import type { StoredReport } from './program-event'
-import type { ProgramState, StopReason } from './program-state'
+import type { ProgramState } from './program-state'
 import { beginAttempt } from './start-turn'
 import { type Ending, type LoopState, type Step, withEffects, withoutEffects } from './state'
 import { answered, finishActivation } from './step-end'
@@ -138,7 +139,7 @@ export function handleLost(state: LoopState, event: LoopEventOf<'program_lost'>)
 
 /**
  * Begins again after a loss: with the program's session unless a write may have happened whose result is unknown,
- * else anew unless something was written. Otherwise the run ends with what it did.
+ * else without it unless something was written. Otherwise the run ends with what it did.
  */
 function recoverProgram(state: LoopState, at: number): Step {
   const { program } = state

@@ -13,7 +13,7 @@ import { World } from './world'
 
 type Desk = RunReceiver & ModelRequestArbiter & ProgramCallRecorder
 
-export const settled = (over: Partial<ModelRequestResult> = {}): ModelRequestResult => ({
+const settled = (over: Partial<ModelRequestResult> = {}): ModelRequestResult => ({
   status: 200,
   finish: 'stop',
   usage: {
@@ -130,7 +130,7 @@ export class FakeRun {
 }
 
 /** Runners that start a script for each attempt, once. */
-export class FakeRunners implements RunnerApi {
+class FakeRunners implements RunnerApi {
   readonly orders: NewRun[] = []
   readonly stops: string[] = []
   readonly runs = new Map<number, FakeRun>()

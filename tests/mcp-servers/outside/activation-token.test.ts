@@ -130,23 +130,21 @@ async function setUp(toolRestrictions: Restrictions, of: Partial<ActivationClaim
 function createFakeRecorder() {
   const begun: Parameters<ProgramCallRecorder['beginCall']>[] = []
   const ended: Parameters<ProgramCallRecorder['endCall']>[] = []
-  const fake = {
-    begun,
-    ended,
+  const state = {
     next: { kind: 'run' } as Awaited<ReturnType<ProgramCallRecorder['beginCall']>>,
     endsLost: 0,
-    api: {
-      beginCall: async (...args) => {
-        begun.push(args)
-        return fake.next
-      },
-      endCall: async (...args) => {
-        if (fake.endsLost-- > 0) throw new Error('the object is starting again')
-        ended.push(args)
-      },
-    } satisfies ProgramCallRecorder,
   }
-  return fake
+  const api: ProgramCallRecorder = {
+    beginCall: async (...args) => {
+      begun.push(args)
+      return state.next
+    },
+    endCall: async (...args) => {
+      if (state.endsLost-- > 0) throw new Error('the object is starting again')
+      ended.push(args)
+    },
+  }
+  return { begun, ended, state, api }
 }
 
 const nothing = { allow: [], deny: [], servers: [], blockedPatterns: [] }
@@ -253,7 +251,7 @@ test('X6 X13: each call of a program is on record before it runs and after it, a
   state.runAttempt = 3
   const client = await connect()
   const search = { name: 'hub_search', arguments: { query: 'keys' } }
-  recorder.endsLost = 1
+  recorder.state.endsLost = 1
   expect((await client.callTool(search)).isError).toBe(false)
   const [id, call, attempt] = recorder.begun[0] ?? []
   expect([id, call, attempt]).toMatchObject([
@@ -268,10 +266,10 @@ test('X6 X13: each call of a program is on record before it runs and after it, a
   ])
   const ran = calls.length
   const write = { name: 'hub_create_post', arguments: { community: 'general', title: 'T' } }
-  recorder.next = { kind: 'recorded', text: 'posted before', isError: false }
+  recorder.state.next = { kind: 'recorded', text: 'posted before', isError: false }
   expect(textOf(await client.callTool(write))).toBe('posted before')
   expect(recorder.begun[1]?.[1]).toMatchObject({ tool: 'hub_create_post', isWrite: true })
-  recorder.next = { kind: 'refused', text: 'Error: This run is over.' }
+  recorder.state.next = { kind: 'refused', text: 'Error: This run is over.' }
   expect(textOf(await client.callTool(write))).toBe('Error: This run is over.')
   expect(calls).toHaveLength(ran)
   expect(recorder.ended).toHaveLength(1)
