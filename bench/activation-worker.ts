@@ -21,6 +21,7 @@ const definition: Definition = {
   displayName: null,
   description: 'Adds.',
   executor: 'native',
+  coding: { builtin: 'none', runsOn: [], workspace: null },
   systemPrompt: 'You add numbers.',
   brain: {},
   limits: { iterations: 10, tokens: 100_000, durationSeconds: 300, outputTokens: 1_000 },
@@ -127,8 +128,10 @@ function createDeps({ model, hooks, remembers }: World, replies: Replies): Agent
       },
       readConnections: async () => [],
       endOutage: async () => [],
+      notifyRequesters: async () => {},
       publishProgress: async () => {},
     },
+    runners: { start: async () => ({ kind: 'nobody' }), stop: async () => {} },
     tools: {
       refresh: () => undefined,
       isGranted: () => true,

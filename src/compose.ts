@@ -6,14 +6,17 @@ import { createDefinitionStore, type DefinitionStore } from './agents/definition
 import { createHookRunner } from './agents/hooks/hook-runner'
 import { hooks } from './agents/hooks/hooks'
 import { createModelRegistry } from './agents/models/registry'
+import { createRunnerApi, createRunnerControl } from './agents/runners/runner-api'
 import { createSchedulerApi } from './agents/scheduler/scheduler-api'
 import type { SchedulerDeps } from './agents/scheduler/scheduler-shell'
 import { explorationFloor } from './agents/scheduler/shares'
 import { createExporter, createOperatorLog, reportHook, toOtlpOptions } from './compose-log'
 import { createModelKeys } from './compose-models'
+import { createRunnersDeps, getCodingAgent } from './compose-runners'
 import { createHubApi } from './hub/api/hub-api'
+import { createRunAttemptApi } from './hub/api/run-attempt-api'
 import { createHub } from './hub/app'
-import type { SweepApi } from './hub/contract/hub'
+import type { HubApi, SweepApi } from './hub/contract/hub'
 import type { HubDeps } from './hub/http/hub-env'
 import { mountModules } from './hub/http/mount-modules'
 import { createLivePublisher } from './hub/live/live-publisher'
@@ -74,7 +77,7 @@ export function composeApp(env: Env) {
     access: outside.modelAccess,
   })
   const definitions = createDefinitionStore(env.FILES)
-  const { catalogue, registry } = outside
+  const { registry } = outside
   const tools = listKnownTools(registry)
   const readConnections = () => run(outside.db, outside.modelStore.selectConnections())
   const agents = createAgents(env, settings, {
@@ -85,22 +88,14 @@ export function composeApp(env: Env) {
     ...{ settings, clock, agents, scheduler, live, push: outside.push, tools, log },
     models: outside.modelStore,
   }
-  const hub = createHubApi(() => ({
+  const openContext = () => ({
     ...shared,
     db: createDb(env.DB),
-    defer: (work) => void work.catch(() => undefined),
-  }))
-  const gateway = createGateway({
-    hub,
-    memory: createMemoryApi(env.AGENTS),
-    workspaceOf: createWorkspaces(env.FILES),
-    results: createResultStore(env.FILES, clock),
-    clock,
-    servers,
-    remote: catalogue,
-    connect: outside.connect,
-    reportFailure: (tool, error) => log.warn('tool failed', { tool, error }),
+    defer: (work: Promise<unknown>) => void work.catch(() => undefined),
   })
+  const hub = createHubApi(openContext)
+  const readToolRestrictions = createRestrictionsReader(definitions)
+  const gateway = createToolGateway(env, outside, hub, log)
   const remotes = createRemotes({ ...outside, clock, hub, log })
   const toolAdmin = createToolAdmin({ ...outside, remotes, hub })
   const modelAdmin = outside.createModelAdmin(hub)
@@ -111,7 +106,7 @@ export function composeApp(env: Env) {
     moduleRoutes: adminRoutes,
     pages: (root, routes) =>
       registerPages(root, routes, { toolAdmin, modelAdmin, accounts: outside.accounts }),
-    mounts: createMounts({
+    mounts: createMounts(env, {
       ...outside,
       gateway,
       hub,
@@ -120,15 +115,19 @@ export function composeApp(env: Env) {
       log,
       remotes,
       modelAdmin,
-      readToolRestrictions: createRestrictionsReader(definitions),
+      readToolRestrictions,
     }),
   })
   const agentDeps = createAgentDeps(settings, {
-    ...{ hub, tools: gateway, models, definitions, log, redact },
+    ...{ hub, tools: gateway, models, runners: createRunnerApi(env.RUNNERS), definitions },
+    ...{ log, redact },
     wakeAgents: createReliableWaker(env, scheduler),
   })
   const schedulerDeps = createSchedulerDeps(env, settings, hub)
-  return { app, scheduler, agentDeps, schedulerDeps }
+  const { tokens } = outside
+  const attempts = createRunAttemptApi(openContext)
+  const runnersDeps = createRunnersDeps(env, { tokens, attempts, readToolRestrictions, log })
+  return { app, scheduler, agentDeps, schedulerDeps, runnersDeps }
 }
 
 const createAgentDeps = (
@@ -136,7 +135,10 @@ const createAgentDeps = (
   {
     redact,
     ...deps
-  }: Pick<AgentDeps, 'hub' | 'tools' | 'models' | 'definitions' | 'wakeAgents' | 'log'> & {
+  }: Pick<
+    AgentDeps,
+    'hub' | 'tools' | 'models' | 'runners' | 'definitions' | 'wakeAgents' | 'log'
+  > & {
     redact: (text: string) => string
   },
 ): AgentDeps => ({
@@ -152,6 +154,25 @@ const createAgentDeps = (
   capacity: readCapacity(settings),
   explorationFloor: explorationFloor(settings.ROOKERY_SCHEDULING, readCapacity(settings)),
 })
+
+/** Creates the gateway of all tools. */
+const createToolGateway = (
+  env: Env,
+  { catalogue, connect }: ReturnType<typeof createOutside>,
+  hub: HubApi,
+  log: Log,
+) =>
+  createGateway({
+    hub,
+    memory: createMemoryApi(env.AGENTS),
+    workspaceOf: createWorkspaces(env.FILES),
+    results: createResultStore(env.FILES, systemClock),
+    clock: systemClock,
+    servers,
+    remote: catalogue,
+    connect,
+    reportFailure: (tool, error) => log.warn('tool failed', { tool, error }),
+  })
 
 /** Creates the API of agents, for definitions that use the registered servers, tools and hooks. */
 const createAgents = (
@@ -175,6 +196,7 @@ const createAgents = (
     hasTool: deps.tools.hasToolForPattern,
     isToolExcluded,
     files: createPrivateFiles(env.FILES),
+    runners: createRunnerControl(env.RUNNERS),
     clock: systemClock,
     hubName: settings.ROOKERY_NAME,
     otlp: toOtlpOptions(settings),
@@ -190,11 +212,18 @@ function createReliableWaker(env: Env, scheduler: SchedulerApi): AgentDeps['wake
 
 /** Returns the routes of other modules on the hub's origin: MCP, and the admin API and forms of tools. */
 function createMounts(
-  deps: Omit<Parameters<typeof createMcpRoutes>[0], 'defer'> &
+  env: Env,
+  deps: Omit<Parameters<typeof createMcpRoutes>[0], 'defer' | 'noteToolsListed' | 'findRecorder'> &
     Omit<Parameters<typeof createAdminRoutes>[0], 'reportFailure'> &
     Omit<Parameters<typeof createConnectCallback>[0], 'reportFailure'> & { log: Log },
 ): NonNullable<HubDeps['mounts']> {
-  const mcp = createMcpRoutes({ ...deps, defer: waitUntil })
+  const mcp = createMcpRoutes({
+    ...deps,
+    defer: waitUntil,
+    noteToolsListed: (agentId, id, attempt) =>
+      getCodingAgent(env, agentId).noteToolsListed(id, attempt),
+    findRecorder: (agentId) => getCodingAgent(env, agentId),
+  })
   const reportFailure = (error: unknown) => deps.log.error('request failed', { error })
   const admin = createAdminRoutes({ ...deps, reportFailure })
   const forms = createCredentialForms({ ...deps, reportFailure })

@@ -1,4 +1,5 @@
 import { AgentObjectBase } from './agents/agent-object'
+import { RunnersObjectBase } from './agents/runners/runners-object'
 import { SchedulerObjectBase } from './agents/scheduler/scheduler-object'
 import { composeApp } from './compose'
 import { LiveObject } from './hub/live/live-object'
@@ -22,6 +23,12 @@ export class AgentObject extends AgentObjectBase<Env> {
 export class SchedulerObject extends SchedulerObjectBase<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env, getApp(env).schedulerDeps)
+  }
+}
+
+export class RunnersObject extends RunnersObjectBase<Env> {
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env, getApp(env).runnersDeps)
   }
 }
 

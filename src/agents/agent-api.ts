@@ -10,6 +10,7 @@ import type {
   AgentApi,
   KnowledgeApi,
   PrivateMemoryApi,
+  RunnerControl,
   SchedulesApi,
   SessionApi,
 } from './contract/agents'
@@ -36,6 +37,8 @@ export interface AgentApiDeps {
   hookNames: readonly string[]
   /** Files that agents keep for one account. */
   files: PrivateFiles
+  /** Machines that run coding agents. */
+  runners: RunnerControl
   clock: Clock
   hubName: string
   /** What exported traces contain. */
@@ -87,6 +90,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     privateMemory: createPrivateMemoryApi(deps),
     knowledge: createKnowledgeApi(deps),
     schedules: createSchedulesApi(deps.hubName),
+    runners: deps.runners,
   }
 }
 

@@ -2,6 +2,7 @@ import type { ActivationApi } from '../hub/contract/hub'
 import type { ToolApi } from '../mcp-servers/contract/tools'
 import type { AccountId, Clock } from '../shared/ids'
 import type { Log } from '../shared/log'
+import type { RunnerApi } from './contract/coding-agents'
 import type { Definition } from './definitions/definition'
 import type { HookRunner } from './hooks/hook-runner'
 import type { ModelRegistry } from './models/model-port'
@@ -20,6 +21,8 @@ export interface AgentDeps {
   hub: ActivationApi
   tools: ToolApi
   models: Pick<ModelRegistry, 'resolve'>
+  /** The machines that run coding agents. */
+  runners: RunnerApi
   definitions: DefinitionSource
   /** The hooks of this deployment. */
   hooks: HookRunner

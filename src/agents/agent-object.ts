@@ -1,8 +1,14 @@
 import { DurableObject } from 'cloudflare:workers'
 import type { Privacy } from '../hub/contract/hub'
+import type {
+  ProgramCall,
+  ProgramCallRecorder,
+  ProgramCallResult,
+} from '../mcp-servers/contract/program-calls'
 import type { FactQuery, NewFact, NewTask, OpenTask } from '../mcp-servers/contract/tools'
 import { memoryLimits } from '../shared/config'
 import type { AccountId, ActivationId, Clock } from '../shared/ids'
+import type { RunReport } from '../shared/runner-protocol'
 import type { AgentDeps } from './agent-deps'
 import { AgentShell } from './agent-shell'
 import type { WakeHint } from './compose-wake'
@@ -14,6 +20,12 @@ import type {
   SessionSnapshot,
   TextDeletion,
 } from './contract/agents'
+import type {
+  ModelRequestArbiter,
+  ModelRequestFacts,
+  ModelRequestResult,
+  RunReceiver,
+} from './contract/coding-agents'
 import { ActivationStream } from './live/activation-stream'
 import { readWatchRequest } from './live/watch-request'
 import { deleteTexts } from './memory/delete-texts'
@@ -27,7 +39,10 @@ import { SessionStore } from './memory/session-store'
  * One agent's Durable Object: its RPC methods. The loop is in its shell, which uses this object's
  * storage.
  */
-export class AgentObjectBase<Env> extends DurableObject<Env> {
+export class AgentObjectBase<Env>
+  extends DurableObject<Env>
+  implements RunReceiver, ModelRequestArbiter, ProgramCallRecorder
+{
   protected readonly shell: AgentShell
   readonly #memory: MemoryStore
   readonly #stream: ActivationStream
@@ -155,6 +170,38 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
 
   compactSession(id: string) {
     return this.#sessions.compact(id)
+  }
+
+  receiveReports(id: ActivationId, attempt: number, first: number, reports: RunReport[]) {
+    return this.shell.desk.receiveReports(id, attempt, first, reports)
+  }
+
+  loseRun(id: ActivationId, attempt: number, reason: string) {
+    return this.shell.desk.loseRun(id, attempt, reason)
+  }
+
+  admitRequest(id: ActivationId, facts: ModelRequestFacts) {
+    return this.shell.desk.admitRequest(id, facts)
+  }
+
+  readRunModel(id: ActivationId) {
+    return this.shell.desk.readRunModel(id)
+  }
+
+  settleRequest(id: ActivationId, request: number, result: ModelRequestResult) {
+    return this.shell.desk.settleRequest(id, request, result)
+  }
+
+  noteToolsListed(id: ActivationId, attempt?: number) {
+    return this.shell.desk.noteToolsListed(id, attempt)
+  }
+
+  beginCall(id: ActivationId, call: ProgramCall, attempt?: number) {
+    return this.shell.desk.beginCall(id, call, attempt)
+  }
+
+  endCall(id: ActivationId, callId: string, result: ProgramCallResult) {
+    return this.shell.desk.endCall(id, callId, result)
   }
 
   readState(): AgentState {

@@ -5,6 +5,7 @@ import { composeWake, type WakeHint } from './compose-wake'
 import type { AgentState, WatchRequest } from './contract/agents'
 import { describeState } from './describe-state'
 import { EffectRunner } from './effects/effect-runner'
+import type { ProgramDesk } from './effects/program-desk'
 import { Journal } from './journal'
 import {
   type ActivationSnapshot,
@@ -15,10 +16,11 @@ import type { ActivationStream } from './live/activation-stream'
 import { logDecision } from './log-decision'
 import type { Effect } from './loop/effect'
 import type { LoopEvent, LoopEventOf } from './loop/event'
-import { type Ending, hasDeferredStop, isBusy, isStoppable, type LoopState } from './loop/state'
+import { type Ending, hasDeferredStop, isBusy, isLasting, type LoopState } from './loop/state'
 import { step } from './loop/step'
 import { MemoryStore } from './memory/memory-store'
 import { saveTurn } from './memory/save-turn'
+import { computeAwakeMs, hasTimedOut } from './next-alarm'
 import { toRunLog } from './run/run-log'
 import { RunningTasks } from './running-tasks'
 import { Watchdog } from './watchdog'
@@ -37,6 +39,8 @@ export class AgentShell {
   readonly #runner: EffectRunner
   readonly #stream: ActivationStream
   readonly #running = new RunningTasks()
+  /** For what happens to a running program elsewhere. */
+  readonly desk: ProgramDesk
   #state: LoopState
   /** Events of the running activation; an idle agent holds none in memory. */
   #events: LoopEvent[]
@@ -65,6 +69,7 @@ export class AgentShell {
     this.#needsRecovery = isBusy(state) || state.isWokenAgain
     const now = () => ({ state: this.#state, events: this.#events })
     this.#runner = new EffectRunner(deps, this.#journal, this.#memory, stream, now, agentId)
+    this.desk = this.#runner.createDesk((event) => this.#applyFromOutside(event))
     this.#watchdog.schedule(state)
     if (!isBusy(state)) this.#releaseMemory()
   }
@@ -219,6 +224,13 @@ export class AgentShell {
     if (!isBusy(state)) this.#releaseMemory()
   }
 
+  /** Passes an event of another object to the loop, which may have stopped since its last one. */
+  #applyFromOutside(event: LoopEvent): void {
+    this.#startEvent()
+    this.#recover()
+    this.#apply(event)
+  }
+
   /** Frees the memory of an idle agent: events of ended and parked activations are in the journal. */
   #releaseMemory(): void {
     this.#events = []
@@ -284,7 +296,7 @@ export class AgentShell {
     const { pending } = this.#state
     if (!isBusy(this.#state)) {
       this.#apply(composeWake(this.#deps.clock))
-    } else if (pending.every(({ type }) => type === 'sleep')) {
+    } else if (pending.every(({ type }) => isLasting(type))) {
       for (const effect of pending) this.#start(effect)
     } else {
       this.#apply(this.#runner.toInterruptedEvent())
@@ -298,21 +310,12 @@ export class AgentShell {
 
   #checkDeadline(): void {
     const at = this.#deps.clock.now()
-    if (!isStoppable(this.#state) || at < this.#state.endsAt) return
+    if (!hasTimedOut(this.#state, at)) return
     this.#apply({ type: 'time_ran_out', at, charge: this.#runner.measureCallInFlight() })
   }
 
   /** Waits until no effect runs, until the deadline, or for the maximum duration of one event. */
   async #keepAwake(): Promise<void> {
-    const left = isStoppable(this.#state)
-      ? this.#state.endsAt - this.#deps.clock.now()
-      : scheduling.eventMs
-    const timer = new AbortController()
-    const wait = scheduler.wait(Math.max(0, Math.min(left, scheduling.eventMs)), {
-      signal: timer.signal,
-    })
-    await Promise.race([this.waitUntilIdle(), wait.catch(() => undefined)])
-    // A remaining timer would keep the object in memory.
-    timer.abort()
+    await this.#running.waitUntilIdleOr(computeAwakeMs(this.#state, this.#deps.clock.now()))
   }
 }

@@ -1,10 +1,13 @@
-import { scheduling } from '../shared/config'
+import { codingAgents, scheduling } from '../shared/config'
+import { findWorking } from './loop/admit-request'
+import type { ProgramState } from './loop/program-state'
 import { isBusy, isSleeping, isStoppable, type LoopState } from './loop/state'
 
 /**
  * Returns when an agent's single alarm must fire, in milliseconds since the epoch; null for never.
  * That is the end of the sleep if the agent only sleeps. Otherwise it is a watchdog interval ahead,
- * to resume the activation if this machine dies, or the activation's deadline, if that comes first.
+ * to resume the activation if this machine dies, or the activation's deadline, if that comes first. While a program
+ * works elsewhere, nothing runs here: the agent only asks after it now and then.
  */
 export function computeNextAlarm(state: LoopState, now: number): number | null {
   if (!isBusy(state) && !state.isWokenAgain) return null
@@ -12,6 +15,26 @@ export function computeNextAlarm(state: LoopState, now: number): number | null {
     const ends = state.pending.flatMap((effect) => (effect.type === 'sleep' ? [effect.until] : []))
     return Math.max(now, Math.min(...ends))
   }
-  const watchdog = now + scheduling.watchdogMs
+  const program = findWorking(state)
+  const watchdog = program ? findCheck(program, now) : now + scheduling.watchdogMs
   return isStoppable(state) ? Math.max(now, Math.min(watchdog, state.endsAt)) : watchdog
+}
+
+/** Returns when to ask after the run of a program. */
+function findCheck({ place, hasStarted, isNotified, askedAt }: ProgramState, now: number): number {
+  const isPlaced = hasStarted || (place !== 'asked' && place !== 'unreachable')
+  if (!isPlaced) return now + scheduling.watchdogMs
+  const check = now + codingAgents.checkMs
+  const mustNotify = place === 'nobody' && !hasStarted && !isNotified
+  return mustNotify ? Math.max(now, Math.min(check, askedAt + codingAgents.nobodyThereMs)) : check
+}
+
+/** Whether the time limit of the activation ends it now. */
+export const hasTimedOut = (state: LoopState, now: number): boolean =>
+  isStoppable(state) && now >= state.endsAt
+
+/** Returns how long a platform event stays with the activation: until its deadline, or the longest for one event. */
+export function computeAwakeMs(state: LoopState, now: number): number {
+  const left = isStoppable(state) ? state.endsAt - now : scheduling.eventMs
+  return Math.max(0, Math.min(left, scheduling.eventMs))
 }

@@ -55,4 +55,13 @@ export class RunningTasks {
     this.#idle ??= Promise.withResolvers()
     await this.#idle.promise
   }
+
+  /** Resolves when no effect runs, or after a time. */
+  async waitUntilIdleOr(ms: number): Promise<void> {
+    const timer = new AbortController()
+    const wait = scheduler.wait(ms, { signal: timer.signal })
+    await Promise.race([this.waitUntilIdle(), wait.catch(() => undefined)])
+    // A remaining timer would keep the object in memory.
+    timer.abort()
+  }
 }

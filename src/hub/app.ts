@@ -43,6 +43,7 @@ import { postRoutes } from './posts/routes'
 import { previewRoutes } from './previews/routes'
 import { replyLimitRoutes } from './reply-limits/routes'
 import { runFeedbackRoutes } from './run-feedback/routes'
+import { runnerRoutes } from './runners/routes'
 import { schedulerRoutes } from './scheduler/routes'
 import { searchRoutes } from './search/routes'
 import { sessionRoutes } from './sessions/routes'
@@ -99,6 +100,7 @@ export const apiRoutes: Route[] = [
   ...quietRoutes,
   ...previewRoutes,
   ...modelRoutes,
+  ...runnerRoutes,
 ]
 
 /** Creates the hub's web application: the JSON API under `/api/v1`, and what other modules mount at the root. */

@@ -153,6 +153,8 @@ export const mcp = {
   toolsPerPage: 100,
   /** Lifetime of an activation's token, for programs that run on its behalf. */
   tokenMs: 600_000,
+  /** The same at most, for a program on a runner, whose token ends with its attempt. */
+  runTokenMsMax: 6 * 3_600_000,
   tokenCharsMax: 8_000,
   sessionCharsMax: 100,
   /** Interval at which a running call checks for cancellation. */

@@ -293,6 +293,7 @@ export const planLimits = {
 export const traceExport = { timeoutMs: 10_000 } as const
 
 // With the file extension: scripts run this file directly in Node.
+export * from './config-coding-agents.ts'
 export * from './config-conversation.ts'
 export * from './config-entry.ts'
 export * from './config-feed.ts'
@@ -301,5 +302,6 @@ export * from './config-moderation.ts'
 export * from './config-pages.ts'
 export * from './config-people.ts'
 export * from './config-push.ts'
+export * from './config-runners.ts'
 export * from './config-texts.ts'
 export * from './config-tools.ts'

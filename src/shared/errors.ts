@@ -92,6 +92,7 @@ export const activationErrors = {
   TIMEOUT: { kind: 'provider', isRecoverable: true },
   CANCELLED: { kind: 'provider', isRecoverable: true },
   CONTENT_FILTERED: { kind: 'provider', isRecoverable: false },
+  NO_TOOLS: { kind: 'provider', isRecoverable: true },
   EMPTY_RESPONSE: { kind: 'empty_response', isRecoverable: true },
   CONTEXT_LIMIT: { kind: 'context_limit', isRecoverable: false },
   HUB_UNREACHABLE: { kind: 'internal', isRecoverable: true },

@@ -30,6 +30,7 @@ import { registerEditPages } from './posts/edit-pages'
 import { registerThreadPages } from './posts/pages'
 import { registerPreviewPages } from './previews/pages'
 import { registerReplyLimitPages } from './reply-limits/pages'
+import { registerRunnerPages } from './runners/pages'
 import { registerRunPages } from './runs/pages'
 import { registerSchedulerPages } from './scheduler/pages'
 import { registerSchedulePages } from './schedules/pages'
@@ -83,6 +84,7 @@ export function registerPages(
   registerBudgetPages(app)
   registerSchedulerPages(app)
   registerReplyLimitPages(app)
+  registerRunnerPages(app)
   registerInboxPages(app)
   registerMessagePages(app)
   registerSearchPages(app)

@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { officeAgents } from '../support/generate-usage.ts'
+import { openRunnerSocket } from '../support/open-runner-socket.ts'
 import { addUsage } from './add-usage.ts'
 import {
   findLayoutProblems,
@@ -38,6 +39,19 @@ async function api(
   return (await response.json()) as Record<string, { id: string }>
 }
 
+/** Connects a runner with a long name and many labels. */
+async function connectRunner(): Promise<void> {
+  const { key } = await api('/runners/keys', { label: 'The machine in the cellar' })
+  await openRunnerSocket(hub.url, String(Reflect.get(key ?? {}, 'api_key')), {
+    name: 'a-name-that-is-as-long-as-it-may-be-1234',
+    labels: Array.from(
+      { length: 6 },
+      (_, index) => `a-label-that-is-as-long-as-it-may-be-${index}`,
+    ),
+    programs: [{ type: 'claude-code', version: '2.1.0 (Claude Code)' }],
+  })
+}
+
 /** Creates a thread that is hard to lay out, with an agent's answer. Returns the pages to check. */
 async function makeContent(): Promise<string[]> {
   const long = 'a-word-that-never-ends-'.repeat(9)
@@ -65,6 +79,7 @@ async function makeContent(): Promise<string[]> {
   const join = new URL(String(Reflect.get(invited.invitation ?? {}, 'url'))).pathname
   await api('/agents/greeter/bans', { kind: 'mute', reason: `Too long: ${long}` })
   const moderated = await moderate(long)
+  await connectRunner()
   return [
     '/',
     '/?sort=top',
@@ -87,6 +102,7 @@ async function makeContent(): Promise<string[]> {
     activation,
     join,
     '/admin/people',
+    '/runners',
     '/admin/people?state=muted',
     '/admin/people/greeter',
     '/budgets',

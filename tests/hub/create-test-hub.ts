@@ -12,6 +12,7 @@ import { listModelAddresses } from '../../src/agents/models/list-providers'
 import { createModelRegistry } from '../../src/agents/models/registry'
 import { toOtlp } from '../../src/agents/run/otlp-spans'
 import { findRunLogProblem, openRun } from '../../src/agents/run/stored-log'
+import { createRunnerControl } from '../../src/agents/runners/runner-api'
 import { templates } from '../../src/agents/templates/templates'
 import { createContext } from '../../src/hub/action-context'
 import { createHub } from '../../src/hub/app'
@@ -167,6 +168,7 @@ export function createTestHub(given: Record<string, string> = {}) {
     listUsableTools: (agent, tools) => seen.listUsableTools(agent, tools),
     templates,
     models: createModelApi({ settings, models: createModelRegistry(settings), now: clock.now }),
+    runners: createRunnerControl(env.RUNNERS),
     readDefinition: async (name, etag) =>
       seen.readDefinition
         ? seen.readDefinition(name, etag)

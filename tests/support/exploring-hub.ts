@@ -74,6 +74,7 @@ export function createExploringHub() {
     },
     tools,
     models,
+    runners: { start: async () => ({ kind: 'nobody' }), stop: async () => {} },
     definitions,
     hooks: createHookRunner([], { ...quiet, report: () => {} }),
     wakeAgents: async () => {},

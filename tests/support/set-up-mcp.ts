@@ -39,6 +39,10 @@ export function setUpMcp(
     hub: hub.hubApi,
     tokens,
     defer: (work) => void deferred.push(work),
+    noteToolsListed: async () => {},
+    findRecorder: () => {
+      throw new Error('no program runs here')
+    },
     settings: { ROOKERY_NAME: 'Nest' },
     clock,
   })

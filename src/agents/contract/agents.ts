@@ -8,6 +8,7 @@ import type { DefinitionCheck, DefinitionFiles, DefinitionTemplate } from './def
 import type { KnowledgeApi } from './knowledge'
 import type { ModelApi } from './models'
 import type { PrivateMemoryApi } from './private-memory'
+import type { RunnerControl } from './runners'
 import type { SchedulesApi } from './schedules'
 import type { SessionApi } from './sessions'
 import type { TextDeletion } from './text-deletion'
@@ -18,6 +19,7 @@ export type * from './definitions'
 export type * from './knowledge'
 export type * from './models'
 export type * from './private-memory'
+export type * from './runners'
 export type * from './schedules'
 export type * from './sessions'
 export type * from './text-deletion'
@@ -96,6 +98,8 @@ export interface AgentApi {
   privateMemory: PrivateMemoryApi
   knowledge: KnowledgeApi
   schedules: SchedulesApi
+  /** Machines that run coding agents. */
+  runners: RunnerControl
 }
 
 export type * from './scheduler'

@@ -11,6 +11,7 @@ import type { Config } from './config-schema'
 import { computeDuration, type Definition } from './definition'
 import { computeDefinitionEtag } from './definition-etag'
 import { readExplorationFacts, readSchedules } from './exploration-facts'
+import { findUnfitModels } from './find-unfit-models'
 import { readDefinition } from './read-definition'
 import { isUsableGrant } from './unusable-fields'
 import type { YamlSource } from './yaml-source'
@@ -56,6 +57,8 @@ export async function checkDefinition(
   ]
   if (problems.length > 0) return { ok: false, problems }
   const models = listModels(definition.brain)
+  const unfit = findUnfitModels(definition, models, source)
+  if (unfit.length > 0) return { ok: false, problems: unfit }
   const [model] = models
   if (!model) throw new Error('The model registry is empty: the offline model is missing.')
   const isNative = definition.executor === 'native'
@@ -71,7 +74,7 @@ export async function checkDefinition(
       readsProviders: connections.length > 0,
       priority: config.behavior?.priority ?? 'normal',
       activationTokensMax: definition.limits.tokens,
-      runCostMaxMicrousd: isNative ? priceRun(models, definition.limits.tokens) : 0,
+      runCostMaxMicrousd: priceRun(models, definition.limits.tokens),
       isOffline: model.isOffline,
       grants: definition.grants,
       answersMentions: definition.wakesOn.mentions,
@@ -82,7 +85,7 @@ export async function checkDefinition(
       exploration: isNative ? readExplorationFacts(config) : null,
       schedules: readSchedules(config),
       durationSecondsMax: computeDuration(definition, models),
-      ...(isNative ? reserveCalls(models, definition.limits.outputTokens) : nothingReserved),
+      ...reserveCalls(models, definition.limits.outputTokens),
       budget: { costPerDayMicrousd: definition.costPerDayMicrousd },
       adminFields: findAdminFields(config, source),
       etag: await computeDefinitionEtag(files),
@@ -94,7 +97,7 @@ export async function checkDefinition(
         ...warnUnknownGrants(config, { isTooWide, hasTool }, source),
         ...warnMissingSkillGrants(definition, isGranted, source),
         ...warnUnavailableAlternatives(definition, models, source),
-        ...(isNative ? warnSubstitution(definition.brain, model, source) : []),
+        ...warnSubstitution(definition.brain, model, source),
       ],
     },
   }
@@ -119,12 +122,6 @@ function reserveCalls(models: Model[], outputTokensMax: number) {
       tokens: Math.max(...calls.map(({ want }) => want.tokens)),
     },
   }
-}
-
-/** For external executors, which call no model here. */
-const nothingReserved = {
-  callFloor: { microusd: 0, tokens: 0 },
-  callWant: { microusd: 0, tokens: 0 },
 }
 
 /** Returns the maximum cost of a call, with nothing cached. Unpriced models cost 0 and count in tokens. */

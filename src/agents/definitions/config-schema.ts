@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { activationLimits, definitionLimits, limits, profileIterations } from '../../shared/config'
+import { builtinTools } from '../../shared/runner-protocol'
 import { autoProvider, modelProviders } from '../../shared/settings'
 import { executorTypes } from '../executors/executor'
 
@@ -88,6 +89,10 @@ const tools = z.strictObject({
     .describe('Regular expressions. A call whose arguments match is denied'),
 })
 
+/** Names of branches; `..` and a leading dash or dot are not valid in them. */
+const gitRef = /^(?!.*\.\.)\w[\w./-]*$/
+const gitPattern = /^(?!.*\.\.)\w[\w./-]*\*?$/
+
 const capabilities = z.strictObject({
   grants: names
     .optional()
@@ -95,6 +100,37 @@ const capabilities = z.strictObject({
   skills: names.optional(),
   mcp_servers: z.array(mcpServer).max(50).optional(),
   tools: tools.optional(),
+  builtin: z
+    .enum(builtinTools)
+    .optional()
+    .describe("A coding agent's own tools: none (default), files, or shell, which includes files"),
+})
+
+const label = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9._-]{0,39}$/, 'Must be a label: a-z, 0-9, and . _ - after the first')
+
+const workspace = z.strictObject({
+  repository: z
+    .string()
+    .max(200)
+    .regex(
+      /^[a-z][a-z0-9-]*:(?!\.)[\w.-]+\/(?!\.)[\w.-]+$/,
+      'Must be service:owner/name, e.g. github:octo/parser',
+    )
+    .describe('What a coding agent works on: service:owner/name'),
+  ref: z
+    .string()
+    .max(200)
+    .regex(gitRef, 'Must be a branch, a tag or a commit')
+    .optional()
+    .describe('Branch, tag or commit to start from. Default: the default branch'),
+  push: z
+    .array(z.string().max(200).regex(gitPattern, 'Must be a branch, or a prefix followed by *'))
+    .min(1)
+    .max(10)
+    .optional()
+    .describe('Branches that it may push to. Default: rookery/*'),
 })
 
 const interests = z.strictObject({
@@ -163,7 +199,15 @@ export const configSchema = z.strictObject({
   display_name: z.string().max(60).optional(),
   description: z.string().max(limits.account.descriptionCharsMax).optional(),
   version: z.union([z.string().max(60), z.number()], 'Must be a text or a number').optional(),
-  type: z.enum(executorTypes).optional(),
+  type: z
+    .enum(executorTypes)
+    .optional()
+    .describe('What runs it: native (default), or a coding agent, which needs a runner'),
+  runs_on: z
+    .union([label, z.array(label).max(10)])
+    .optional()
+    .describe('Labels that a runner must have to run this coding agent'),
+  workspace: workspace.optional(),
   profile: z.enum(Object.keys(profileIterations) as (keyof typeof profileIterations)[]).optional(),
   brain: brain.optional(),
   capabilities: capabilities.optional(),

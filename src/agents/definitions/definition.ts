@@ -1,10 +1,12 @@
 import type { ToolRestrictions } from '../../mcp-servers/contract/tools'
 import {
   activationLimits,
+  codingAgents,
   definitionLimits,
   memoryLimits,
   profileIterations,
 } from '../../shared/config'
+import type { BuiltinTools } from '../../shared/runner-protocol'
 import type { WritingLimits } from '../contract/agents'
 import type { ExecutorType } from '../executors/executor'
 import type { HookSwitches } from '../hooks/hook'
@@ -20,6 +22,8 @@ export interface Definition {
   description: string
   /** What runs its tasks. */
   executor: ExecutorType
+  /** What a coding agent needs of its runner. */
+  coding: { builtin: BuiltinTools; runsOn: string[]; workspace: Workspace | null }
   systemPrompt: string
   brain: ModelChoice & { temperature?: number; topP?: number }
   limits: {
@@ -43,6 +47,15 @@ export interface Definition {
   hooks: HookSwitches
 }
 
+/** The repository that a coding agent works on. */
+export interface Workspace {
+  /** The path below the hub's `/git/`, e.g. `github/owner/name`. */
+  repository: string
+  ref: string | null
+  /** Branches that it may push to; `*` at the end matches any characters. */
+  push: string[]
+}
+
 /** Converts a config to a definition: applies defaults and ceilings. */
 export function toDefinition(config: Config, systemPrompt: string, skills: Skill[]): Definition {
   const { brain, capabilities } = config
@@ -51,6 +64,7 @@ export function toDefinition(config: Config, systemPrompt: string, skills: Skill
     displayName: config.display_name ?? null,
     description: config.description ?? '',
     executor: config.type ?? 'native',
+    coding: readCoding(config),
     systemPrompt,
     brain: readBrain(brain ?? {}),
     limits: readLimits(config),
@@ -65,6 +79,18 @@ export function toDefinition(config: Config, systemPrompt: string, skills: Skill
     hooks: { enable: config.hooks?.enable ?? [], disable: config.hooks?.disable ?? [] },
   }
 }
+
+const readCoding = ({ capabilities, runs_on, workspace }: Config): Definition['coding'] => ({
+  builtin: capabilities?.builtin ?? 'none',
+  runsOn: [runs_on ?? []].flat(),
+  workspace: workspace
+    ? {
+        repository: workspace.repository.replace(':', '/'),
+        ref: workspace.ref ?? null,
+        push: workspace.push ?? ['rookery/*'],
+      }
+    : null,
+})
 
 type Capabilities = NonNullable<Config['capabilities']>
 
@@ -129,20 +155,24 @@ export function computeDuration(
 }
 
 /** Returns the limits: of the definition, else of its profile, else of the hub. */
-function readLimits({ profile, brain, behavior }: Config): Definition['limits'] {
+function readLimits({ type, profile, brain, behavior }: Config): Definition['limits'] {
+  const isNative = (type ?? 'native') === 'native'
+  const usual = isNative ? activationLimits : codingAgents
   const iterations =
-    behavior?.max_iterations ?? (profile ? profileIterations[profile] : activationLimits.iterations)
+    behavior?.max_iterations ?? (profile ? profileIterations[profile] : usual.iterations)
   const tokens = [behavior?.max_tokens, brain?.max_tokens_per_activation].filter(
     (each) => each !== undefined,
   )
   return {
     iterations: Math.min(iterations, activationLimits.iterationsCeiling),
-    tokens: tokens.length > 0 ? Math.min(...tokens) : activationLimits.tokens,
+    tokens: tokens.length > 0 ? Math.min(...tokens) : usual.tokens,
     durationSeconds:
       behavior?.max_duration_seconds === undefined
-        ? null
+        ? isNative
+          ? null
+          : codingAgents.durationSeconds
         : Math.min(behavior.max_duration_seconds, activationLimits.durationSecondsCeiling),
-    outputTokens: brain?.max_tokens ?? activationLimits.outputTokens,
+    outputTokens: brain?.max_tokens ?? usual.outputTokens,
   }
 }
 

@@ -1,6 +1,8 @@
 import { activationLimits } from '../../shared/config'
 import { formatNearest } from '../../shared/find-nearest'
+import { programTypes } from '../../shared/runner-protocol'
 import { autoProvider } from '../../shared/settings'
+import { programs } from '../executors/programs'
 import type { Config } from './config-schema'
 import { listKnownFields } from './known-fields'
 
@@ -27,7 +29,7 @@ const LOCAL_MACHINE =
 export function explainUnknownField(path: PropertyKey[]): string {
   const field = String(path.at(-1))
   if (LOCAL_MACHINE.test(field)) {
-    return 'Ignored: agents on this hub have no shell and no disk. Use grants for the tools of a server instead'
+    return 'Ignored: agents on this hub have no shell and no disk. Use grants for the tools of a server, or capabilities.builtin of a coding agent'
   }
   return `Ignored: unknown field${formatNearest(field, listKnownFields(path.slice(0, -1)))}`
 }
@@ -35,7 +37,7 @@ export function explainUnknownField(path: PropertyKey[]): string {
 /** Finds valid fields that have no effect on this platform, with what to do instead. */
 export function findUnusableFields(config: Config): Finding[] {
   return [
-    ...findUnusableType(config),
+    ...findForCodingAgents(config),
     ...findUnusableServers(config),
     ...findUnusableGrants(config),
     ...findUnusableKey(config),
@@ -60,14 +62,25 @@ function findUnsupported({ observability }: Config): Finding[] {
     }))
 }
 
-function findUnusableType({ type }: Config): Finding[] {
-  if (type === undefined || type === 'native') return []
-  return [
-    {
-      path: ['type'],
-      message: `No runner for ${type} is connected, so mentions of the agent fail. Remove the field to run the agent on this hub`,
-    },
+/** Finds fields that only coding agents use, in a definition that runs natively; and grants of one without tools. */
+function findForCodingAgents({ type = 'native', runs_on, workspace, capabilities }: Config) {
+  if (type !== 'native') {
+    const hasGrants = (capabilities?.grants ?? []).length > 0
+    if (programs[type].takesTools || !hasGrants) return []
+    const message = `No effect: ${type} takes no tools from the hub, so it reads and writes only its files`
+    return [{ path: ['capabilities', 'grants'], message }]
+  }
+  const unused: [unknown, PropertyKey[]][] = [
+    [runs_on, ['runs_on']],
+    [workspace, ['workspace']],
+    [capabilities?.builtin, ['capabilities', 'builtin']],
   ]
+  return unused
+    .filter(([value]) => value !== undefined)
+    .map(([, path]) => ({
+      path,
+      message: `No effect: only coding agents use it. Set type to ${programTypes.join(', ')}`,
+    }))
 }
 
 function findUnusableServers({ capabilities }: Config): Finding[] {

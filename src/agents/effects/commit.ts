@@ -59,6 +59,7 @@ function composeCommit(
     reply: composeReplyRequest(ending, addressee, events),
     report: composeReport(state, ending, addressee, events),
     iterations: state.iteration,
+    ...findProgramType(events),
     notGranted: listNotGranted(context),
     joined: listJoined(context),
     ...findRefusedCall(ending, events),
@@ -66,6 +67,11 @@ function composeCommit(
     counters: countEvents(log.events, exportFailures),
     audit: listAudit(events),
   }
+}
+
+const findProgramType = (events: LoopEvent[]): Pick<CommitRequest, 'program'> => {
+  const program = findLoadedFacts(events)?.program
+  return program ? { program: program.type } : {}
 }
 
 /** Returns the newest audit entry of each call: one that waited for an approval ran after it, or was denied. */

@@ -11,7 +11,7 @@ import type { AgentDeps } from '../agent-deps'
 import type { Definition } from '../definitions/definition'
 import type { HookContext } from '../hooks/hook'
 import type { Journal, SentCall } from '../journal'
-import type { ActivationStream } from '../live/activation-stream'
+import type { ActivationStream, LiveCall } from '../live/activation-stream'
 import { type AdmittedCall, CallRegister } from '../loop/admit-calls'
 import type { Charge, LoadedFacts, LoopEvent } from '../loop/event'
 import { hasReadUntrusted } from '../loop/has-read-untrusted'
@@ -66,6 +66,8 @@ export interface EffectContext {
   firstPrompt: { messages: Message[]; size: PromptSize } | null
   /** The tools of the last model call. */
   lastTools: { activationId: ActivationId | null; names: string[] } | null
+  /** The text that a program writes, for live watchers. */
+  programText: LiveCall | null
   /** The parts of the last prompt. */
   lastPrompt: { activationId: ActivationId | null; parts: string[] } | null
 }

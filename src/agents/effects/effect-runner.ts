@@ -7,6 +7,7 @@ import type { Charge, LoadedFacts, LoopEvent } from '../loop/event'
 import type { MemoryStore } from '../memory/memory-store'
 import { callModel } from './call-model'
 import { callTool, failCall } from './call-tool'
+import { chargeOpen, closeProgram } from './close-program'
 import { commit } from './commit'
 import { compact } from './compact'
 import {
@@ -16,8 +17,11 @@ import {
   findLoadedFacts,
 } from './effect-context'
 import { load } from './load'
+import { notifyNobody } from './notify-nobody'
 import { park } from './park'
+import { ProgramDesk } from './program-desk'
 import { readSkill } from './read-skill'
+import { runProgram } from './run-program'
 import { steer } from './steer'
 
 /**
@@ -54,6 +58,7 @@ export class EffectRunner {
       firstPrompt: null,
       lastTools: null,
       lastPrompt: null,
+      programText: null,
     }
   }
 
@@ -73,6 +78,12 @@ export class EffectRunner {
     this.#context.firstPrompt = null
     this.#context.lastTools = null
     this.#context.lastPrompt = null
+    this.#context.programText = null
+  }
+
+  /** Creates what runners and the model gateway talk to. @param apply passes an event to the loop */
+  createDesk(apply: (event: LoopEvent) => void): ProgramDesk {
+    return new ProgramDesk(this.#context, apply)
   }
 
   get doing(): string | null {
@@ -107,6 +118,12 @@ export class EffectRunner {
         return park(this.#context, effect)
       case 'commit':
         return commit(this.#context, effect)
+      case 'run_program':
+        return runProgram(this.#context, effect)
+      case 'close_program':
+        return closeProgram(this.#context, effect, signal)
+      case 'notify_nobody':
+        return notifyNobody(this.#context, effect)
       case 'sleep':
         return sleep(this.#context, effect, signal)
     }
@@ -152,6 +169,17 @@ export class EffectRunner {
         return { ...base, type: 'park_failed', message, jitter: deps.random() }
       case 'commit':
         return { ...base, type: 'commit_failed', message, jitter: deps.random() }
+      case 'run_program':
+        return {
+          type: 'program_placed',
+          at: base.at,
+          attempt: effect.attempt,
+          kind: 'unreachable',
+        }
+      case 'close_program':
+        return { ...base, type: 'program_closed', ...chargeOpen(this.#context) }
+      case 'notify_nobody':
+        return { ...base, type: 'nobody_notified' }
       case 'sleep':
         return { ...base, type: 'slept' }
     }

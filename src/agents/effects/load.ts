@@ -5,7 +5,8 @@ import { AppError } from '../../shared/errors'
 import type { ActivationId } from '../../shared/ids'
 import { assemblePrompt } from '../context/assemble-prompt'
 import { computeDuration, type Definition } from '../definitions/definition'
-import { getExecutor } from '../executors/executors'
+import { findProgram } from '../executors/executor'
+import { programs } from '../executors/programs'
 import type { Effect } from '../loop/effect'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
 import { calculateCostMax } from '../models/catalogue'
@@ -148,11 +149,6 @@ async function gatherFacts(context: EffectContext, answer: LoadedActivation): Pr
     return { ...common, ...noPrompt, limits: defaultLimits, model, problem }
   }
   const { definition } = found
-  const note = getExecutor(definition.executor).explainUnavailable(definition.name)
-  if (note !== null) {
-    const model = { id: definition.executor, isOffline: false, substitutedFor: null }
-    return { ...common, ...noPrompt, limits: defaultLimits, model, problem: null, note }
-  }
   const { modelOverride } = answer
   const override = modelOverride === null ? { reservedModel: answer.model } : { modelOverride }
   const chosen = chooseModel(context, definition, override)
@@ -170,8 +166,10 @@ async function gatherFacts(context: EffectContext, answer: LoadedActivation): Pr
     model: { id: model.id, isOffline: model.isOffline, substitutedFor },
     problem: null,
     isPriced: model.prices !== null,
+    ...toProgramFacts(definition),
   }
-  const tools = listTools(context, facts)
+  // a program lists its tools itself, and its prompt names none
+  const tools = facts.program ? [] : listTools(context, facts)
   const names = tools.map(({ name }) => name)
   Object.assign(facts, composePrompt(context, answer, facts, definition, names))
   const size = measurePromptSize({ messages: facts.prompt, tools: [] })
@@ -186,6 +184,12 @@ async function gatherFacts(context: EffectContext, answer: LoadedActivation): Pr
   )
   announceReading(context, facts)
   return facts
+}
+
+/** Returns the program that works on the task; empty for an agent that runs natively. */
+function toProgramFacts({ executor }: Definition): Pick<LoadedFacts, 'program'> {
+  const type = findProgram(executor)
+  return type === null ? {} : { program: { type, takesTools: programs[type].takesTools } }
 }
 
 /** Returns the first prompt of an activation, with the facts that belong to it. */

@@ -10,12 +10,18 @@ import { type TokenRatio, unknownRatio } from '../models/token-ratio'
 import type { Prompt } from './measure-prompt'
 import { clampUsage, validateUsage } from './validate-usage'
 
-/** A model call before it is sent, with the size of its whole prompt. */
-export interface CallPlan extends PromptSize {
-  request: ModelRequest
-  model: Model
+/** A model call as far as its price is concerned. */
+export interface PricedCall extends PromptSize {
+  request: Pick<ModelRequest, 'maxOutputTokens'>
+  model: Pick<Model, 'id' | 'prices'>
   /** What this model counts for an estimated token; absent before it has counted any. */
   ratio?: TokenRatio
+}
+
+/** A model call before it is sent, with the size of its whole prompt. */
+export interface CallPlan extends PricedCall {
+  request: ModelRequest
+  model: Model
 }
 
 /** The size of a prompt, in tokens. */
@@ -53,21 +59,21 @@ const boundSlack = 64
  * Returns the most tokens that a prompt is expected to have: its estimate, corrected by what the
  * provider has counted before. Budgets reserve this many.
  */
-export const boundPromptTokens = (size: PromptSize & Pick<CallPlan, 'ratio'>): number =>
+export const boundPromptTokens = (size: PromptSize & Pick<PricedCall, 'ratio'>): number =>
   Math.min(
     size.promptTokensMax,
     Math.ceil(estimateWideTokens(size) * (size.ratio ?? unknownRatio).high) + boundSlack,
   )
 
 /** Returns the estimated size of a prompt, corrected by what the provider has counted before. */
-const correctPromptTokens = (plan: CallPlan): number =>
+const correctPromptTokens = (plan: PricedCall): number =>
   Math.min(
     boundPromptTokens(plan),
     Math.ceil(estimateWideTokens(plan) * (plan.ratio ?? unknownRatio).mean),
   )
 
 /** Returns the most that a call can take with an answer of so many tokens. */
-export function worstCaseReservation(plan: CallPlan, outputTokens: number): Reservation {
+export function worstCaseReservation(plan: PricedCall, outputTokens: number): Reservation {
   const promptTokens = boundPromptTokens(plan)
   return {
     tokens: promptTokens + outputTokens,
@@ -76,7 +82,7 @@ export function worstCaseReservation(plan: CallPlan, outputTokens: number): Rese
 }
 
 /** Returns the most tokens that the answer may have within the reservation. */
-export function affordableOutputTokens(plan: CallPlan, reservation: Reservation): number {
+export function affordableOutputTokens(plan: PricedCall, reservation: Reservation): number {
   const prompt = worstCaseReservation(plan, 0)
   const byTokens = reservation.tokens - prompt.tokens
   const price = plan.model.prices?.output ?? 0
@@ -86,7 +92,7 @@ export function affordableOutputTokens(plan: CallPlan, reservation: Reservation)
 }
 
 /** Returns the charge of a call whose answer is lost. */
-export function worstCaseCharge(plan: CallPlan): Charge {
+export function worstCaseCharge(plan: PricedCall): Charge {
   const { maxOutputTokens } = plan.request
   return {
     inputTokens: boundPromptTokens(plan),
@@ -115,7 +121,7 @@ export function toFailureCharge(
  * arrived, as the provider reported it or else estimated.
  */
 export function toPartialCharge(
-  plan: CallPlan,
+  plan: PricedCall,
   { chars, usage: reported }: ReceivedAnswer,
   durationMs: number,
 ): Charge {

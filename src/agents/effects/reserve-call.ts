@@ -8,7 +8,7 @@ import { findNewItems } from './steer'
 const outputTokensUsual = 1_024
 
 /** A call is refused only when not even an answer of this length fits what is unspent. */
-const outputTokensLeast = 256
+export const outputTokensLeast = 256
 
 type Refusal =
   | Pick<LoopEventOf<'model_refused'>, 'type' | 'reason' | 'shortage' | 'needs'>
@@ -44,14 +44,37 @@ export async function reserveCall(
       return { kind: 'reserved', outputTokens, isRenewed: false }
     }
   }
-  const { deps, agentId } = context
-  const { state } = context.getActivation()
-  const { settled } = state
-  if (!state.activationId) throw new Error('renewal without an activation')
   const floor = worstCaseReservation(
     plan,
     Math.min(outputTokensLeast, plan.request.maxOutputTokens),
   )
+  const want = worstCaseReservation(plan, plan.request.maxOutputTokens)
+  const answer = await renewReservation(context, { want, floor }, plan.model.id)
+  if (answer.kind === 'refused') {
+    return { kind: 'refused', event: toRefusal(answer, floor) }
+  }
+  if (answer.kind === 'wait') {
+    context.waitReason = 'the remaining budget is reserved by running agents'
+    return { kind: 'refused', event: { type: 'model_waited', retryAt: answer.retryAt } }
+  }
+  return {
+    kind: 'reserved',
+    outputTokens: affordableOutputTokens(plan, answer.reservation),
+    isRenewed: true,
+    ...(answer.steering && { joined: findNewItems(context, answer.steering) }),
+  }
+}
+
+/** Renews the reservation for calls of a model, and keeps what the hub returns with it. */
+export async function renewReservation(
+  context: EffectContext,
+  { want, floor }: { want: Reservation; floor: Reservation },
+  modelId: string,
+): Promise<RenewResult> {
+  const { deps, agentId } = context
+  const { state } = context.getActivation()
+  const { settled } = state
+  if (!state.activationId) throw new Error('renewal without an activation')
   const answer = await deps.hub.renew({
     agentId,
     activationId: state.activationId,
@@ -60,25 +83,15 @@ export async function reserveCall(
       microusd: state.microusd - (settled?.microusd ?? 0),
       tokens: state.tokens - (settled?.tokens ?? 0),
     },
-    want: worstCaseReservation(plan, plan.request.maxOutputTokens),
+    want,
     floor,
-    models: [...new Set([...listCalledModels(context), plan.model.id])],
+    models: [...new Set([...listCalledModels(context), modelId])],
   })
-  if (answer.kind === 'refused') {
-    return { kind: 'refused', event: toRefusal(answer, floor) }
+  if (answer.kind === 'renewed') {
+    context.hubSnapshot = answer
+    context.connections = answer.connections ?? []
   }
-  if (answer.kind === 'wait') {
-    context.waitReason = 'the remaining budget is reserved by running agents'
-    return { kind: 'refused', event: { type: 'model_waited', retryAt: answer.retryAt } }
-  }
-  context.hubSnapshot = answer
-  context.connections = answer.connections ?? []
-  return {
-    kind: 'reserved',
-    outputTokens: affordableOutputTokens(plan, answer.reservation),
-    isRenewed: true,
-    ...(answer.steering && { joined: findNewItems(context, answer.steering) }),
-  }
+  return answer
 }
 
 const toRefusal = (

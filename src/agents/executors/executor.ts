@@ -1,9 +1,9 @@
-/** Executors of an agent's tasks, as `type` in its definition. */
-export const executorTypes = ['native', 'claude-code', 'goose', 'aider', 'opencode'] as const
+import { type ProgramType, programTypes } from '../../shared/runner-protocol'
+
+/** What runs an agent's tasks, as `type` in its definition: the loop of its own object, or a coding agent. */
+export const executorTypes = ['native', ...programTypes] as const
 export type ExecutorType = (typeof executorTypes)[number]
 
-export interface Executor {
-  type: ExecutorType
-  /** Returns the message posted instead of an answer when the executor cannot run; null when it can. */
-  explainUnavailable(agentName: string): string | null
-}
+/** Returns the coding agent of a type; null for an agent that runs natively. */
+export const findProgram = (type: ExecutorType): ProgramType | null =>
+  type === 'native' ? null : type

@@ -1,3 +1,8 @@
+import type { runStopReasons } from '../../shared/runner-protocol'
+
+/** Why a program is stopped. */
+export type StopReason = (typeof runStopReasons)[number]
+
 /**
  * An effect that the agent shell performs for the loop. Ids keep counting for the lifetime of the
  * agent.
@@ -23,6 +28,15 @@ export type Effect =
    * calls, or until the provider is back.
    */
   | { id: number; type: 'park' }
+  /** Give the task to a program on a runner. Stays pending until the program's turn is over. */
+  | { id: number; type: 'run_program'; turn: number; attempt: number }
+  /**
+   * Stop the program if it may still run, then wait until it has reported its end and its model requests are
+   * counted, at most until a time.
+   */
+  | { id: number; type: 'close_program'; attempt: number; stop: StopReason | null; until: number }
+  /** Notify the requester that no suitable runner is connected. */
+  | { id: number; type: 'notify_nobody' }
   | { id: number; type: 'sleep'; until: number }
   | { id: number; type: 'commit' }
 

@@ -4,6 +4,7 @@ import { toIsoTime } from '../../shared/iso-time'
 /** The limit on tokens that lets an activation continue when it is raised. */
 const raiseTokens =
   'Raise `behavior.max_tokens` or `brain.max_tokens_per_activation`, whichever is smaller, in my definition to let me continue.'
+const raiseOutput = 'Raise `brain.max_tokens` in my definition to allow longer answers.'
 const raiseDuration = 'Raise `behavior.max_duration_seconds` in my definition to give me more time.'
 
 /** Budgets by scope and period, within a sentence. */
@@ -52,6 +53,7 @@ export const endingTexts = {
     `I used ${used} of the ${limit} tokens I have for one task, and my next step would need about ${next}. ${raiseTokens}`,
   tokensUsedUp: (used: number) =>
     `I used ${used} tokens, which is all I have for one task. ${raiseTokens}`,
+  answerLimit: () => `My answer reached its length limit. ${raiseOutput}`,
   timedOut: () => `I timed out. ${raiseDuration}`,
   timedOutAfter: (ms: number) => `I timed out after ${Math.round(ms / 1000)} s. ${raiseDuration}`,
   contextFull: (promptTokens: number, windowTokens: number) =>
@@ -85,5 +87,15 @@ export const endingMessages = {
   outputLimit: (outputTokens: number) =>
     `The model's answer reached its length limit before any text, after ${outputTokens} tokens, which include the model's thinking. ` +
     "Raise `brain.max_tokens` in the agent's definition, or choose a model that thinks less or allows longer answers.",
+  runnerLost: () =>
+    'The machine that did the work was lost after something had been written, so the work was not begun again.',
+  noTools: (program: string) => `${program} did not connect to the hub's tools.`,
+  noRequest: (program: string) => `${program} ended without asking its model.`,
+  requestFailed: (program: string) => `The last model request of ${program} failed.`,
+  programFailed: (program: string) => `${program} reported an error.`,
+  programSilent: (program: string) => `${program} did nothing for too long and was stopped.`,
+  programStopped: (program: string) => `${program} was stopped on its machine.`,
+  programSaidNothing: (program: string) => `${program} ended without an answer.`,
+  tooMuch: (program: string) => `${program} wrote more than a run may write.`,
   interrupted: () => 'The server stopped several times before the run made progress.',
 }

@@ -11,7 +11,11 @@ import type {
 import type { ActivationErrorCode } from '../../shared/errors'
 import type { ActivationId, CommentId, PostId } from '../../shared/ids'
 import type { HookTime, PromptSize } from '../contract/agents'
+import type { Charge } from './charge'
 import type { Message, ModelAnswer, ModelFailure, ToolOutput } from './message'
+import type { ProgramEvent, ProgramFacts } from './program-event'
+
+export type { Charge } from './charge'
 
 /** Limits of one activation, after profile, definition and hard ceilings are applied. */
 export interface Limits {
@@ -20,24 +24,6 @@ export interface Limits {
   durationMs: number
   /** Size of the context window: prompt and answer together. */
   contextTokens: number
-}
-
-/** The cost of one model call, or its worst case when the answer was lost. */
-export interface Charge {
-  inputTokens: number
-  cachedTokens: number
-  outputTokens: number
-  reasoningTokens: number
-  microusd: number
-  isPriced: boolean
-  isEstimated: boolean
-  durationMs: number
-  /** The model that was called; absent in older records. */
-  model?: string
-  /** What the call took beyond its reservation, because the provider counted more input tokens. */
-  overrun?: { tokens: number; microusd: number }
-  /** Why the charge differs from the usage that the provider reported, as a sentence. */
-  doubt?: string
 }
 
 /** Facts from LOAD that later decisions and the commit need. */
@@ -84,7 +70,9 @@ export interface LoadedFacts {
   answer: { postId: PostId | null; parentId: CommentId | null; requesters: string[] } | null
   /** Why no model can be called, e.g. an invalid definition; null when there is no such problem. */
   problem: { code: ActivationErrorCode; message: string } | null
-  /** Posted in place of work that this hub cannot do, e.g. of another executor. */
+  /** The coding agent that works on the task; absent for an agent that runs natively. */
+  program?: ProgramFacts
+  /** Of journals of earlier versions: posted in place of work that the hub could not do. */
   note?: string
   /** The session that stores this activation; absent when the agent has no memory. */
   session?: {
@@ -269,6 +257,7 @@ export type LoopEvent = { at: number } & (
     }
   | { type: 'committed'; effectId: number; kind: 'done' | 'lost'; hasMore: boolean }
   | { type: 'commit_failed'; effectId: number; message: string; jitter: number }
+  | ProgramEvent
 )
 
 export type LoopEventOf<Type extends LoopEvent['type']> = Extract<LoopEvent, { type: Type }>

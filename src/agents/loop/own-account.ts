@@ -3,7 +3,11 @@ import type { LoadedFacts, LoopEvent } from './event'
 
 /** Whether a run has used the account that its requester connected, so that it can quote what that returned. */
 export const hasUsedOwnAccount = (events: LoopEvent[]): boolean =>
-  events.some((event) => event.type === 'tool_returned' && event.isOwnAccount === true)
+  events.some(
+    (event) =>
+      (event.type === 'tool_returned' || event.type === 'program_call_returned') &&
+      event.isOwnAccount === true,
+  )
 
 /**
  * Returns the privacy of what a run does next. Once it has used the account that its requester connected, what

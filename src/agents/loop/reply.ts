@@ -3,6 +3,7 @@ import { readMentions } from '../../shared/mention'
 import { isTruncated } from './answer-end'
 import type { LoopEvent } from './event'
 import type { ModelAnswer } from './message'
+import type { StoredReport } from './program-event'
 import type { Ending } from './state'
 
 const truncatedNote = '\n\n*(Truncated: my answer reached its length limit.)*'
@@ -30,14 +31,41 @@ export function composeReplyText(
 ): string | null {
   if (ending.reply === 'silent') return null
   if (ending.reply === 'notice') return ending.text
+  const reason = progress === null ? ending.text : `${ending.text} ${progress}`
+  if (hasProgram(events)) {
+    const said = findProgramAnswer(events)
+    return ending.reply === 'answer' ? said : joinReason(said, reason)
+  }
   const answers = events.flatMap((event) => (event.type === 'model_answered' ? [event.answer] : []))
   if (ending.reply === 'answer') {
     const hasReachedLimit = answers.at(-1)?.finish === 'length'
     return joinAnswer(answers) + (hasReachedLimit ? truncatedNote : '')
   }
   const soFar = joinAnswer(answers.slice(0, answers.findLastIndex(hasText) + 1))
-  const reason = progress === null ? ending.text : `${ending.text} ${progress}`
-  return soFar ? `${truncateToFit(soFar, reason.length)}\n\n*${reason}*` : reason
+  return joinReason(soFar, reason)
+}
+
+/** Returns a partial answer with the reason why it is not whole. */
+const joinReason = (soFar: string, reason: string): string =>
+  soFar ? `${truncateToFit(soFar, reason.length)}\n\n*${reason}*` : reason
+
+const hasProgram = (events: LoopEvent[]): boolean =>
+  events.some((event) => event.type === 'loaded' && event.facts.program !== undefined)
+
+/** Returns the answer of a program's last turn; when it has none, what it wrote after its last tool call. */
+function findProgramAnswer(events: LoopEvent[]): string {
+  const reports = events.flatMap((event) =>
+    event.type === 'program_reported' ? event.reports : [],
+  )
+  const text = reports.reduce((before, report) => foldText(before, report), '')
+  return text.trim()
+}
+
+function foldText(before: string, report: StoredReport): string {
+  if (report.kind === 'text') return before + report.text
+  if (report.kind === 'ended') return report.answer.trim() === '' ? before : report.answer
+  const isNew = report.kind === 'started' || (report.kind === 'tool' && report.status === 'running')
+  return isNew ? '' : before
 }
 
 /** Characters kept free for the names of all requesters and punctuation. */

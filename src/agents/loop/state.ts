@@ -1,14 +1,17 @@
 import type { Task } from '../../hub/contract/hub'
-import type { ActivationErrorCode, Outcome } from '../../shared/errors'
 import type { ActivationId } from '../../shared/ids'
 import type { Effect, NewEffect } from './effect'
+import type { Ending } from './ending'
 import type { Limits } from './event'
 import type { Outage } from './message'
+import type { ProgramState } from './program-state'
+
+export type { Ending } from './ending'
 
 /**
  * The phase of the loop. idle -> loading -> reasoning <-> acting -> committing -> idle; it sleeps
  * where it must wait. acting -> parking -> parked: the journal is set aside and the agent counts as
- * idle.
+ * idle. A coding agent stays in reasoning while its program works: reasoning -> closing -> committing.
  */
 export type Phase =
   | 'idle'
@@ -18,6 +21,7 @@ export type Phase =
   | 'acting'
   | 'parking'
   | 'parked'
+  | 'closing'
   | 'committing'
 
 /** An admitted call of the current step. */
@@ -25,20 +29,6 @@ export interface StepCall {
   callId: string
   status: 'todo' | 'running' | 'parked' | 'done'
   isSequential: boolean
-}
-
-/** How the activation ends; decided once. */
-export interface Ending {
-  outcome: Outcome
-  error: { code: ActivationErrorCode; message: string } | null
-  /**
-   * `answer`: posts the last answer; `partial`: posts the text so far, if any, then `text`;
-   * `notice`: posts only `text`; `silent`: posts nothing.
-   */
-  reply: 'answer' | 'partial' | 'notice' | 'silent'
-  text: string
-  /** For the log and the trace. */
-  warning?: string
 }
 
 /** A provider that an activation waits for, and how often the activation parked for it. */
@@ -88,6 +78,8 @@ export interface LoopState {
   /** The provider that was down when it was last called; null once it has answered. */
   outage: AwaitedOutage | null
   startsWithoutProgress: number
+  /** The program of a coding agent; null for an agent that runs natively. */
+  program: ProgramState | null
   /** Failed attempts of the current commit or park request. */
   commitFailures: number
   /** A stop was requested at a moment when the activation could not end yet. */
@@ -127,6 +119,7 @@ export const initialState: LoopState = {
   callIds: [],
   outage: null,
   startsWithoutProgress: 0,
+  program: null,
   commitFailures: 0,
   isCancelled: false,
   maySteer: false,
@@ -182,3 +175,7 @@ export const hasDeferredStop = (state: LoopState): boolean =>
 /** Returns whether the loop only waits for a time. */
 export const isSleeping = ({ pending }: LoopState): boolean =>
   pending.length > 0 && pending.every(({ type }) => type === 'sleep')
+
+/** Returns whether a crash of the machine does not interrupt an effect: it waits, or its work is done elsewhere. */
+export const isLasting = (type: Effect['type']): boolean =>
+  type === 'sleep' || type === 'run_program' || type === 'close_program' || type === 'notify_nobody'

@@ -35,7 +35,7 @@ export function finishActivation(state: LoopState, ending: Ending): Step {
 }
 
 /** Returns the ending for a time limit or a stop. */
-const toStopEnding = (state: LoopState, outcome: 'max_duration' | 'cancelled'): Ending => ({
+export const toStopEnding = (state: LoopState, outcome: 'max_duration' | 'cancelled'): Ending => ({
   outcome,
   error: null,
   reply: 'partial',

@@ -2,6 +2,7 @@ import type { Task } from '../../hub/contract/hub'
 import { activationLimits } from '../../shared/config'
 import { endingTexts } from './ending-texts'
 import type { LoopEventOf } from './event'
+import { toProgram } from './program-state'
 import { startModelCall } from './start-model-call'
 import { type LoopState, type Step, withEffects } from './state'
 import { finishActivation, stopActivation, stopUnclaimedActivation } from './step-end'
@@ -18,6 +19,7 @@ export function handleLoaded(state: LoopState, { facts, at }: LoopEventOf<'loade
     promptTokens: facts.promptTokens,
     entries: facts.prompt.length - facts.historyFrom,
     isWokenAgain: false,
+    program: facts.program ? toProgram(facts.program) : null,
   }
   if (state.isCancelled) return stopActivation({ ...loaded, isCancelled: false }, 'cancelled', null)
   if (facts.admission === 'budget_exhausted') {

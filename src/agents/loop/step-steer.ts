@@ -1,7 +1,8 @@
 import type { Effect } from './effect'
 import { estimateTokensOfChars } from './estimate'
 import type { LoopEventOf } from './event'
-import { canCallModel, startModelCall } from './start-model-call'
+import { canCallModel } from './find-limit'
+import { startModelCall } from './start-model-call'
 import { type LoopState, type Step, withEffects } from './state'
 import { answered, finishActivation } from './step-end'
 

@@ -1,3 +1,4 @@
+import { findWorking } from './admit-request'
 import type { LoopEvent, LoopEventOf } from './event'
 import { startModelCall } from './start-model-call'
 import {
@@ -10,7 +11,7 @@ import {
 } from './state'
 import { handleCommitted, retryWithBackoff } from './step-commit'
 import { handleCompacted } from './step-compact'
-import { stopActivation } from './step-end'
+import { stopActivation, toStopEnding } from './step-end'
 import { handleLoaded, handleLoadFailed } from './step-load'
 import {
   handleModelAnswered,
@@ -19,6 +20,19 @@ import {
   handleModelWaited,
 } from './step-model'
 import { handleParked, handleResumed, handleToolParked } from './step-park'
+import {
+  closeProgram,
+  handleAdmitted,
+  handleCalled,
+  handleCallReturned,
+  handleClosed,
+  handleLost,
+  handlePlaced,
+  handleRefused,
+  handleReported,
+  handleSettled,
+  handleToolsListed,
+} from './step-program'
 import { handleInterrupted } from './step-recover'
 import { handleSteered } from './step-steer'
 import { handleToolReturned } from './step-tools'
@@ -73,15 +87,17 @@ export function step(state: LoopState, event: LoopEvent): Step {
       return handleSlept(settled, event.at)
     case 'committed':
       return handleCommitted(settled, event)
+    case 'program_closed':
+      return handleClosed(settled, event)
+    case 'nobody_notified':
+      return withoutEffects(settled)
     case 'commit_failed':
     case 'park_failed':
       return retryWithBackoff(settled, event)
   }
 }
 
-type ExternalEvent = LoopEventOf<
-  'woken' | 'time_ran_out' | 'cancel_requested' | 'interrupted' | 'resumed'
->
+type ExternalEvent = Exclude<LoopEvent, { effectId: number }>
 
 function handleExternal(state: LoopState, event: ExternalEvent): Step {
   switch (event.type) {
@@ -90,11 +106,51 @@ function handleExternal(state: LoopState, event: ExternalEvent): Step {
     case 'interrupted':
       return handleInterrupted(state, event)
     case 'time_ran_out':
-      return stopActivation(state, 'max_duration', event.charge)
+      return stop(state, 'max_duration', event)
     case 'cancel_requested':
-      return stopActivation(state, 'cancelled', event.charge)
+      return stop(state, 'cancelled', event)
     case 'resumed':
       return handleResumed(state, event)
+    default:
+      return handleProgram(state, event)
+  }
+}
+
+/** Stops a native run at once, and a program once it has said what it did. */
+function stop(
+  state: LoopState,
+  outcome: 'max_duration' | 'cancelled',
+  { charge, at }: LoopEventOf<'time_ran_out' | 'cancel_requested'>,
+): Step {
+  if (!findWorking(state)) return stopActivation(state, outcome, charge)
+  return closeProgram(state, toStopEnding(state, outcome), outcome, at)
+}
+
+type FromProgram = Exclude<
+  ExternalEvent,
+  LoopEventOf<'woken' | 'time_ran_out' | 'cancel_requested' | 'interrupted' | 'resumed'>
+>
+
+function handleProgram(state: LoopState, event: FromProgram): Step {
+  switch (event.type) {
+    case 'program_placed':
+      return handlePlaced(state, event)
+    case 'request_admitted':
+      return handleAdmitted(state, event)
+    case 'request_settled':
+      return handleSettled(state, event)
+    case 'request_refused':
+      return handleRefused(state, event)
+    case 'tools_listed':
+      return handleToolsListed(state, event)
+    case 'program_called':
+      return handleCalled(state, event)
+    case 'program_call_returned':
+      return handleCallReturned(state, event)
+    case 'program_reported':
+      return handleReported(state, event)
+    case 'program_lost':
+      return handleLost(state, event)
   }
 }
 

@@ -47,6 +47,7 @@ export function foldConversation(events: LoopEvent[]): Conversation {
     if (event.type === 'loaded') conversation = { ...conversation, ...splitPrompt(event.facts) }
     else if (event.type === 'model_answered')
       conversation.run.push(...toAnswerMessages(event, register, results))
+    else if (event.type === 'program_reported') conversation.run.push(...toProgramMessages(event))
     else if (event.type === 'steered') conversation.run.push(...toSteeringMessages(event))
     else if (event.type === 'compacted')
       conversation = replaceOldest(conversation, event.replaced, event.summary)
@@ -79,6 +80,15 @@ function toSteeringMessages({ items }: LoopEventOf<'steered'>): Message[] {
     return [isModeration ? moderationNote : steeringNote, fence('comment', attributes, shown)]
   })
   return [{ role: 'user', text: texts.join('\n') }]
+}
+
+/** Returns what a program answered at the end of its turn. */
+function toProgramMessages({ reports }: LoopEventOf<'program_reported'>): Message[] {
+  return reports.flatMap((report) =>
+    report.kind === 'ended' && report.answer.trim() !== ''
+      ? [{ role: 'assistant' as const, text: report.answer, calls: [] }]
+      : [],
+  )
 }
 
 function toAnswerMessages(

@@ -83,7 +83,12 @@ function findOwner(
   events: LoopEvent[],
 ): DataOwner | null {
   const hasRead =
-    hasPrivate || events.some((event) => event.type === 'tool_returned' && event.isPrivate)
+    hasPrivate ||
+    events.some(
+      (event) =>
+        (event.type === 'tool_returned' || event.type === 'program_call_returned') &&
+        event.isPrivate,
+    )
   return hasRead ? privacy.reader : privacy.privateTo
 }
 

@@ -42,6 +42,9 @@ class LiveFold {
       case 'compacted':
         this.#putCompaction(event)
         break
+      case 'program_called':
+        this.#putCall(at, event)
+        break
       case 'tool_returned':
         this.#putResult(at, event.callId, event)
         break
@@ -89,7 +92,9 @@ class LiveFold {
   /** Adds a warning. Failures after the outcome was decided belong to the commit and are left out. */
   #warn(event: RunEvent): void {
     if (event.type === 'commit_failed' || (event.type === 'interrupted' && event.isEnded)) return
-    const text = event.type === 'steered' ? null : formatNote(event)
+    // what a program wrote is private, and a note of it would be an event for some watchers only
+    const isSilent = event.type === 'steered' || event.type === 'program_reported'
+    const text = isSilent ? null : formatNote(event)
     if (text === null) return
     // an answer counts as an error only when it came near the end of the model's window
     const code = event.type === 'model_answered' ? 'window_nearly_full' : event.type
@@ -125,12 +130,19 @@ class LiveFold {
       is_priced: charge.isPriced,
       is_estimated: charge.isEstimated,
     })
-    for (const { callId, name, arguments: json, refusal } of event.calls) {
-      const shown = { call_id: callId, name, arguments: this.#truncate(json) }
-      this.#put(at, { kind: 'tool', type: 'tool-call', ...shown })
-      this.#open.set(callId, name)
-      if (refusal !== null) this.#fail(at, callId, refusal)
+    for (const { refusal, ...call } of event.calls) {
+      this.#putCall(at, call)
+      if (refusal !== null) this.#fail(at, call.callId, refusal)
     }
+  }
+
+  #putCall(
+    at: number,
+    { callId, name, arguments: json }: Omit<RunEventOf<'program_called'>, 'at' | 'type'>,
+  ): void {
+    const shown = { call_id: callId, name, arguments: this.#truncate(json) }
+    this.#put(at, { kind: 'tool', type: 'tool-call', ...shown })
+    this.#open.set(callId, name)
   }
 
   #putCompaction({ at, replaced, tokensBefore, tokens }: RunEventOf<'compacted'>): void {
@@ -177,7 +189,7 @@ class LiveFold {
     const own = steps.flatMap(({ callId, title, status }) =>
       callId === null ? [{ title: this.#truncate(title), status }] : [],
     )
-    const isRevised = event.type === 'tool_returned' && event.plan !== undefined
+    const isRevised = 'plan' in event && event.plan !== undefined
     const isSettled = event.type === 'ended' && own.length > 0
     this.#put(event.at, {
       kind: 'plan',

@@ -33,6 +33,18 @@ export function formatNote(event: RunEvent): string | null {
       return event.allowedBy === undefined ? null : `${event.name}: ${event.allowedBy}`
     case 'compacted':
       return [event.charge?.doubt, formatOverrun(event.charge)].filter(Boolean).join(' ') || null
+    case 'program_placed':
+      return placeNotes[event.place]
+    case 'program_reported':
+      return event.notes.join(' ') || null
+    case 'program_lost':
+      return `The runner was lost.${event.reason === '' ? '' : ` ${event.reason}`}`
+    case 'program_closed':
+      return event.charge === null
+        ? null
+        : `${formatUncounted(event.requests)}${formatCharge(event.charge)}`
+    case 'nobody_notified':
+      return 'The requester was notified that no suitable runner is connected.'
     case 'park_failed':
       return 'The calls that require approval did not reach the hub and were sent again.'
     case 'commit_failed':
@@ -43,6 +55,19 @@ export function formatNote(event: RunEvent): string | null {
       return null
   }
 }
+
+const placeNotes: Record<RunEventOf<'program_placed'>['place'], string | null> = {
+  asked: null,
+  started: null,
+  busy: 'Waited: all suitable runners are busy.',
+  nobody: 'Waited: no suitable runner is connected.',
+  unreachable: 'The runners could not be asked, and were asked again.',
+}
+
+const formatUncounted = (requests: number): string =>
+  requests === 1
+    ? 'The usage of a model request is unknown.'
+    : `The usage of ${requests} model requests is unknown.`
 
 /** Returns a sentence on a comment that joined the run, with its beginning unless the viewer may not see it. */
 function describeSteering(item: RunEventOf<'steered'>['items'][number]): string {

@@ -24,6 +24,12 @@ export class PlanRevisions {
     this.#plan = { goal: revision.goal ?? this.#plan.goal, steps: steps ?? this.#plan.steps }
     return this.#plan
   }
+
+  /** Returns the plan with other steps, as a program shows its own. */
+  replace(steps: RevisedPlan['steps']): RevisedPlan {
+    this.#plan = { ...this.#plan, steps }
+    return this.#plan
+  }
 }
 
 interface Revision {

@@ -34,6 +34,10 @@ export class PlanFold {
         return event.goal === null ? plan : { ...plan, goal: event.goal }
       case 'model_answered':
         return addCalls(plan, event)
+      case 'program_called':
+        return addCalls(plan, { calls: [{ ...event, refusal: null }] })
+      case 'program_reported':
+        return event.plan ? revise(plan, event.plan) : plan
       case 'tool_returned':
         return endCall(plan, event)
       case 'tool_parked':
@@ -56,7 +60,9 @@ export class PlanFold {
   }
 }
 
-function addCalls(plan: Plan, { calls }: RunEventOf<'model_answered'>): Plan {
+type Asked = Pick<RunEventOf<'model_answered'>['calls'][number], 'callId' | 'name' | 'refusal'>
+
+function addCalls(plan: Plan, { calls }: { calls: readonly Asked[] }): Plan {
   const steps = calls.flatMap(({ callId, name, refusal }): PlanStep[] =>
     name === planToolName
       ? []

@@ -4,8 +4,8 @@ import type { ClosedCall, RunEvent, RunEventOf, RunLog } from './run-event'
 /**
  * Returns the log as a viewer may see it: the same events, with private content empty. Private are
  * the prompt, the session, goal and steps of the agent's plan, the model's text and reasoning,
- * arguments and results of tools, notes of people on approvals, and the provider's messages. With
- * `answer` the final text stays. Every view of a run is made from the result of this function.
+ * arguments and results of tools, what a program wrote, notes of people on approvals, and the provider's messages.
+ * With `answer` the final text stays. Every view of a run is made from the result of this function.
  */
 export function redactRunLog(log: RunLog, access: RunAccess): RunLog {
   if (access === 'all') return log
@@ -54,6 +54,12 @@ function redactEvent(event: RunEvent): RunEvent {
     }
     case 'compacted':
       return { ...event, summary: '' }
+    case 'program_called':
+      return { ...event, arguments: '' }
+    case 'program_reported':
+      return redactReports(event)
+    case 'program_lost':
+      return { ...event, reason: '' }
     case 'time_ran_out':
     case 'cancel_requested':
     case 'interrupted':
@@ -87,6 +93,14 @@ function redactResult({ plan, ...event }: RunEventOf<'tool_returned'>): RunEvent
     ...event,
     arguments: '',
     text: '',
+    ...(plan && steps && { plan: { goal: hide(plan.goal), steps } }),
+  }
+}
+
+function redactReports({ plan, ...event }: RunEventOf<'program_reported'>): RunEvent {
+  const steps = plan?.steps.map((step) => ({ ...step, title: '' }))
+  return {
+    ...{ ...event, text: '', reasoning: '', notes: [] },
     ...(plan && steps && { plan: { goal: hide(plan.goal), steps } }),
   }
 }

@@ -4,6 +4,7 @@ import type { HookTime, PlanStep, PromptSize } from '../contract/agents'
 import type { Effect } from '../loop/effect'
 import type { Charge, Limits, LoadedFacts, RequestParameters } from '../loop/event'
 import type { Message, ModelUsage } from '../loop/message'
+import type { ProgramPlace } from '../loop/program-event'
 
 /** Changes with every change of `RunEvent` that a reader of stored logs must know about. */
 export const runLogVersion = 3
@@ -166,6 +167,27 @@ export type RunEvent = { at: number } & (
   | { type: 'interrupted'; charge: Charge | null; isEnded: boolean; closed: ClosedCall[] }
   | { type: 'commit_failed' }
   | { type: 'committed'; isLost: boolean }
+  /** Where the run of a program is. */
+  | { type: 'program_placed'; attempt: number; place: ProgramPlace }
+  /** A model request of a program; its outcome is `model_answered` or `model_failed`. */
+  | { type: 'request_admitted'; request: number; protocol: string }
+  | { type: 'tools_listed' }
+  /** A program calls a tool of the hub; `tool_returned` follows. */
+  | { type: 'program_called'; callId: string; name: string; arguments: string }
+  /** What a program wrote. Its own tools are notes. */
+  | {
+      type: 'program_reported'
+      attempt: number
+      text: string
+      reasoning: string
+      notes: string[]
+      /** When it revised its plan. */
+      plan?: RevisedPlan
+    }
+  | { type: 'program_lost'; attempt: number; reason: string }
+  /** `charge` is that of requests whose usage nobody reported. */
+  | { type: 'program_closed'; requests: number; charge: Charge | null }
+  | { type: 'nobody_notified' }
   /** Stands for steps that were removed to make the log fit. */
   | { type: 'omitted'; steps: number; charge: Charge }
   /** The outcome. The last event; `at` is when it was decided. */

@@ -2,6 +2,7 @@ import { type AdmittedCall, CallRegister } from '../loop/admit-calls'
 import type { LoopEvent, LoopEventOf } from '../loop/event'
 import { hasUsedOwnAccount } from '../loop/own-account'
 import type { Ending } from '../loop/state'
+import { convertProgram, convertReports, convertRequest } from './convert-program'
 import { PlanRevisions, planToolName } from './plan-revisions'
 import {
   type ClosedCall,
@@ -65,6 +66,14 @@ class RunLogBuilder {
         return this.#convertResult(event)
       case 'resumed':
         return this.#convertResumed(event)
+      case 'request_settled':
+        return convertRequest(event, () => ++this.#step)
+      case 'program_called':
+        return this.#convertCalled(event)
+      case 'program_call_returned':
+        return this.#convertCallReturned(event)
+      case 'program_reported':
+        return convertReports(event, this.#revisions)
       case 'time_ran_out':
       case 'cancel_requested':
         return this.#convertStop(event, index)
@@ -139,6 +148,25 @@ class RunLogBuilder {
     }
   }
 
+  #convertCalled({ at, type, ...call }: LoopEventOf<'program_called'>): RunEvent {
+    const { callId, name, arguments: args } = call
+    this.#requested.set(callId, { callId, name, arguments: args, refusal: null })
+    this.#open.add(callId)
+    return { at, type, callId, name, arguments: args }
+  }
+
+  #convertCallReturned(event: LoopEventOf<'program_call_returned'>): RunEvent {
+    const { at, startedAt, durationMs, callId, text, isError, resultBytes, grant, decision } = event
+    const { name = '', arguments: args = '' } = this.#requested.get(callId) ?? {}
+    const plan = name === planToolName && !isError ? this.#revisions.apply(args) : null
+    this.#open.delete(callId)
+    return {
+      ...{ at, type: 'tool_returned', startedAt, durationMs, callId, name, arguments: args, text },
+      ...{ isError, resultBytes, grant, decision, hooks: [] },
+      ...(plan && { plan }),
+    }
+  }
+
   #convertResumed(event: LoopEventOf<'resumed'>): RunEvent {
     const { at, type, admission, decisions, isCancelled } = event
     const closed = decisions.flatMap(({ callId, decision }) =>
@@ -198,6 +226,10 @@ type Other = Exclude<
   | 'time_ran_out'
   | 'cancel_requested'
   | 'interrupted'
+  | 'request_settled'
+  | 'program_called'
+  | 'program_call_returned'
+  | 'program_reported'
 >
 
 /** Converts an event that needs nothing of the events before it. */
@@ -238,6 +270,14 @@ function convertOther(event: LoopEventOf<Other>): RunEvent {
     case 'parked':
     case 'committed':
       return { at, type, isLost: event.kind === 'lost' }
+    case 'program_placed':
+    case 'request_admitted':
+    case 'request_refused':
+    case 'tools_listed':
+    case 'program_lost':
+    case 'program_closed':
+    case 'nobody_notified':
+      return convertProgram(event)
     default:
       return { at, type }
   }

@@ -22,6 +22,9 @@ export class StepFold {
       case 'tool_returned':
         this.#addTool(describeTool(event))
         break
+      case 'program_reported':
+        this.#addText(event)
+        break
       case 'time_ran_out':
       case 'cancel_requested':
         for (const closed of event.closed) this.#addStopped(closed, event.at)
@@ -35,6 +38,14 @@ export class StepFold {
     for (const [place, call] of event.calls.entries()) {
       this.#requested.set(call.callId, { call, step, place })
     }
+  }
+
+  /** Adds what a program wrote to the step in which it wrote it. */
+  #addText({ text, reasoning }: RunEventOf<'program_reported'>): void {
+    const step = this.steps.at(-1)
+    if (!step) return
+    step.text = truncate(step.text + text, excerptChars.text)
+    step.reasoning = truncate(step.reasoning + reasoning, excerptChars.text)
   }
 
   /** Adds a tool call that a person or the time limit stopped. */

@@ -1,4 +1,4 @@
-import { run } from '../../shared/db/batch'
+import { batch, run } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
 import type { ActivationApi, SweepApi } from '../contract/hub'
 import { toLoadEvent } from '../exploration/scheduler-events'
@@ -8,6 +8,7 @@ import { deferPushes } from '../push/actions'
 import { publishBudgetAlerts } from '../reports/actions'
 import { commit } from './commit'
 import { load } from './load'
+import { insertNotice } from './notify-queries'
 import { park } from './park'
 import { renew } from './renew'
 import { steer } from './steer'
@@ -22,6 +23,10 @@ export const createActivationApi = (open: () => ActionContext): ActivationApi & 
     const event = toLoadEvent(request, answer)
     if (event) defer(scheduler.reportOutcome(event))
     return answer
+  },
+  notifyRequesters: async (request) => {
+    const { db, clock } = open()
+    await batch(db, { notice: insertNotice({ ...request, id: clock.newId() }) })
   },
   park: (request) => park(open(), request),
   endOutage: (address, now) => endOutage(open(), address, now),

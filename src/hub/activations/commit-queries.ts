@@ -64,6 +64,7 @@ interface Result {
   error: CommitRequest['error']
   iterations: number
   model: string
+  program: string | null
   tools: string[]
   notGranted: string[]
   target: 'none' | 'inbox' | 'thread'
@@ -110,6 +111,7 @@ const recordResult = prepare((v: Params<Result>) =>
         error: v.error,
         iterations: v.iterations,
         model: v.model,
+        program: v.program,
         tools: v.tools,
         notGranted: v.notGranted,
         reservedMicrousd: 0,
@@ -207,9 +209,9 @@ export function commitStatements(
 ) {
   const { activationId, audit, refusedCall } = request
   const parentId = request.reply?.parentId ?? null
-  const { notGranted = [] } = request
+  const { notGranted = [], program = null } = request
   const target = findReplyTarget(request)
-  const result = { ...request, notGranted, target, parentId, withheld }
+  const result = { ...request, notGranted, program, target, parentId, withheld }
   return {
     reply: replyStatements(request, names),
     isPushed: request.reply

@@ -1,6 +1,14 @@
 import { and, eq, ne, not, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { one, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import {
+  one,
+  orm,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+  writeChanges,
+} from '../../shared/db/statement'
 import { updateSet } from '../../shared/db/write-sql'
 import type { ActivationId } from '../../shared/ids'
 import { isStoppedSql } from '../bans/ban-sql'
@@ -28,6 +36,9 @@ export const selectRunning = (
         requesterIds: activations.requesters,
         closed: { id: communities.id, name: communities.name },
         etag: agents.definitionEtag,
+        runAttempt: sql<
+          number | null
+        >`iif(${activations.isRunAttemptEnded}, NULL, ${activations.runAttempt})`,
       })
       .from(activations)
       .innerJoin(accounts, eq(accounts.id, activations.agentId))
@@ -66,3 +77,28 @@ export const markOwnAccount = prepare(
       ),
     ),
 )
+
+/**
+ * Makes an attempt of a running activation the one whose token is valid, unless it has ended or a later one
+ * has begun. Answers whether it is.
+ */
+export const beginRunAttempt = (id: ActivationId, attempt: number): Statement<boolean> =>
+  writeChanges(
+    updateSet(
+      activations,
+      { runAttempt: attempt, isRunAttemptEnded: false },
+      sql`WHERE ${activations.id} = ${id} AND ${activations.state} = 'running'
+        AND (coalesce(${activations.runAttempt}, 0) < ${attempt}
+          OR (${activations.runAttempt} = ${attempt} AND NOT ${activations.isRunAttemptEnded}))`,
+    ),
+  )
+
+/** Ends an attempt, unless a later one has begun. */
+export const endRunAttempt = (id: ActivationId, attempt: number): Statement<void> =>
+  write(
+    updateSet(
+      activations,
+      { isRunAttemptEnded: true },
+      sql`WHERE ${activations.id} = ${id} AND ${activations.runAttempt} = ${attempt}`,
+    ),
+  )

@@ -61,6 +61,14 @@ export interface SteerRequest {
   now: number
 }
 
+/** A message to the people that a running activation acts for, in their inbox; at most one of an activation. */
+export interface NotifyRequest {
+  agentId: AccountId
+  activationId: ActivationId
+  now: number
+  text: string
+}
+
 /** Everything one activation needs, read in one D1 batch. */
 export interface LoadedActivation {
   kind: 'loaded'
@@ -214,6 +222,7 @@ export interface ActivationApi {
   renew(request: RenewRequest): Promise<RenewResult>
   /** Returns all comments that joined the run so far, oldest first; none when it no longer runs. */
   steer(request: SteerRequest): Promise<SteeringItem[]>
+  notifyRequesters(request: NotifyRequest): Promise<void>
   park(request: ParkRequest): Promise<ParkResult>
   commit(request: CommitRequest): Promise<CommitResult>
   /** Returns the model providers that admins set up, for a run that continues after a crash. */

@@ -68,6 +68,8 @@ export interface CommitRequest {
   /** JSON of the trace shown on the activation page; at most 512 KiB. */
   trace: string
   model: string
+  /** The coding agent that worked on it; absent for a run of the hub itself. */
+  program?: string
 }
 
 export interface CommitResult {

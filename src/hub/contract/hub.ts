@@ -260,6 +260,26 @@ export interface RunningActivation extends Person {
   closed: ClosedCommunity | null
   /** Etag of the agent's definition. */
   etag: string
+  /** The attempt that a runner makes now; null: none. */
+  runAttempt: number | null
+}
+
+// ---------------------------------------------------------------- runners
+
+/** Which attempt of an activation a runner makes. The activation's row decides: tokens of others open nothing. */
+export interface RunAttemptApi {
+  /**
+   * Makes an attempt the current one. Returns false when the activation does not run, or the attempt has ended,
+   * or a later one has begun.
+   */
+  beginAttempt(activationId: ActivationId, attempt: number): Promise<boolean>
+  /** Ends an attempt, unless a later one has begun. */
+  endAttempt(activationId: ActivationId, attempt: number): Promise<void>
+  /** Returns an activation as `findActivation` does, and whether a runner key is valid. */
+  readAttempt(
+    activationId: ActivationId,
+    runnerKeyId: string,
+  ): Promise<{ activation: RunningActivation | null; isKeyValid: boolean }>
 }
 
 export type HubApi = ActivationApi & SweepApi & ConversationApi & GrantApi & ModelChangeApi

@@ -56,6 +56,8 @@ export const toWatcherTags = (
 
 export const accountTag = (accountId: string): string => `account ${accountId}`
 export const keyTag = (keyId: string): string => `key ${keyId}`
+/** Whether a tag is of an account, or of a key or session. */
+export const isOfAccountOrKey = (tag: string): boolean => /^(account|key) /.test(tag)
 export const communityTag = (communityId: string): string => `community ${communityId}`
 /** Of what an account watches in a community. */
 export const memberTag = (communityId: string, accountId: string): string =>

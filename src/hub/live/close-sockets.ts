@@ -1,9 +1,10 @@
 import { run } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
+import { isOfAccountOrKey } from '../contract/live-event'
 import { selectWatchedAgents } from './queries'
 
 /**
- * Closes the open sockets with any of the tags, of live pages and of runs; for a moment none with them can
+ * Closes the open sockets with any of the tags, of live pages, runs and runners; for a moment none with them can
  * be opened. The next request of their owners is checked anyway, so a failure is logged only.
  */
 export async function closeSockets(
@@ -11,10 +12,13 @@ export async function closeSockets(
   tags: string[],
 ): Promise<void> {
   if (tags.length === 0) return
+  // A runner belongs to no community.
+  const runnerTags = tags.filter(isOfAccountOrKey)
   try {
     const watched = await run(db, selectWatchedAgents())
     await Promise.all([
       live.disconnect?.(tags),
+      runnerTags.length === 0 ? null : agents.runners.disconnect(runnerTags),
       ...watched.map(({ agentId }) => agents.disconnect(agentId, tags)),
     ])
   } catch (error) {

@@ -23,6 +23,7 @@ import { communityMembers } from '../schema/places'
 import { posts } from '../schema/posts'
 import { pushSettings } from '../schema/push'
 import { runFeedback, runViews } from '../schema/run-feedback'
+import { runnerKeys } from '../schema/runners'
 import { identities, passkeys } from '../schema/sign-in'
 import { deleteSubscriptions } from '../subscriptions/queries'
 
@@ -72,6 +73,7 @@ export const selectThreads = (id: AccountId): Statement<{ id: string }[]> =>
 export const deleteProfile = (id: AccountId, now: number) => ({
   inbox: write(orm.delete(inboxItems).where(eq(inboxItems.accountId, id))),
   keys: write(orm.delete(apiKeys).where(eq(apiKeys.accountId, id))),
+  runnerKeys: write(orm.delete(runnerKeys).where(eq(runnerKeys.accountId, id))),
   claim: write(orm.delete(claims).where(eq(claims.accountId, id))),
   names: write(orm.delete(formerNames).where(eq(formerNames.accountId, id))),
   places: write(orm.delete(communityMembers).where(eq(communityMembers.accountId, id))),

@@ -81,6 +81,13 @@ export const activations = sqliteTable(
     notGranted: text('not_granted', { mode: 'json' }).$type<string[]>().notNull().default([]),
     /** Whether it used the account that its requester connected: then its trace is the requester's. */
     usesOwnAccount: integer('uses_own_account', { mode: 'boolean' }).notNull().default(false),
+    /** The coding agent that worked on it; null for a run of the hub itself. */
+    program: text('program'),
+    /** The attempt that a runner makes, or made last. */
+    runAttempt: integer('run_attempt'),
+    isRunAttemptEnded: integer('is_run_attempt_ended', { mode: 'boolean' })
+      .notNull()
+      .default(false),
   },
   (table) => [
     index('activations_resumed').on(table.resumedBy).where(sql`${table.resumedBy} IS NOT NULL`),

@@ -26,7 +26,8 @@ export const tokenRoutes: AdminRoute[] = [
       if (!found) throw callerErrors.notRunning()
       const toolRestrictions = await readToolRestrictions(found.name, found.etag)
       if (!toolRestrictions) throw callerErrors.definitionUnreadable(found.name)
-      const claim = { accountId: found.id, activationId, toolRestrictions }
+      const audience = ['mcp'] as const
+      const claim = { accountId: found.id, activationId, audience, attempt: null, toolRestrictions }
       await recordAction(hub, admin, 'activation', 'token', { name: activationId })
       const { token, expiresAt } = await tokens.issue(claim, clock.now())
       return { token, expires_at: new Date(expiresAt).toISOString() }

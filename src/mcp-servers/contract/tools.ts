@@ -25,6 +25,8 @@ export interface ToolCaller {
   toolRestrictions?: ToolRestrictions
   /** An external program that uses the activation's token. Its calls are not in the agent's journal. */
   isExternal?: boolean
+  /** The attempt of the runner that started the program. */
+  runAttempt?: number
   /**
    * Whether the run has read untrusted text: by a guest, from outside, or by a run that had read such text.
    * Its writes with a credential or outside of its task then require approval, so that such text cannot

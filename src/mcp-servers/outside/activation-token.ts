@@ -3,10 +3,17 @@ import { mcp } from '../../shared/config'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import { callerErrors } from './errors'
 
-/** The content of a token. Its bearer can call tools as this agent while the activation runs. */
+/** What a token can open: tools, the model gateway, the git proxy. */
+export const tokenAudiences = ['mcp', 'models', 'git'] as const
+export type TokenAudience = (typeof tokenAudiences)[number]
+
+/** The content of a token. Its bearer acts as this agent while the activation runs. */
 export interface ActivationClaim {
   accountId: AccountId
   activationId: ActivationId
+  audience: readonly TokenAudience[]
+  /** The attempt of a runner that it was issued for; it ends with the attempt. Null: it is for `/mcp` only. */
+  attempt: number | null
   /** The tool restrictions of the agent's definition, which the bearer cannot read; null: none. */
   toolRestrictions: {
     allow: string[]
@@ -18,9 +25,11 @@ export interface ActivationClaim {
 }
 
 export interface ActivationTokens {
+  /** @param untilMax when the token ends at the latest; `mcp.tokenMs` after now unless given */
   issue(
     claim: Omit<ActivationClaim, 'expiresAt'>,
     now: number,
+    untilMax?: number,
   ): Promise<{ token: string; expiresAt: number }>
   /** Returns the content of a token; null: not signed by this hub, changed, or expired. */
   read(token: string, now: number): Promise<ActivationClaim | null>
@@ -32,6 +41,9 @@ const prefix = 'rka1.'
 const claimShape = z.strictObject({
   accountId: z.string().transform((id) => id as AccountId),
   activationId: z.string().transform((id) => id as ActivationId),
+  // A token of an earlier version has neither.
+  audience: z.array(z.enum(tokenAudiences)).default(['mcp']),
+  attempt: z.int().nullable().default(null),
   toolRestrictions: z
     .strictObject({
       allow: z.array(z.string()),
@@ -58,10 +70,10 @@ export function createActivationTokens(keys: string[]): ActivationTokens {
     return derived
   }
   return {
-    async issue(claim, now) {
+    async issue(claim, now, untilMax = now + mcp.tokenMs) {
       const [key] = await load()
       if (!key) throw callerErrors.noSigningKey()
-      const expiresAt = now + mcp.tokenMs
+      const expiresAt = Math.min(untilMax, now + mcp.runTokenMsMax)
       const body = toBase64Url(encode(JSON.stringify({ ...claim, expiresAt })))
       if (body.length > mcp.tokenCharsMax - 100) throw callerErrors.restrictionsTooLarge()
       const signature = await crypto.subtle.sign('HMAC', key, encode(prefix + body))

@@ -1,7 +1,12 @@
-import type { GrantApi } from '../../hub/contract/hub'
+import type { GrantApi, RunningActivation } from '../../hub/contract/hub'
 import { decidePrivacy } from '../../hub/contract/privacy'
 import type { Tier, ToolCaller } from '../contract/tools'
-import { type ActivationTokens, isActivationToken } from './activation-token'
+import {
+  type ActivationClaim,
+  type ActivationTokens,
+  isActivationToken,
+  type TokenAudience,
+} from './activation-token'
 
 interface AuthenticationDeps {
   hub: GrantApi
@@ -47,17 +52,43 @@ const readBearer = (request: Request): string | null =>
 const findHolder = async (hub: GrantApi, key: string, now: number) =>
   key.length > 512 ? null : hub.findCaller(await hashKey(key), now)
 
-/** Returns the agent of a token whose activation still runs and still belongs to the agent; else null. */
+/** The content of a token, and the activation that it was issued for, which runs. */
+export interface TokenActivation {
+  claim: ActivationClaim
+  activation: RunningActivation
+}
+
+/**
+ * Returns the activation of a token; null when the token is not for this audience, has expired or was changed,
+ * the activation does not run any more or belongs to another agent, or the attempt is not the current one.
+ */
+export async function findTokenActivation(
+  {
+    hub,
+    tokens,
+  }: { hub: Pick<GrantApi, 'findActivation'>; tokens: Pick<ActivationTokens, 'read'> },
+  token: string,
+  audience: TokenAudience,
+  now: number,
+): Promise<TokenActivation | null> {
+  const claim = await tokens.read(token, now)
+  if (!claim?.audience.includes(audience)) return null
+  const activation = await hub.findActivation(claim.activationId)
+  if (activation?.id !== claim.accountId) return null
+  const isCurrent = claim.attempt === null || claim.attempt === activation.runAttempt
+  return isCurrent ? { claim, activation } : null
+}
+
+/** Returns the agent of a token that opens tools; else null. */
 async function readToken(
-  { hub, tokens }: AuthenticationDeps,
+  deps: AuthenticationDeps,
   token: string,
   now: number,
 ): Promise<ToolCaller | null> {
-  const claim = await tokens.read(token, now)
-  const found = claim && (await hub.findActivation(claim.activationId))
-  if (!found || found.id !== claim.accountId) return null
-  const { id: accountId, name, kind, postId } = found
-  const { activationId, toolRestrictions } = claim
+  const found = await findTokenActivation(deps, token, 'mcp', now)
+  if (!found) return null
+  const { id: accountId, name, kind, postId } = found.activation
+  const { activationId, toolRestrictions, attempt } = found.claim
   // What an external program has read is not in the journal, so it counts as untrusted.
   const caller = {
     accountId,
@@ -67,7 +98,8 @@ async function readToken(
     postId,
     isExternal: true,
     hasReadUntrusted: true,
-    privacy: decidePrivacy(found),
+    privacy: decidePrivacy(found.activation),
+    ...(attempt !== null && { runAttempt: attempt }),
   }
   return toolRestrictions === null ? caller : { ...caller, toolRestrictions }
 }

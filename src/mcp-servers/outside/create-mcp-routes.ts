@@ -1,6 +1,7 @@
 import type { GrantApi, GrantPolicy, RequestCounts } from '../../hub/contract/hub'
-import { type Clock, systemClock } from '../../shared/ids'
+import { type AccountId, type ActivationId, type Clock, systemClock } from '../../shared/ids'
 import type { Settings } from '../../shared/settings'
+import type { ProgramCallRecorder } from '../contract/program-calls'
 import type { ToolCaller } from '../contract/tools'
 import type { Gateway } from '../gateway/gateway'
 import type { ActivationTokens } from './activation-token'
@@ -15,6 +16,10 @@ interface McpDeps {
   clock?: Clock
   /** Keeps the Worker alive until work finishes that outlives its request. */
   defer(work: Promise<unknown>): void
+  /** Returns what records the calls of a program on a runner. */
+  findRecorder(agentId: AccountId): ProgramCallRecorder
+  /** Notes that a program on a runner has listed its tools: it cannot do its work without them. */
+  noteToolsListed(agentId: AccountId, activationId: ActivationId, attempt: number): Promise<void>
 }
 
 /**
@@ -44,7 +49,11 @@ export function createMcpRoutes(
     // The SDK is large and most isolates never use it, so it is loaded at the first request.
     const { answerMcp } = await import('./answer-mcp')
     const { gateway, hub, settings, defer } = deps
-    const session = { gateway, hub, clock, caller, title: settings.ROOKERY_NAME, serverName, defer }
+    const session = {
+      ...{ gateway, hub, clock, caller, title: settings.ROOKERY_NAME, serverName, defer },
+      noteToolsListed: deps.noteToolsListed,
+      findRecorder: deps.findRecorder,
+    }
     return answerMcp(session, running, request, counts)
   }
 }

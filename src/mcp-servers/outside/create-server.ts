@@ -14,6 +14,7 @@ import * as z from 'zod'
 import type { ToolDescription } from '../contract/tools'
 import type { McpSession } from './mcp-session'
 import { paginateTools } from './paginate-tools'
+import { runRecorded } from './record-call'
 import { type RunningCalls, toCallKey } from './running-calls'
 
 type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>
@@ -43,6 +44,10 @@ export function createServer(session: McpSession, running: RunningCalls): Server
     const offered = gateway.list(caller, policy).filter(({ name }) => isOffered(session, name))
     const page = paginateTools(offered, params?.cursor)
     if (!page) throw wrongParams('Unknown cursor.')
+    const { accountId, activationId, runAttempt } = caller
+    if (activationId !== null && runAttempt !== undefined) {
+      await session.noteToolsListed(accountId, activationId, runAttempt)
+    }
     return { ...page, tools: page.tools.map(toMcpTool) }
   })
   server.setRequestHandler(any('tools/call'), async (request, extra) => {
@@ -57,11 +62,12 @@ export function createServer(session: McpSession, running: RunningCalls): Server
     const key = toCallKey(caller.accountId, session.id, extra.requestId)
     const work = running.run(key, (cancelled) => {
       const signal = AbortSignal.any([extra.signal, cancelled])
-      return gateway.call(caller, call, signal, createProgress(params._meta?.progressToken, extra))
+      const progress = createProgress(params._meta?.progressToken, extra)
+      return runRecorded(session, call, () => gateway.call(caller, call, signal, progress))
     })
     session.defer(work)
-    const { text, isError, audit } = await work
-    if (audit.decision === 'unknown_tool') throw wrongParams(text.replace(/^Error: /, ''))
+    const { text, isError, decision } = await work
+    if (decision === 'unknown_tool') throw wrongParams(text.replace(/^Error: /, ''))
     return toMcpResult(text, isError)
   })
   return server

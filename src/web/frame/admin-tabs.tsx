@@ -10,6 +10,7 @@ export type AdminTab =
   | 'audit'
   | 'admin/log'
   | 'admin/limits'
+  | 'runners'
 
 const tabs: Record<AdminTab, string> = {
   people: 'People',
@@ -20,6 +21,7 @@ const tabs: Record<AdminTab, string> = {
   audit: 'Audit',
   'admin/log': 'Admin log',
   'admin/limits': 'Limits',
+  runners: 'Runners',
 }
 
 /** Tabs of the admin pages; accounts other than admins see tools and audit only. */

@@ -10,6 +10,8 @@ export interface Provenance {
   outcome: string | null
   /** As `provider/model`. */
   model: string
+  /** The coding agent that used the model; null: none. */
+  program: string | null
   /** What the run could not do; null when nothing is known. */
   unmet: string | null
   /** Remote servers where the reader can connect the account that the run missed. */
@@ -34,7 +36,7 @@ export const ProvenanceLine: FC<{ of: Provenance }> = ({ of }) => {
         <Icon name={isCompleted ? 'check' : 'stop'} />
         {formatOutcome(of.outcome)}
       </span>
-      <span>{of.model}</span>
+      <span>{of.program === null ? of.model : `${of.program} with ${of.model}`}</span>
       <span>{of.tools.length > 0 ? of.tools.map(formatToolName).join(', ') : 'no tools'}</span>
       {of.finishedAt !== null && <span>{formatDuration(of.finishedAt - of.startedAt)}</span>}
       <span>{formatCount(of.tokens)}&nbsp;tokens</span>

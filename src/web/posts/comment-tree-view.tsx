@@ -189,6 +189,7 @@ function provenanceOf(
     activationId,
     outcome: comment.outcome,
     model: comment.model ?? '',
+    program: comment.program,
     unmet: formatUnmet(comment.unmetCalls, comment.notGranted ?? []),
     accountsMissing:
       comment.requesterId === viewerId ? listAccountsMissing(comment.unmetCalls) : [],

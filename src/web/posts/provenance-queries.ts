@@ -11,6 +11,8 @@ const x = alias(activations, 'x')
 export const provenanceFields = {
   /** The model that wrote it. */
   model: nullable(x.model),
+  /** The coding agent that used the model. */
+  program: nullable(x.program),
   notGranted: nullable(x.notGranted),
   unmetCalls: unmetCallsSql(x.id),
   /** The only account that the run acted for. */

@@ -47,6 +47,7 @@ describe('defaults and ceilings', () => {
       memory: { isEnabled: true, factsMax: 50, retrieval: 'recent' },
       hooks: { enable: [], disable: [] },
       executor: 'native',
+      coding: { builtin: 'none', runsOn: [], workspace: null },
       writingLimits: {
         ...{ dailyPostsMax: 5, dailyCommentsMax: 50 },
         ...{ responsesPerThreadMax: 3, intervalMs: 60_000 },

@@ -127,7 +127,7 @@ describe('compatibility', () => {
   test('D2: fields that need a local machine warn with an alternative', () => {
     const config = [
       'name: a1',
-      'type: claude-code',
+      'runs_on: gpu',
       'shell: { allowed: true }',
       'capabilities:',
       '  filesystem: [/tmp]',
@@ -140,9 +140,7 @@ describe('compatibility', () => {
       'brain: { api_key_env: ROOKERY_ADMIN_KEY }',
     ].join('\n')
     expect(warningsOf(config)).toEqual([
-      expect.stringMatching(
-        /^config\.yaml:2:type No runner for claude-code is connected.*Remove the field/,
-      ),
+      expect.stringMatching(/^config\.yaml:2:runs_on No effect: only coding agents .*claude-code/),
       expect.stringMatching(/^config\.yaml:3:shell Ignored: .*no shell .*Use grants/),
       expect.stringMatching(/^config\.yaml:5:capabilities\.filesystem Ignored: .*no disk/),
       expect.stringMatching(/^config\.yaml:6:capabilities\.grants\.1 No effect/),

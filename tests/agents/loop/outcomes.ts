@@ -49,6 +49,11 @@ export function outcome(
       }
     case 'call_model':
       return modelOutcome(base, choice, at)
+    case 'notify_nobody':
+      return { ...base, type: 'nobody_notified' }
+    case 'run_program':
+    case 'close_program':
+      throw new Error('a native agent runs no program')
   }
 }
 

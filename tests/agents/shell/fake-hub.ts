@@ -53,6 +53,8 @@ export class FakeHub {
   readonly decided = new Map<string, ApprovalDecision>()
   readonly parks: ParkRequest[] = []
   readonly commits: CommitRequest[] = []
+  /** What requesters were told while an activation ran. */
+  readonly told: string[] = []
   readonly loads: LoadRequest[] = []
   /** The activations whose commits answered an item. */
   readonly answered: { id: InboxItemId; by: ActivationId }[] = []
@@ -108,6 +110,9 @@ export class FakeHub {
     commit: async (request) => this.#commit(request),
     readConnections: async () => [],
     endOutage: async () => [],
+    notifyRequesters: async ({ text }) => {
+      this.told.push(text)
+    },
     publishProgress: async () => {},
   }
 

@@ -144,9 +144,9 @@ test('L36 B4: the last call of another activation is not charged to one that sto
 
 test('L36 B4: after a crash no call exceeds the reservation, tools included', () =>
   inObject(async (state) => {
-    const isTold = ({ role }: { role: string }) => role === 'tool'
+    const isNotified = ({ role }: { role: string }) => role === 'tool'
     const world = new World(({ messages }) =>
-      messages.some(isTold) ? { text: 'Nine herons.' } : { calls: [callOf('c1', 'look')] },
+      messages.some(isNotified) ? { text: 'Nine herons.' } : { calls: [callOf('c1', 'look')] },
     )
     const granted: number[] = []
     const { renew } = world.hub.api

@@ -2,22 +2,18 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import type { AgentDeps } from '../../../src/agents/agent-deps'
 import { AgentShell } from '../../../src/agents/agent-shell'
+import type { RunnerApi } from '../../../src/agents/contract/coding-agents'
 import { type Definition, toDefinition } from '../../../src/agents/definitions/definition'
 import type { Hook } from '../../../src/agents/hooks/hook'
 import { createHookRunner } from '../../../src/agents/hooks/hook-runner'
 import { ActivationStream } from '../../../src/agents/live/activation-stream'
 import type { ModelAnswer } from '../../../src/agents/loop/message'
 import type { Model, ModelRequest } from '../../../src/agents/models/model-port'
-import type { ApprovalRequest } from '../../../src/hub/contract/hub'
-import type {
-  ToolApi,
-  ToolCall,
-  ToolCaller,
-  ToolResult,
-} from '../../../src/mcp-servers/contract/tools'
+import type { ToolCall, ToolCaller, ToolResult } from '../../../src/mcp-servers/contract/tools'
 import { systemClock } from '../../../src/shared/ids'
 import { createLog } from '../../../src/shared/log'
 import { agentId, FakeHub } from './fake-hub'
+import { failure, toApproval, tools, toResult } from './fake-tools'
 
 export type Answer = Partial<ModelAnswer> | { fails: string } | 'hang'
 export type Script = (request: ModelRequest, modelId: string) => Answer
@@ -53,6 +49,9 @@ export class World {
   /** Why the definition cannot be read; null when it can. */
   undefinedBecause: string | null = null
   hooks: Hook[] = []
+  /** What runs the agent's tasks. */
+  executor: Definition['executor'] = 'native'
+  runners: RunnerApi = { start: async () => ({ kind: 'nobody' }), stop: async () => undefined }
   /** The shell that was booted last. */
   shell: AgentShell | null = null
   #epoch = 0
@@ -77,6 +76,19 @@ export class World {
     const isKilled = () => this.#epochOf.get(shell) !== this.#epoch
     if (!isKilled()) await Promise.race([shell.waitUntilIdle(), this.#killed.promise])
     return isKilled()
+  }
+
+  /** Calls the object from outside; it may die before the call or before its answer. Null: it died. */
+  async callFromOutside<Result>(
+    name: string,
+    work: (shell: AgentShell) => Promise<Result>,
+  ): Promise<{ result: Result } | null> {
+    const { shell } = this
+    const epoch = this.#epoch
+    if (!shell || this.#epochOf.get(shell) !== epoch) return null
+    const killed = this.#killed.promise
+    const call = this.#gate(epoch, name, () => work(shell))()
+    return Promise.race([call.then((result) => ({ result })), killed.then(() => null)])
   }
 
   async #pass(epoch: number, point: string): Promise<void> {
@@ -110,6 +122,7 @@ export class World {
         renew: this.#gate(epoch, 'renew', api.renew),
         steer: this.#gate(epoch, 'steer', api.steer),
         park: this.#gate(epoch, 'park', api.park),
+        notifyRequesters: this.#gate(epoch, 'tell', api.notifyRequesters),
         commit: this.#gate(epoch, 'commit', api.commit),
         readConnections: api.readConnections,
         endOutage: api.endOutage,
@@ -120,6 +133,10 @@ export class World {
         call: this.#gate(epoch, 'tool', (caller, call, signal) =>
           this.#callTool(caller, call, signal),
         ),
+      },
+      runners: {
+        start: this.#gate(epoch, 'start', (run) => this.runners.start(run)),
+        stop: this.#gate(epoch, 'stop', (run, reason) => this.runners.stop(run, reason)),
       },
       models: {
         resolve: ({ override }) => ({
@@ -149,7 +166,8 @@ export class World {
     this.defined.push(etag)
     const temperature = etag === 'first' ? 0.1 : 0.2
     const limits = { ...definition.limits, tokens: this.tokensMax }
-    return { ...definition, limits, systemPrompt: `soul ${etag}`, brain: { temperature } }
+    const { executor } = this
+    return { ...definition, executor, limits, systemPrompt: `soul ${etag}`, brain: { temperature } }
   }
 
   #createModel(epoch: number, id: string): Model {
@@ -194,60 +212,6 @@ export class World {
     if (before === undefined) this.ran.set(key, text)
     return before ?? text
   }
-}
-
-const failure = (message: string) =>
-  ({
-    code: 'PROVIDER_ERROR',
-    message,
-    isRetryable: false,
-    retryAfterMs: null,
-    mayBeCharged: false,
-  }) as const
-
-const toApproval = (call: ToolCall): ApprovalRequest => ({
-  callId: call.callId,
-  tool: call.tool,
-  grant: 'hub:write',
-  tier: 'write',
-  arguments: call.arguments,
-  argumentsHash: call.arguments,
-})
-
-const toResult = (call: ToolCall, text: string, isError = false): ToolResult => ({
-  callId: call.callId,
-  text,
-  isError,
-  approval: null,
-  durationMs: 1,
-  audit: {
-    callId: call.callId,
-    tool: call.tool,
-    grant: 'hub:read',
-    argumentsHash: '',
-    decision: 'allowed',
-    outcome: isError ? 'error' : 'ok',
-    durationMs: 1,
-    resultBytes: text.length,
-    at: 1,
-  },
-})
-
-const tools: ToolApi = {
-  refresh: () => undefined,
-  list: () =>
-    ['look', 'act', 'hang'].map((name) => ({
-      name,
-      description: name,
-      inputSchema: { type: 'object' },
-      tier: name === 'act' ? 'write' : 'read',
-      isIdempotent: true,
-      isSequential: false,
-      doing: name,
-    })),
-  describe: (name) => ({ isIdempotent: true, isSequential: false, doing: name }),
-  isGranted: () => true,
-  call: () => never,
 }
 
 let objects = 0

@@ -5,6 +5,7 @@ import { modelRows } from './model-table'
 import { moderationTable } from './moderation-table'
 import { peopleTable } from './people-table'
 import { placeRows } from './place-table'
+import { runnerApiRows } from './runner-table'
 import { runApiRows } from './runs-table'
 import { approvalRows } from './standing-rule-table'
 
@@ -104,6 +105,7 @@ export const apiTable: Table = {
     }),
   },
   ...peopleTable,
+  ...runnerApiRows,
   'GET /agents/me': { expect: 'own', except: { pending: '+' } },
   'PATCH /agents/me': { expect: 'write', send: body({ description: 'Likes plums' }) },
   'GET /agents/status': { expect: 'own', except: { pending: '+' } },

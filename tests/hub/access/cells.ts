@@ -6,7 +6,7 @@ export type Cell = '+' | number
 
 /**
  * Statuses of a row by column, for the thing of an owner. The last three are refused before anything else
- * is looked at (T8, T10). The column `listed` is as `member`, unless the row says otherwise.
+ * is looked at (T8, T10). The column `listed` is as `member`, and `runner` as `token`, unless the row says otherwise.
  *
  *     nobody expired token  guest  reader writer  member external moderator other  owner admin  pending disabled banned
  */
@@ -50,11 +50,16 @@ const groups = {
   secretWrite: '401 401 401  404  403 +  404 404 404 404  + 404  403 403 403',
   /** H1, and the rows of hub-api that say admin. */
   admin: '401 401 401  403  403 403  403 403 403 403  403 +  403 403 403',
+  /** What only a runner key opens. */
+  runnerOnly: '401 401 401  401  401 401  401 401 401 401  401 401  401 401 401',
   /** What programs do with a service key, which no column has. */
   serviceOnly: '401 401 401  403  403 403  403 403 403 403  403 403  403 403 403',
 }
 
-const groupColumns = columns.filter((column) => column !== 'listed')
+/** Columns that are as another one, unless a row says otherwise. */
+const likes: Partial<Record<Column, Column>> = { listed: 'member', runner: 'token' }
+
+const groupColumns = columns.filter((column) => !(column in likes))
 
 export type Group = keyof typeof groups
 
@@ -90,7 +95,7 @@ export function readCell(row: Row, column: Column, isPublic = true): Cell {
   const group = isPublic ? row.expect : (row.privately ?? implied)
   const cells = groups[group].split(/\s+/)
   if (cells.length !== groupColumns.length) throw new Error(`${group} has ${cells.length} cells.`)
-  const like = column === 'listed' ? 'member' : column
+  const like = likes[column] ?? column
   const text = cells[groupColumns.indexOf(like)] ?? ''
   return row.except?.[column] ?? row.except?.[like] ?? (text === '+' ? text : Number(text))
 }

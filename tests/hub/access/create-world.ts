@@ -17,6 +17,7 @@ import { createPeople } from './create-people'
 import { createPlaces } from './create-places'
 import { createOwnAccountRun, createPrivateRun, createPublicRun } from './create-private-run'
 import { createRules } from './create-rules'
+import { createRunners } from './create-runners'
 import { createServices } from './create-services'
 import { createWaysToSignIn } from './create-ways-to-sign-in'
 import { createRequesters, type Member } from './requesters'
@@ -255,7 +256,9 @@ export async function createWorld() {
     {},
   )
   const all = { ...others, ...(await createShutOut(join)) }
-  const requesters = await createRequesters(hub, { olga, scout }, all, token)
+  const runners = createRunners(hub, admin)
+  const { api_key: runnerKey } = await runners.newRunnerKey()
+  const requesters = await createRequesters(hub, { olga, scout }, all, token, runnerKey)
 
   return {
     ...{ hub, privateHub, fetchHub, fetchCompat, fetchModule, listRoutes, requesters, others },
@@ -278,6 +281,7 @@ export async function createWorld() {
     ...newPeople,
     ...createRules([hub, privateHub], { agentId: wren.id }, admin),
     ...services,
+    ...runners,
     newPrivateRun: () => createPrivateRun(scout.id, piet.id),
     newPublicRun: () => createPublicRun(scout.id, piet.id),
     ...{ call, callModule, findAsset },

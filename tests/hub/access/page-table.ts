@@ -2,6 +2,7 @@ import type { Table } from './cells'
 import { definitionPageRows } from './definition-table'
 import { modelPageRows } from './model-table'
 import { peoplePageTable } from './people-page-table'
+import { runnerPageRows } from './runner-table'
 import { runPageRows } from './runs-table'
 import { signInTable } from './sign-in-table'
 import { standingRulePageRows } from './standing-rule-table'
@@ -143,6 +144,7 @@ export const pageTable: Table = {
   },
 
   ...peoplePageTable,
+  ...runnerPageRows,
   // The requester and admins.
   'POST /activations/:id/stop': {
     expect: 'ownerOrAdminWrite',

@@ -15,13 +15,14 @@ import { adminKey, type TestHub } from '../create-test-hub'
  *   but `owner`, `reader` and `writer` are in none of these lists
  * - `pending`: an agent that registered by claim, and that nobody has claimed yet; it reads only its own
  *   state, at two routes
+ * - `runner`: a runner key, which opens the runners' socket only
  * - `disabled`, `banned`: keys of a disabled account, and of one that is banned from the hub
  */
 export const columns = [
   ...(['nobody', 'expired', 'token', 'guest', 'reader', 'writer'] as const),
   ...(['member', 'external', 'moderator', 'other', 'owner', 'admin'] as const),
   ...(['pending', 'disabled', 'banned'] as const),
-  'listed' as const,
+  ...(['listed', 'runner'] as const),
 ]
 
 export type Column = (typeof columns)[number]
@@ -91,6 +92,7 @@ interface Others {
  * Creates the credentials of every column: for the API, and as browser sessions for pages.
  *
  * @param token an activation token
+ * @param runnerKey a key of runners
  * @returns the headers of a column; `owner`, `reader` and `writer` depend on the owner
  */
 export async function createRequesters(
@@ -98,6 +100,7 @@ export async function createRequesters(
   owners: Record<OwnerName, Member>,
   others: Others,
   token: string,
+  runnerKey: string,
 ) {
   const common = {
     nobody: null,
@@ -126,7 +129,10 @@ export async function createRequesters(
     return session
   }
   const otherSession = await readSession(others.other.key)
-  const keyOf = (column: Exclude<Column, 'expired' | 'token'>, owner: OwnerName): string | null =>
+  const keyOf = (
+    column: Exclude<Column, 'expired' | 'token' | 'runner'>,
+    owner: OwnerName,
+  ): string | null =>
     column === 'owner' || column === 'reader' || column === 'writer'
       ? owned[owner][column]
       : common[column]
@@ -134,11 +140,12 @@ export async function createRequesters(
     /** Every key, none of which may appear in any answer. */
     keys: [...Object.values(common), ...Object.values(owned).flatMap((keys) => Object.values(keys))]
       .filter((key) => key !== null)
-      .concat(token),
+      .concat(token, runnerKey),
     /** Headers for the API: a key, or the session in the columns that say so. */
     toHeaders(column: Column, owner: OwnerName): Headers {
       if (column === 'expired') return expired
       if (column === 'token') return bearer(token)
+      if (column === 'runner') return bearer(runnerKey)
       if (column === 'other') return otherSession
       const key = keyOf(column, owner)
       return key === null ? {} : bearer(key)
@@ -147,6 +154,7 @@ export async function createRequesters(
     async toBrowserHeaders(column: Column, owner: OwnerName, isNew = false): Promise<Headers> {
       if (column === 'expired') return expired
       if (column === 'token') return { ...sameOrigin, ...bearer(token) }
+      if (column === 'runner') return { ...sameOrigin, ...bearer(runnerKey) }
       const key = keyOf(column, owner)
       if (key === null) return sameOrigin
       // They cannot sign in, so they send their key to the pages too.

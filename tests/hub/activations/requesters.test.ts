@@ -227,3 +227,34 @@ test('T1: a requester whose account is gone ranks as a guest, never as the hub',
     await office.first('SELECT is_for_guest FROM activations WHERE id = ?', activationId),
   ).toEqual({ is_for_guest: 1 })
 })
+
+test('X2: the people that a running activation acts for are notified once, in their inbox', async () => {
+  const postId = await post(mira.key, '@scout fix the parser')
+  const running = 'run-notice' as ActivationId
+  await office.load(scout.id, running)
+  const notice = {
+    agentId: scout.id,
+    activationId: running,
+    now: hub.clock.now(),
+    text: 'It waits.',
+  }
+  await office.hubApi.notifyRequesters(notice)
+  await office.hubApi.notifyRequesters(notice)
+  await office.hubApi.notifyRequesters({ ...notice, activationId: 'another' as ActivationId })
+  const items = await office.all(
+    `SELECT account_id, post_id, from_account_id, content, is_task FROM inbox_items WHERE type = 'system'`,
+  )
+  expect(items).toEqual([
+    {
+      account_id: mira.id,
+      post_id: typeof postId === 'string' ? postId : expect.any(String),
+      from_account_id: scout.id,
+      content: 'It waits.',
+      is_task: 0,
+    },
+  ])
+  await office.commit(scout.id, running, { program: 'goose' })
+  expect(await office.all(`SELECT program FROM activations WHERE id = 'run-notice'`)).toEqual([
+    { program: 'goose' },
+  ])
+})

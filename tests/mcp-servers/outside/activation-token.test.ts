@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest'
 import type { Task } from '../../../src/hub/contract/hub'
+import type { ProgramCallRecorder } from '../../../src/mcp-servers/contract/program-calls'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
-import { createActivationTokens } from '../../../src/mcp-servers/outside/activation-token'
+import {
+  type ActivationClaim,
+  createActivationTokens,
+} from '../../../src/mcp-servers/outside/activation-token'
+import { findTokenActivation } from '../../../src/mcp-servers/outside/authenticate-caller'
 import { createMcpRoutes } from '../../../src/mcp-servers/outside/create-mcp-routes'
 import { servers } from '../../../src/mcp-servers/servers'
 import type { AccountId, ActivationId } from '../../../src/shared/ids'
@@ -18,6 +23,8 @@ const [newKey, oldKey, otherKey] = ['n', 'o', 'x'].map((char) => btoa(char.repea
 const claim = {
   accountId: scoutAtWork.accountId,
   activationId: scoutAtWork.activationId as ActivationId,
+  audience: ['mcp'] as const,
+  attempt: null,
   toolRestrictions: null,
 }
 const now = 1_000_000
@@ -61,35 +68,41 @@ test('M11: without a vault key no token is made, and too many tool restrictions 
   await expect(issue).rejects.toMatchObject({ code: 'TOO_LARGE' })
 })
 
-async function setUp(toolRestrictions: {
-  allow: string[]
-  deny: string[]
-  servers: string[]
-  blockedPatterns: string[]
-}) {
+type Restrictions = Record<'allow' | 'deny' | 'servers' | 'blockedPatterns', string[]>
+
+async function setUp(toolRestrictions: Restrictions, of: Partial<ActivationClaim> = {}) {
   const hub = createFakeHubApi({
     requested: ['hub:*', 'workspace:*'],
     allowed: ['hub:*', 'workspace:*'],
     denied: [],
   })
-  const running = { ...{ id: claim.accountId, name: 'scout', kind: 'agent' as const, etag: 'e' } }
+  const running = { id: claim.accountId, name: 'scout', kind: 'agent' as const, etag: 'e' }
   const state = {
     isRunning: true,
     holder: claim.accountId,
     run: { task: 'mention' as Task, requesterIds: [] as AccountId[] },
+    runAttempt: null as number | null,
   }
   hub.hubApi.findActivation = async (id) =>
     id === claim.activationId && state.isRunning
-      ? { ...running, ...state.run, id: state.holder, postId: scoutAtWork.postId, closed: null }
+      ? {
+          ...{ ...running, ...state.run, id: state.holder, runAttempt: state.runAttempt },
+          ...{ postId: scoutAtWork.postId, closed: null },
+        }
       : null
   const clock = createFakeClock()
   const base = { ...testFileStores, hub: hub.hubApi, memory: fakeMemory, clock }
   const gateway = createGateway({ ...base, servers })
   const tokens = createActivationTokens([newKey])
-  const { token } = await tokens.issue({ ...claim, toolRestrictions }, clock.now())
+  const { token } = await tokens.issue({ ...claim, ...of, toolRestrictions }, clock.now())
   const settings = { ROOKERY_NAME: 'Nest' }
   const defer = (work: Promise<unknown>) => void work
-  const answer = createMcpRoutes({ gateway, hub: hub.hubApi, tokens, settings, clock, defer })
+  const listed: unknown[] = []
+  const noteToolsListed = async (...run: unknown[]) => void listed.push(run)
+  const mcp = { gateway, hub: hub.hubApi, tokens, settings, clock, defer }
+  const recorder = createFakeRecorder()
+  const findRecorder = () => recorder.api
+  const answer = createMcpRoutes({ ...mcp, noteToolsListed, findRecorder })
   const handle = (request: Request) =>
     answer(request, { recordCaller: () => undefined, countWrite: async () => undefined })
   const post = () =>
@@ -100,7 +113,38 @@ async function setUp(toolRestrictions: {
         body: '{}',
       }),
     )
-  return { ...hub, state, clock, post, connect: () => connectMcp(handle, token, '/mcp') }
+  return {
+    ...hub,
+    state,
+    clock,
+    token,
+    tokens,
+    listed,
+    recorder,
+    post,
+    connect: () => connectMcp(handle, token, '/mcp'),
+  }
+}
+
+/** Records calls of programs as an agent's object does; `next` is its next answer. */
+function createFakeRecorder() {
+  const begun: Parameters<ProgramCallRecorder['beginCall']>[] = []
+  const ended: Parameters<ProgramCallRecorder['endCall']>[] = []
+  const state = {
+    next: { kind: 'run' } as Awaited<ReturnType<ProgramCallRecorder['beginCall']>>,
+    endsLost: 0,
+  }
+  const api: ProgramCallRecorder = {
+    beginCall: async (...args) => {
+      begun.push(args)
+      return state.next
+    },
+    endCall: async (...args) => {
+      if (state.endsLost-- > 0) throw new Error('the object is starting again')
+      ended.push(args)
+    },
+  }
+  return { begun, ended, state, api }
 }
 
 const nothing = { allow: [], deny: [], servers: [], blockedPatterns: [] }
@@ -145,6 +189,40 @@ test("M11: a token is worth nothing once its activation is over, is another agen
   expect((await post()).status).toBe(401)
 })
 
+test('X3: a token of a run ends with its attempt, and one of the admin route opens tools alone', async () => {
+  const all = ['mcp', 'models', 'git'] as const
+  const { state, post, connect, listed, ...run } = await setUp(nothing, {
+    ...{ audience: all, attempt: 2 },
+  })
+  const find = (token: string, audience: (typeof all)[number]) =>
+    findTokenActivation({ hub: run.hubApi, tokens: run.tokens }, token, audience, run.clock.now())
+  const states = [
+    [null, 401],
+    [1, 401],
+    [3, 401],
+    [2, 200],
+  ] as const
+  for (const [current, status] of states) {
+    state.runAttempt = current
+    expect((await post()).status === 401, String(current)).toBe(status === 401)
+    for (const audience of all) {
+      expect((await find(run.token, audience)) !== null).toBe(status === 200)
+    }
+  }
+  expect(listed).toEqual([])
+  await (await connect()).listTools()
+  expect(listed).toEqual([[claim.accountId, claim.activationId, 2]])
+  const { token } = await run.tokens.issue(claim, run.clock.now())
+  expect(await find(token, 'mcp')).not.toBeNull()
+  expect(await find(token, 'models')).toBeNull()
+  expect(await find(token, 'git')).toBeNull()
+  // It lasts as long as its run may, and no longer.
+  const late = await run.tokens.issue({ ...claim, attempt: 2 }, now, now + 3_000_000)
+  expect(late.expiresAt).toBe(now + 3_000_000)
+  const longest = await run.tokens.issue({ ...claim, attempt: 2 }, now, now * 1e6)
+  expect(longest.expiresAt).toBe(now + 6 * 3_600_000)
+})
+
 test('T2: a program with a token has the privacy of the activation', async () => {
   const { state, connect } = await setUp(nothing)
   const alice = 'account-alice' as AccountId
@@ -166,4 +244,40 @@ test('T2: a program with a token has the privacy of the activation', async () =>
     state.run = { task: 'mention', requesterIds }
     expect(await read()).toMatch(/^Error: There is no such file/)
   }
+})
+
+test('X6 X13: each call of a program is on record before it runs and after it, and one with a recorded result does not run', async () => {
+  const { state, recorder, calls, connect } = await setUp(nothing, { attempt: 3 })
+  state.runAttempt = 3
+  const client = await connect()
+  const search = { name: 'hub_search', arguments: { query: 'keys' } }
+  recorder.state.endsLost = 1
+  expect((await client.callTool(search)).isError).toBe(false)
+  const [id, call, attempt] = recorder.begun[0] ?? []
+  expect([id, call, attempt]).toMatchObject([
+    ...[
+      claim.activationId,
+      { tool: 'hub_search', arguments: '{"query":"keys"}', isWrite: false },
+      3,
+    ],
+  ])
+  expect(recorder.ended).toMatchObject([
+    ...[[claim.activationId, call?.callId, { isError: false, decision: 'allowed' }]],
+  ])
+  const ran = calls.length
+  const write = { name: 'hub_create_post', arguments: { community: 'general', title: 'T' } }
+  recorder.state.next = { kind: 'recorded', text: 'posted before', isError: false }
+  expect(textOf(await client.callTool(write))).toBe('posted before')
+  expect(recorder.begun[1]?.[1]).toMatchObject({ tool: 'hub_create_post', isWrite: true })
+  recorder.state.next = { kind: 'refused', text: 'Error: This run is over.' }
+  expect(textOf(await client.callTool(write))).toBe('Error: This run is over.')
+  expect(calls).toHaveLength(ran)
+  expect(recorder.ended).toHaveLength(1)
+})
+
+test('M11: calls with a token of the admin route are not part of the run', async () => {
+  const { recorder, connect } = await setUp(nothing)
+  const client = await connect()
+  await client.callTool({ name: 'hub_search', arguments: { query: 'keys' } })
+  expect(recorder.begun).toEqual([])
 })

@@ -6,6 +6,7 @@
 import type { AgentDeps } from '../../../src/agents/agent-deps'
 import { AgentObjectBase } from '../../../src/agents/agent-object'
 import type { Model, ModelRequest } from '../../../src/agents/models/model-port'
+import { RunnersObjectBase } from '../../../src/agents/runners/runners-object'
 import { SchedulerObjectBase } from '../../../src/agents/scheduler/scheduler-object'
 import { composeApp } from '../../../src/compose'
 import type { AccountId } from '../../../src/shared/ids'
@@ -87,6 +88,12 @@ export class AgentObject extends AgentObjectBase<CrashEnv> {
 export class SchedulerObject extends SchedulerObjectBase<CrashEnv> {
   constructor(ctx: DurableObjectState, env: CrashEnv) {
     super(ctx, env, roomsOf(env).schedulerDeps)
+  }
+}
+
+export class RunnersObject extends RunnersObjectBase<CrashEnv> {
+  constructor(ctx: DurableObjectState, env: CrashEnv) {
+    super(ctx, env, roomsOf(env).runnersDeps)
   }
 }
 

@@ -1,0 +1,136 @@
+/**
+ * How an agent's object, the runners' object and the model gateway speak to each other. Types only; part of the
+ * agents' contract.
+ */
+import type { AccountId, ActivationId } from '../../shared/ids'
+import type { ModelProtocol, RunOrder, RunReport } from '../../shared/runner-protocol'
+
+// ------------------------------------------------------------ runs on runners
+
+/** Order without what the runners' object adds: the token and the addresses of the hub. */
+export type NewRun = Omit<RunOrder, 'token' | 'endpoints'> & {
+  /** The agent whose object receives the reports; not part of the order. */
+  agent_id: AccountId
+  /** Labels that a runner must have. */
+  runs_on: string[]
+}
+
+/** The runners' object, as an agent's object uses it. Every call is idempotent for an attempt. */
+export interface RunnerApi {
+  /**
+   * Gives the attempt to a free runner, now or when one connects. `busy`: suitable runners are connected and have
+   * no free slot; `nobody`: none that is suitable is connected. Both wait until `limits.ends_at`.
+   */
+  start(run: NewRun): Promise<{ kind: 'started' | 'busy' | 'nobody' }>
+  /** Ends the attempt wherever it is. */
+  stop(
+    run: Pick<NewRun, 'activation_id' | 'attempt'>,
+    reason: 'cancelled' | 'max_duration' | 'ended' | 'superseded',
+  ): Promise<void>
+}
+
+/** An agent's object, as the runners' object uses it. */
+export interface RunReceiver {
+  /**
+   * Stores reports of an attempt, from number `first` on. Returns the highest number that is stored, or null when the
+   * attempt is not the current one of a running activation.
+   */
+  receiveReports(
+    activationId: ActivationId,
+    attempt: number,
+    first: number,
+    reports: RunReport[],
+  ): Promise<{ stored: number } | null>
+  /** The runner of the attempt is gone for good, or refused the order. */
+  loseRun(activationId: ActivationId, attempt: number, reason: string): Promise<void>
+}
+
+// ------------------------------------------------------------ model gateway
+
+/** A model request of a program, before it is sent to the provider. */
+export interface ModelRequestFacts {
+  /** Of the run's token; a request of an earlier attempt is refused. Absent: the current one. */
+  attempt?: number
+  protocol: ModelProtocol
+  /** As the program named it. */
+  model: string
+  /** An upper bound of its prompt in tokens, tools included, for any tokenizer. */
+  promptTokensMax: number
+  /** Estimate of the same. */
+  promptTokens: number
+  /** What the program allows the answer; null when it does not say. */
+  outputTokens: number | null
+}
+
+export type ModelRequestRefusal =
+  /** The activation has ended, is another one, or the token is of another attempt. */
+  | 'not_running'
+  | 'wrong_model'
+  | 'max_iterations'
+  | 'max_tokens'
+  | 'max_duration'
+  | 'budget_exhausted'
+  | 'paused'
+  /** The hub has not seen `tools/list` with this token. */
+  | 'no_tools'
+
+/** The definition's `brain`, as far as it says where its model is. */
+export interface ModelPlace {
+  provider?: string
+  model?: string
+  apiBase?: string
+  /** Name of the variable that holds the key. */
+  apiKeyEnv?: string
+  timeouts?: { firstByteMs?: number; betweenBytesMs?: number }
+}
+
+export type ModelRequestAdmission =
+  | {
+      ok: true
+      /** Counts the requests of the activation, from 1. Its worst case is journaled and reserved. */
+      request: number
+      /** `provider/model`; the definition's, whatever the program asked for. */
+      model: string
+      /** The most that the answer may have. */
+      outputTokens: number
+      place: ModelPlace
+    }
+  | { ok: false; reason: ModelRequestRefusal; message: string; retryAt?: number }
+
+/** How a model request ended. */
+export interface ModelRequestResult {
+  /** Of the provider; null when it was not reached. */
+  status: number | null
+  finish: 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error' | 'cancelled' | 'unknown'
+  /** As the provider counted; null when it did not say. */
+  usage: {
+    inputTokens: number
+    cachedTokens: number
+    cacheWriteTokens: number
+    outputTokens: number
+    reasoningTokens: number
+  } | null
+  /** Without usage: whether the provider may bill the request, which is then charged by an estimate. */
+  mayBeCharged: boolean
+  /** Characters of the answer that were passed on, for an estimate. */
+  answerChars: number
+  /** Excerpt of the provider's error for the trace, without secrets. */
+  problem: string | null
+}
+
+/** The object of the agent, as the model gateway uses it. */
+export interface ModelRequestArbiter {
+  /** Returns the model of the activation as `provider/model`, and its limits; null: it does not run. */
+  readRunModel(
+    activationId: ActivationId,
+  ): Promise<{ model: string; contextTokens: number; outputTokens: number } | null>
+  admitRequest(activationId: ActivationId, facts: ModelRequestFacts): Promise<ModelRequestAdmission>
+  /** Charges a request once; a repetition changes nothing. */
+  settleRequest(
+    activationId: ActivationId,
+    request: number,
+    result: ModelRequestResult,
+  ): Promise<void>
+  /** The token was used for `tools/list`. */
+  noteToolsListed(activationId: ActivationId, attempt?: number): Promise<void>
+}

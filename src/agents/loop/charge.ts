@@ -1,0 +1,17 @@
+/** The cost of one model call, or its worst case when the answer was lost. */
+export interface Charge {
+  inputTokens: number
+  cachedTokens: number
+  outputTokens: number
+  reasoningTokens: number
+  microusd: number
+  isPriced: boolean
+  isEstimated: boolean
+  durationMs: number
+  /** The model that was called; absent in older records. */
+  model?: string
+  /** What the call took beyond its reservation, because the provider counted more input tokens. */
+  overrun?: { tokens: number; microusd: number }
+  /** Why the charge differs from the usage that the provider reported, as a sentence. */
+  doubt?: string
+}

@@ -1,0 +1,15 @@
+import type { ActivationErrorCode, Outcome } from '../../shared/errors'
+
+/** How the activation ends; decided once. */
+export interface Ending {
+  outcome: Outcome
+  error: { code: ActivationErrorCode; message: string } | null
+  /**
+   * `answer`: posts the last answer; `partial`: posts the text so far, if any, then `text`;
+   * `notice`: posts only `text`; `silent`: posts nothing.
+   */
+  reply: 'answer' | 'partial' | 'notice' | 'silent'
+  text: string
+  /** For the log and the trace. */
+  warning?: string
+}

@@ -1,0 +1,33 @@
+import type { ProgramState } from './program-state'
+import { type LoopState, type Step, withEffects } from './state'
+
+/** What an attempt begins with. */
+const fresh = {
+  place: 'asked',
+  reports: 0,
+  hasStarted: false,
+  hasListedTools: false,
+  last: null,
+  calls: [],
+  end: null,
+} as const satisfies Partial<ProgramState>
+
+/** Gives the task, or what joined it, to the program. */
+export const startTurn = (state: LoopState, program: ProgramState, at: number): Step =>
+  beginAttempt(state, { ...program, turn: program.turn + 1, mustResume: false }, at)
+
+/** Begins an attempt. */
+export function beginAttempt(state: LoopState, before: ProgramState, at: number): Step {
+  const { turn } = before
+  const attempt = before.attempt + 1
+  const program: ProgramState = {
+    ...before,
+    ...fresh,
+    calls: [],
+    attempt,
+    askedAt: at,
+    closing: null,
+  }
+  const next: LoopState = { ...state, phase: 'reasoning', program, pending: [], calls: [] }
+  return withEffects(next, { type: 'run_program', turn, attempt })
+}

@@ -1,0 +1,252 @@
+import { runnerLimits } from '../../shared/config'
+import { AppError } from '../../shared/errors'
+import { type HubMessage, runnerCloseCodes, runOrder } from '../../shared/runner-protocol'
+import type { NewRun } from '../contract/coding-agents'
+import type { RunnerRun } from '../contract/runners'
+import { type Candidate, chooseRunner, type RunNeeds } from './choose-runner'
+import type { RunnerConnections } from './runner-connections'
+import { type StoredRun, type StoredRunner, toRunKey } from './runner-rows'
+import type { RunnerStore } from './runner-store'
+import type { RunAuthorization, RunnersDeps } from './runners-deps'
+
+type StopReason = Extract<HubMessage, { type: 'stop' }>['reason']
+
+const holdsSlot = ({ state }: StoredRun): boolean => state === 'assigned' || state === 'stopping'
+const toNeeds = ({ needs, refusedBy }: StoredRun): RunNeeds => ({ ...needs, refusedBy })
+
+/**
+ * Gives waiting runs to runners, and ends runs. Everything is stored before it is sent; what was stored and
+ * not done is done by the object's alarm.
+ */
+export class RunDispatcher {
+  readonly #store: RunnerStore
+  readonly #connections: RunnerConnections
+  readonly #deps: RunnersDeps
+
+  constructor(store: RunnerStore, connections: RunnerConnections, deps: RunnersDeps) {
+    this.#store = store
+    this.#connections = connections
+    this.#deps = deps
+  }
+
+  /** Returns the runs that are on a runner, as its orders were sent. */
+  listRunsOn(runnerId: string): StoredRun[] {
+    return this.#store.listOpenRuns().filter((run) => run.runnerId === runnerId && holdsSlot(run))
+  }
+
+  /** Returns when a runner last sent something. */
+  readSeenAt(runner: StoredRunner): number {
+    const socket = this.#connections.find(runner.id)
+    return Math.max(runner.seenAt, socket ? this.#connections.readPingAt(socket) : 0)
+  }
+
+  /** Whether a runner is connected and has sent something lately. */
+  isPresent(runner: StoredRunner): boolean {
+    const silence = this.#deps.clock.now() - this.readSeenAt(runner)
+    return runner.disconnectedAt === null && silence < runnerLimits.silenceMs
+  }
+
+  /** Assigns each waiting run that a free runner can take, the oldest first, and returns these. */
+  assign(): StoredRun[] {
+    const now = this.#deps.clock.now()
+    const runs = this.#store.listOpenRuns()
+    const candidates = this.#listCandidates(runs)
+    return runs.flatMap((run) => {
+      if (run.state !== 'waiting' || (run.dueAt ?? 0) > now) return []
+      const choice = chooseRunner(candidates, toNeeds(run))
+      if (choice.kind !== 'runner') return []
+      const { runner } = choice
+      runner.used++
+      runner.assignedAt = now
+      this.#store.changeRunner(runner.id, { assignedAt: now })
+      const change = { state: 'assigned', runnerId: runner.id, sentAt: null, dueAt: null } as const
+      this.#store.changeRun(toRunKey(run), change)
+      return [{ ...run, ...change }]
+    })
+  }
+
+  /** Returns whether a run was sent, or why it waits. */
+  describe(run: StoredRun): 'started' | 'busy' | 'nobody' {
+    if (run.state !== 'waiting') return 'started'
+    const { kind } = chooseRunner(this.#listCandidates(this.#store.listOpenRuns()), toNeeds(run))
+    return kind === 'nobody' ? 'nobody' : 'busy'
+  }
+
+  /** Returns runs that wait, with the reason. */
+  listWaiting(): (RunnerRun & { reason: 'busy' | 'nobody' })[] {
+    const runs = this.#store.listOpenRuns()
+    const candidates = this.#listCandidates(runs)
+    return runs
+      .filter(({ state }) => state === 'waiting')
+      .map((run) => {
+        const { kind } = chooseRunner(candidates, toNeeds(run))
+        return { ...toRunnerRun(run), reason: kind === 'nobody' ? 'nobody' : 'busy' }
+      })
+  }
+
+  /** Whether another connected runner could take a run that one has refused. */
+  canGoElsewhere(run: StoredRun, refusedBy: string[]): boolean {
+    const candidates = this.#listCandidates(this.#store.listOpenRuns())
+    return chooseRunner(candidates, { ...run.needs, refusedBy }).kind !== 'nobody'
+  }
+
+  /** Puts a run back that no runner has begun. */
+  requeue(run: StoredRun, change: { refusedBy?: string[]; dueAt?: number } = {}): void {
+    this.#store.changeRun(toRunKey(run), {
+      ...{ state: 'waiting', runnerId: null, sentAt: null, dueAt: null, ...change },
+    })
+  }
+
+  /** Gives a run up. The alarm reports it to its agent, unless that has ended the run itself. */
+  lose(run: StoredRun, reason: string): void {
+    const dueAt = this.#deps.clock.now()
+    if (run.state === 'stopping') this.#store.endRun(toRunKey(run))
+    else this.#store.changeRun(toRunKey(run), { state: 'lost', dueAt, reason })
+  }
+
+  /** Gives a run up that its runner still has. */
+  giveUp(run: StoredRun, reason: string): void {
+    this.#sendStop(run, 'max_duration')
+    this.lose(run, reason)
+  }
+
+  /** Gives up what a runner runs. */
+  loseRunsOn(runnerId: string, reason: string): void {
+    for (const run of this.listRunsOn(runnerId)) this.lose(run, reason)
+  }
+
+  /** Notifies agents of their lost runs, after the tokens of these were ended. */
+  async reportLosses(): Promise<void> {
+    const now = this.#deps.clock.now()
+    const lost = this.#store
+      .listOpenRuns()
+      .filter(({ state, dueAt }) => state === 'lost' && (dueAt ?? 0) <= now)
+    await Promise.all(lost.map((run) => this.#reportLoss(run)))
+  }
+
+  async #reportLoss(run: StoredRun): Promise<void> {
+    const { activationId, attempt, agentId, reason } = run
+    const key = toRunKey(run)
+    const retryAt = this.#deps.clock.now() + runnerLimits.retryMs
+    this.#store.changeRun(key, { dueAt: retryAt })
+    try {
+      await this.#deps.attempts.end(key)
+      await this.#deps.receiver(agentId).loseRun(activationId, attempt, reason ?? 'Unknown reason')
+      this.#store.endRun(key)
+    } catch (error) {
+      this.#deps.log.warn('failed to report a lost run', { activation: activationId, error })
+    }
+  }
+
+  /** Ends a run wherever it is: at once, or after its runner has reported the rest. */
+  stop(run: StoredRun, reason: StopReason): void {
+    const key = toRunKey(run)
+    const isOnRunner = holdsSlot(run) && run.sentAt !== null && run.runnerId !== null
+    if (!isOnRunner) {
+      this.#store.endRun(key)
+      return
+    }
+    const dueAt = run.dueAt ?? this.#deps.clock.now() + runnerLimits.stopMs
+    this.#store.changeRun(key, { state: 'stopping', dueAt })
+    this.#sendStop(run, reason)
+  }
+
+  #sendStop(run: StoredRun, reason: StopReason): void {
+    const socket = run.runnerId === null ? null : this.#connections.find(run.runnerId)
+    if (socket) this.#connections.send(socket, { type: 'stop', ...toRunKey(run), reason })
+  }
+
+  #listCandidates(runs: readonly StoredRun[]): Candidate[] {
+    const used = new Map<string, number>()
+    for (const run of runs) {
+      const { runnerId } = run
+      if (runnerId && holdsSlot(run)) used.set(runnerId, (used.get(runnerId) ?? 0) + 1)
+    }
+    return this.#store.listRunners().map((runner) => ({
+      id: runner.id,
+      isConnected: this.isPresent(runner),
+      isDraining: runner.isDraining,
+      hasSandbox: runner.facts.has_sandbox,
+      labels: runner.facts.labels,
+      programs: runner.facts.programs,
+      slots: runner.facts.slots,
+      used: used.get(runner.id) ?? 0,
+      assignedAt: runner.assignedAt,
+    }))
+  }
+
+  /** Sends an assigned run with a new token. What cannot be sent waits again, or is lost. */
+  async send(run: StoredRun): Promise<void> {
+    const runner = this.#store.findRunner(run.runnerId ?? '')
+    const key = toRunKey(run)
+    const order = this.#store.readOrder(key)
+    if (!runner || !order) return
+    const authorization = await this.#authorize(run, runner)
+    const current = this.#store.findRun(key)
+    const isStill =
+      current?.state === 'assigned' && current.runnerId === runner.id && current.sentAt === null
+    if (!isStill || authorization === null) return
+    if (authorization.kind === 'run_ended') this.lose(current, 'The run has ended.')
+    else if (authorization.kind === 'key_ended') this.#endKey(current, runner)
+    else this.#sendOrder(current, runner, toStart(order, authorization.token, runner.origin))
+  }
+
+  #sendOrder(run: StoredRun, runner: StoredRunner, message: HubMessage): void {
+    const socket = this.#connections.find(runner.id)
+    this.#store.changeRun(toRunKey(run), { sentAt: this.#deps.clock.now() })
+    if (socket && this.#connections.send(socket, message)) return
+    // It has not left, so it may be sent elsewhere.
+    this.requeue(run)
+    if (socket) this.#connections.noteClosed(socket)
+    else this.#store.changeRunner(runner.id, { disconnectedAt: this.#deps.clock.now() })
+  }
+
+  /** Disconnects a runner whose key has ended. */
+  #endKey(run: StoredRun, runner: StoredRunner): void {
+    this.requeue(run)
+    const socket = this.#connections.find(runner.id)
+    if (socket) {
+      this.#connections.close(
+        socket,
+        runnerCloseCodes.accessEnded,
+        'The key is not valid any more.',
+      )
+    }
+    this.#store.changeRunner(runner.id, { disconnectedAt: this.#deps.clock.now() })
+    this.loseRunsOn(runner.id, 'The key of its runner is not valid any more.')
+  }
+
+  /** Returns null when the run could not be authorized now, or not at all. */
+  async #authorize(run: StoredRun, runner: StoredRunner): Promise<RunAuthorization | null> {
+    const { activationId, attempt, agentId, endsAt } = run
+    const { attempts, clock, log } = this.#deps
+    try {
+      return await attempts.authorize({
+        ...{ activationId, attempt, agentId, endsAt, keyId: runner.keyId },
+      })
+    } catch (error) {
+      const current = this.#store.findRun(toRunKey(run))
+      if (current?.state !== 'assigned' || current.sentAt !== null) return null
+      if (error instanceof AppError) this.lose(current, error.message)
+      else this.requeue(current, { dueAt: clock.now() + runnerLimits.retryMs })
+      log.error('failed to authorize a run', { activation: activationId, error })
+      return null
+    }
+  }
+}
+
+/** Returns what the hub's pages show of a run. */
+export const toRunnerRun = (run: StoredRun): RunnerRun => ({
+  activationId: run.activationId,
+  attempt: run.attempt,
+  agent: run.agent,
+  program: run.needs.program,
+  runsOn: run.needs.runs_on,
+  since: run.sentAt ?? run.createdAt,
+})
+
+/** Returns the message with the order of a run: nothing else of the hub reaches the machine. */
+function toStart(run: NewRun, token: string, origin: string): HubMessage {
+  const endpoints = { models: `${origin}/gateway`, mcp: `${origin}/mcp`, git: `${origin}/git` }
+  return { type: 'start', order: runOrder.parse({ ...run, token, endpoints }) }
+}

@@ -1,0 +1,198 @@
+import { limits } from '../../shared/config'
+import { AppError } from '../../shared/errors'
+import type { NewRun } from '../contract/coding-agents'
+import {
+  type RunKey,
+  type RunnerRow,
+  type RunRow,
+  type RunState,
+  runColumns,
+  runnerTables,
+  type StoredRun,
+  type StoredRunner,
+  toRun,
+  toRunner,
+} from './runner-rows'
+
+type RunChange = Partial<
+  Pick<StoredRun, 'runnerId' | 'refusedBy' | 'stored' | 'sentAt' | 'dueAt' | 'reason'>
+> & { state?: Exclude<RunState, 'ended'> }
+
+const openStates = `('waiting', 'assigned', 'stopping', 'lost')`
+
+/** The runners that are known and the runs that they were given, in the storage of the runners' object. */
+export class RunnerStore {
+  readonly #sql: SqlStorage
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql
+    for (const table of runnerTables) sql.exec(table)
+  }
+
+  // ------------------------------------------------------------ runners
+
+  /** Stores a runner that has just connected; an earlier one with the same key and name is the same runner. */
+  saveRunner(
+    runner: Omit<StoredRunner, 'isDraining' | 'assignedAt' | 'disconnectedAt'>,
+  ): StoredRunner {
+    const { keyId, accountId, name, origin, facts, connectedAt, seenAt } = runner
+    return toRunner(
+      this.#sql
+        .exec<RunnerRow>(
+          `INSERT INTO runners (id, key_id, account_id, name, origin, facts, connected_at, seen_at)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+           ON CONFLICT (key_id, name) DO UPDATE SET account_id = excluded.account_id, origin = excluded.origin,
+             facts = excluded.facts, connected_at = excluded.connected_at, seen_at = excluded.seen_at,
+             disconnected_at = NULL
+           RETURNING *`,
+          ...[
+            runner.id,
+            keyId,
+            accountId,
+            name,
+            origin,
+            JSON.stringify(facts),
+            connectedAt,
+            seenAt,
+          ],
+        )
+        .one(),
+    )
+  }
+
+  listRunners(): StoredRunner[] {
+    return this.#sql
+      .exec<RunnerRow>('SELECT * FROM runners ORDER BY name, id')
+      .toArray()
+      .map(toRunner)
+  }
+
+  findRunner(id: string): StoredRunner | null {
+    const [row] = this.#sql.exec<RunnerRow>('SELECT * FROM runners WHERE id = ?', id).toArray()
+    return row ? toRunner(row) : null
+  }
+
+  changeRunner(
+    id: string,
+    change: Partial<Pick<StoredRunner, 'isDraining' | 'disconnectedAt' | 'seenAt' | 'assignedAt'>>,
+  ): void {
+    const runner = this.findRunner(id)
+    if (!runner) return
+    const { isDraining, disconnectedAt, seenAt, assignedAt } = { ...runner, ...change }
+    this.#sql.exec(
+      'UPDATE runners SET is_draining = ?, disconnected_at = ?, seen_at = ?, assigned_at = ? WHERE id = ?',
+      ...[Number(isDraining), disconnectedAt, seenAt, assignedAt, id],
+    )
+  }
+
+  deleteRunner(id: string): void {
+    this.#sql.exec('DELETE FROM runners WHERE id = ?', id)
+  }
+
+  // ------------------------------------------------------------ runs
+
+  /** @throws TOO_LARGE when the texts of the run do not fit into one row */
+  insertRun(run: NewRun, now: number): void {
+    const { activation_id: id, attempt, agent_id: agentId, agent, program, builtin } = run
+    const text = JSON.stringify(run)
+    if (text.length > limits.storedRowBytesMax) {
+      throw new AppError(
+        'TOO_LARGE',
+        `The run has ${text.length} characters, too many for a runner.`,
+      )
+    }
+    const needs = JSON.stringify({ program, builtin, runs_on: run.runs_on })
+    this.#sql.exec(
+      `INSERT INTO runs (activation_id, attempt, agent_id, agent, needs, run, state, refused_by, stored, created_at, ends_at)
+       VALUES (?, ?, ?, ?, ?, ?, 'waiting', '[]', 0, ?, ?)`,
+      ...[id, attempt, agentId, agent, needs, text, now, run.limits.ends_at],
+    )
+  }
+
+  findRun({ activation_id: id, attempt }: RunKey): StoredRun | null {
+    const [row] = this.#sql
+      .exec<RunRow>(
+        `SELECT ${runColumns} FROM runs WHERE activation_id = ? AND attempt = ?`,
+        id,
+        attempt,
+      )
+      .toArray()
+    return row ? toRun(row) : null
+  }
+
+  /** Returns the whole run; null once it has ended. */
+  readOrder({ activation_id: id, attempt }: RunKey): NewRun | null {
+    const [row] = this.#sql
+      .exec<{ run: string }>(
+        `SELECT run FROM runs WHERE activation_id = ? AND attempt = ? AND state <> 'ended'`,
+        id,
+        attempt,
+      )
+      .toArray()
+    return row ? JSON.parse(row.run) : null
+  }
+
+  /** Returns the runs that have not ended, the oldest first. */
+  listOpenRuns(): StoredRun[] {
+    return this.#sql
+      .exec<RunRow>(
+        `SELECT ${runColumns} FROM runs WHERE state IN ${openStates} ORDER BY created_at, activation_id, attempt`,
+      )
+      .toArray()
+      .map(toRun)
+  }
+
+  countOpenRuns(): number {
+    return this.#sql
+      .exec<{ n: number }>(`SELECT count(*) AS n FROM runs WHERE state IN ${openStates}`)
+      .one().n
+  }
+
+  /** Returns the attempts of an activation, ended ones too, the newest first. */
+  listAttempts(activationId: string): StoredRun[] {
+    return this.#sql
+      .exec<RunRow>(
+        `SELECT ${runColumns} FROM runs WHERE activation_id = ? ORDER BY attempt DESC`,
+        activationId,
+      )
+      .toArray()
+      .map(toRun)
+  }
+
+  changeRun(key: RunKey, change: RunChange): void {
+    const run = this.findRun(key)
+    if (!run || run.state === 'ended') return
+    const next = { ...run, ...change }
+    this.#sql.exec(
+      `UPDATE runs SET state = ?, runner_id = ?, refused_by = ?, stored = ?, sent_at = ?, due_at = ?, reason = ?
+       WHERE activation_id = ? AND attempt = ?`,
+      ...[next.state, next.runnerId, JSON.stringify(next.refusedBy), next.stored, next.sentAt],
+      ...[next.dueAt, next.reason, key.activation_id, key.attempt],
+    )
+  }
+
+  /** Ends a run, and deletes its texts. */
+  endRun({ activation_id: id, attempt }: RunKey): void {
+    this.#sql.exec(
+      `UPDATE runs SET state = 'ended', run = '', due_at = NULL WHERE activation_id = ? AND attempt = ?`,
+      id,
+      attempt,
+    )
+  }
+
+  /** Deletes ended runs whose deadline was before a time, and runners that were last seen before another one. */
+  deleteOld(runsBefore: number, runnersBefore: number): void {
+    this.#sql.exec(`DELETE FROM runs WHERE state = 'ended' AND ends_at <= ?`, runsBefore)
+    this.#sql.exec(
+      'DELETE FROM runners WHERE disconnected_at IS NOT NULL AND seen_at < ?',
+      runnersBefore,
+    )
+  }
+
+  /** Returns the earliest deadline of the ended runs; null without one. */
+  readOldestEnd(): number | null {
+    return this.#sql
+      .exec<{ at: number | null }>(`SELECT min(ends_at) AS at FROM runs WHERE state = 'ended'`)
+      .one().at
+  }
+}

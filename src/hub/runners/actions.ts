@@ -1,0 +1,132 @@
+import * as z from 'zod'
+import type { RunnerConnection } from '../../agents/contract/agents'
+import { runnerLimits } from '../../shared/config'
+import { batch, run } from '../../shared/db/batch'
+import type { ActionContext } from '../action-context'
+import { recordAdminAction, recordIfChanged } from '../admin-log/compose-entry'
+import type { Actor } from '../contract/hub'
+import { accountTag, keyTag } from '../contract/live-event'
+import { type IdempotentResult, runOnce } from '../idempotency/run-once'
+import { createSecret } from '../keys/actions'
+import { sha256 } from '../sha256'
+import { runnerErrors } from './errors'
+import { deleteRunnerKey, insertRunnerKey, selectRunnerKey, touchRunnerKey } from './queries'
+
+export const runnerKeyInput = z.object({
+  label: z
+    .string()
+    .trim()
+    .max(runnerLimits.keyLabelCharsMax)
+    .default('')
+    .describe('For admins, such as the machine that it is for.'),
+})
+
+export const drainInput = z.object({
+  is_draining: z.boolean().describe('True: the runner takes no further runs; those it has go on.'),
+})
+
+export interface NewRunnerKey {
+  id: string
+  /** The key itself; returned only once. */
+  apiKey: string
+  label: string
+  createdAt: number
+}
+
+type Admin = Pick<Actor, 'accountId'>
+
+/** Creates a key that runners connect with. @throws CONFLICT when the hub has too many */
+export async function createRunnerKey(
+  context: ActionContext,
+  actor: Pick<Actor, 'accountId' | 'idempotencyKey'>,
+  input: z.output<typeof runnerKeyInput>,
+): Promise<IdempotentResult<NewRunnerKey>> {
+  const { db, clock, settings } = context
+  const { accountId, idempotencyKey } = actor
+  const { label } = input
+  const now = clock.now()
+  const apiKey = createSecret(`${settings.ROOKERY_KEY_PREFIX}runner_`)
+  const answer: NewRunnerKey = { id: clock.newId(), apiKey, label, createdAt: now }
+  const { id } = answer
+  const once = { accountId, key: idempotencyKey, action: 'runner_keys.create', input }
+  return runOnce(db, once, {
+    now,
+    answer,
+    isSecret: true,
+    constraints: { 'runner_keys.label': runnerErrors.tooMany },
+    statements: {
+      key: insertRunnerKey({ id, accountId, hash: await sha256(apiKey), label, createdAt: now }),
+      entry: recordAdminAction(context, accountId, {
+        ...{
+          action: 'runner_key.create',
+          targetType: 'runner_key',
+          targetId: id,
+          after: { label },
+        },
+      }),
+    },
+  })
+}
+
+/** Deletes a key; the runners that use it are disconnected, and what they run is lost. @throws NOT_FOUND */
+export async function revokeRunnerKey(
+  context: ActionContext,
+  admin: Admin,
+  id: string,
+): Promise<void> {
+  const { isDeleted } = await batch(context.db, {
+    isDeleted: deleteRunnerKey(id),
+    entry: recordIfChanged(context, admin.accountId, {
+      ...{ action: 'runner_key.revoke', targetType: 'runner_key', targetId: id },
+    }),
+  })
+  if (!isDeleted) throw runnerErrors.keyNotFound()
+  await context.agents.runners.disconnect([keyTag(id)])
+}
+
+/** Lets a runner take no further runs, or runs again. @throws NOT_FOUND */
+export async function drainRunner(
+  context: ActionContext,
+  admin: Admin,
+  id: string,
+  { is_draining: isDraining }: z.output<typeof drainInput>,
+): Promise<void> {
+  const { db, agents } = context
+  const action = isDraining ? 'runner.drain' : 'runner.resume'
+  const entry = { action, targetType: 'runner', targetId: id }
+  await run(db, recordAdminAction(context, admin.accountId, entry))
+  if (!(await agents.runners.setDraining(id, isDraining))) throw runnerErrors.runnerNotFound()
+}
+
+/** Removes a runner that is not connected from the list. @throws NOT_FOUND, CONFLICT */
+export async function removeRunner(
+  context: ActionContext,
+  admin: Admin,
+  id: string,
+): Promise<void> {
+  const { db, agents } = context
+  const entry = { action: 'runner.remove', targetType: 'runner', targetId: id }
+  await run(db, recordAdminAction(context, admin.accountId, entry))
+  const result = await agents.runners.remove(id)
+  if (result === 'unknown') throw runnerErrors.runnerNotFound()
+  if (result === 'connected') throw runnerErrors.connected()
+}
+
+/**
+ * Returns the connection of a runner with a valid key.
+ *
+ * @param hash SHA-256 of the key, hex; null: the request has none
+ * @throws UNAUTHORIZED
+ */
+export async function authenticateRunner(
+  { db, clock, defer }: ActionContext,
+  hash: string | null,
+  origin: string,
+): Promise<RunnerConnection> {
+  const now = clock.now()
+  const key = hash === null ? undefined : await run(db, selectRunnerKey(hash, now))
+  if (!key) throw runnerErrors.noKey()
+  defer(run(db, touchRunnerKey(key.id, now)))
+  const { id: keyId, accountId } = key
+  return { keyId, accountId, origin, tags: [accountTag(accountId), keyTag(keyId)] }
+}

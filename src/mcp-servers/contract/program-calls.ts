@@ -1,0 +1,46 @@
+/** Calls of the hub's tools by programs on runners, as the agent's object records them. Types only. */
+import type { ActivationId } from '../../shared/ids'
+
+/** A call of a tool by a program, over MCP with the run's token. */
+export interface ProgramCall {
+  callId: string
+  tool: string
+  /** Raw JSON. */
+  arguments: string
+  /** Whether it may change something. */
+  isWrite: boolean
+}
+
+/** How a call of a tool ended. */
+export interface ProgramCallResult {
+  text: string
+  isError: boolean
+  durationMs: number
+  resultBytes: number
+  grant: string | null
+  decision: string
+  isUntrusted?: true
+  isPrivate?: true
+  isOwnAccount?: true
+}
+
+/**
+ * The object of the agent, as `/mcp` uses it around every call with a run's token. The record is part of the run's
+ * log; after a loss it decides whether the program may begin again.
+ */
+export interface ProgramCallRecorder {
+  /**
+   * Records that a call is about to run. `recorded`: a lost attempt of the run has made the same write, whose result
+   * stands: the call must not run again. `refused`: the run is over, or has made too many calls.
+   */
+  beginCall(
+    activationId: ActivationId,
+    call: ProgramCall,
+    attempt?: number,
+  ): Promise<
+    | { kind: 'run' }
+    | { kind: 'recorded'; text: string; isError: boolean }
+    | { kind: 'refused'; text: string }
+  >
+  endCall(activationId: ActivationId, callId: string, result: ProgramCallResult): Promise<void>
+}

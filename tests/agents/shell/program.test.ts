@@ -1,0 +1,170 @@
+import { expect, test } from 'vitest'
+import { codingAgents } from '../../../src/shared/config'
+import { agentId } from './fake-hub'
+import { begin, createWorld, ended, goodTurn, live, started } from './fake-runner'
+import { inObject } from './world'
+
+test('X1 X3: a task goes to a runner with its prompt, and the answer, its cost and its steps come back', () =>
+  inObject(async (state) => {
+    const written: string[] = []
+    const { world, runners } = createWorld(goodTurn(written))
+    world.hub.ask('@scout count the herons')
+    await live(world, state)
+    const [order] = runners.orders
+    expect(order).toMatchObject({
+      ...{ agent_id: agentId, attempt: 1, agent: 'scout', program: 'claude-code', builtin: 'none' },
+      model: { name: 'one', protocols: ['anthropic-messages'] },
+      ...{ workspace: null, session_id: null, runs_on: [] },
+    })
+    expect(order?.system_prompt).toContain('soul')
+    expect(order?.prompt).toContain('count the herons')
+    expect(order?.prompt).not.toContain('soul')
+    expect(runners.stops).toEqual([])
+    const [commit] = world.hub.commits
+    expect(commit).toMatchObject({
+      outcome: 'completed',
+      iterations: 2,
+      tools: ['act'],
+      program: 'claude-code',
+    })
+    expect(commit?.reply?.content).toContain('Nine herons.')
+    // 1,000 tokens at a dollar a million, 100 at five
+    expect(commit?.usage.map(({ costMicrousd }) => costMicrousd)).toEqual([1_500, 1_500])
+    expect(commit?.hasReadUntrusted).toBe(true)
+    expect(world.asked).toEqual([])
+  }))
+
+test('X13: a write whose result is unknown ends the run when its runner is lost', () =>
+  inObject(async (state) => {
+    const { world, runners } = createWorld(async (run) => {
+      await begin(run)
+      const call = { callId: 'c1', tool: 'act', arguments: '{}', isWrite: true }
+      await run.until('begin', (desk) => desk.beginCall(run.id, call, 1))
+      await run.report({ kind: 'text', text: 'I am about to write.' })
+      await run.until('lose', (desk) => desk.loseRun(run.id, 1, 'gone'))
+    })
+    world.hub.ask('@scout write')
+    await live(world, state)
+    expect(runners.orders).toHaveLength(1)
+    expect(world.hub.commits[0]).toMatchObject({
+      outcome: 'failed',
+      error: { code: 'INTERRUPTED' },
+    })
+    expect(world.hub.commits[0]?.reply?.content).toContain('I am about to write.')
+  }))
+
+test('X9: a stopped run says what it had, its program is stopped, and open requests are charged', () =>
+  inObject(async (state) => {
+    let request: number | null = null
+    const { world, runners } = createWorld(async (run) => {
+      await begin(run)
+      request = await run.admit()
+      await run.report({ kind: 'text', text: 'So far, eight herons.' })
+      world.shell?.cancel(run.id)
+      // the gateway ends the request and says what it had cost
+      await run.settle(request ?? 0, { finish: 'cancelled', usage: null, answerChars: 40 })
+    })
+    world.hub.ask('@scout count')
+    await live(world, state)
+    expect(runners.stops).toEqual(['cancelled'])
+    const [commit] = world.hub.commits
+    expect(commit?.outcome).toBe('cancelled')
+    expect(commit?.reply?.content).toContain('So far, eight herons.')
+    expect(commit?.usage).toMatchObject([
+      { isEstimated: true, inputTokens: 1_500, outputTokens: 10 },
+    ])
+  }))
+
+test('X4 X9: what is over a limit is refused, and the program is stopped', () =>
+  inObject(async (state) => {
+    const { world, runners } = createWorld(async (run) => {
+      await begin(run)
+      await run.report({ kind: 'text', text: 'I go on and on.' })
+      for (let count = 0; count < 500 && !run.isStopped; count++) {
+        if (!(await run.ask({ finish: 'tool-calls' }))) break
+      }
+    })
+    world.hub.ask('@scout loop')
+    await live(world, state)
+    const [commit] = world.hub.commits
+    expect(commit).toMatchObject({ outcome: 'max_iterations', iterations: 10 })
+    expect(commit?.usage).toHaveLength(10)
+    expect(commit?.reply?.content).toContain('I go on and on.')
+    expect(runners.stops).toEqual(['ended'])
+  }))
+
+test('X4: a request before the tools are listed, of another attempt, or after the end is refused', () =>
+  inObject(async (state) => {
+    const answers: unknown[] = []
+    const { world } = createWorld(async (run) => {
+      const size = { promptTokens: 3, promptTokensMax: 9 }
+      const facts = { protocol: 'anthropic-messages', model: 'x', ...size } as const
+      const ask = (over: object) =>
+        run.until('admit', (desk) =>
+          desk.admitRequest(run.id, { ...facts, outputTokens: null, ...over }),
+        )
+      await run.report(started())
+      answers.push(await ask({ attempt: 7 }), await ask({ protocol: 'openai-chat' }), await ask({}))
+      answers.push(await ask({}))
+    })
+    world.hub.ask('@scout count')
+    await live(world, state)
+    expect(answers).toMatchObject(
+      ['not_running', 'wrong_model', 'no_tools', 'not_running'].map((reason) => ({
+        ...{ ok: false, reason },
+      })),
+    )
+    expect(world.hub.commits[0]).toMatchObject({ error: { code: 'NO_TOOLS' }, usage: [] })
+  }))
+
+test('X2: without a runner the requester is told once, and the run begins when one is there', () =>
+  inObject(async (state) => {
+    const { world, runners } = createWorld(goodTurn([]))
+    runners.kind = 'nobody'
+    world.hub.ask('@scout count')
+    const shell = world.boot(state)
+    shell.wake(agentId)
+    await shell.waitUntilIdle()
+    const { now } = Date
+    try {
+      for (const minutes of [1, 2]) {
+        const at = now() + minutes * (codingAgents.nobodyThereMs + 1)
+        Date.now = () => at
+        await shell.alarm()
+        await shell.waitUntilIdle()
+      }
+      expect(world.hub.told).toEqual([expect.stringContaining('no runner is connected')])
+      runners.kind = 'started'
+      await shell.alarm()
+      for (let tries = 0; tries < 200 && !world.hub.isIdle; tries++) await scheduler.wait(1)
+    } finally {
+      Date.now = now
+    }
+    expect(world.hub.commits[0]?.reply?.content).toContain('Nine herons.')
+    expect(world.hub.told).toHaveLength(1)
+  }))
+
+test('C2: a comment joins after the turn of the program, which goes on in its session', () =>
+  inObject(async (state) => {
+    const { world, runners } = createWorld(async (run) => {
+      await run.report(started({ is_resumed: run.order.session_id !== null }))
+      await run.list()
+      await run.ask()
+      if (run.order.attempt === 1) {
+        world.hub.say('and the storks')
+        world.shell?.wake(agentId, { maySteer: true })
+      }
+      await run.report(
+        ended({ answer: run.order.attempt === 1 ? 'Nine.' : 'Nine, and two storks.' }),
+      )
+    })
+    world.hub.ask('@scout count')
+    await live(world, state)
+    const [first, second] = runners.orders
+    expect(runners.orders).toHaveLength(2)
+    expect(first?.prompt).not.toContain('storks')
+    expect(second?.prompt).toContain('and the storks')
+    expect(second?.session_id).toBe('s1')
+    expect(world.hub.commits).toHaveLength(1)
+    expect(world.hub.commits[0]?.reply?.content).toContain('Nine, and two storks.')
+  }))
