@@ -68,6 +68,14 @@ export type ModelRequestRefusal =
   /** The hub has not seen `tools/list` with this token. */
   | 'no_tools'
 
+/** Address, key and time-outs of a model, as the definition gives them. */
+export interface ModelPlace {
+  apiBase?: string
+  /** Name of the variable that holds the key. */
+  apiKeyEnv?: string
+  timeouts?: { firstByteMs?: number; betweenBytesMs?: number }
+}
+
 export type ModelRequestAdmission =
   | {
       ok: true
@@ -77,6 +85,8 @@ export type ModelRequestAdmission =
       model: string
       /** The most that the answer may have. */
       outputTokens: number
+      /** Where the definition says that its model is; empty: the provider's own place. */
+      place: ModelPlace
     }
   | { ok: false; reason: ModelRequestRefusal; message: string; retryAt?: number }
 
@@ -101,6 +111,10 @@ export interface ModelRequestResult {
 
 /** The object of the agent, as the model gateway uses it. */
 export interface ModelRequestArbiter {
+  /** Returns the model of the activation as `provider/model`, and its limits; null: it does not run. */
+  readRunModel(
+    activationId: ActivationId,
+  ): Promise<{ model: string; contextTokens: number; outputTokens: number } | null>
   admitRequest(activationId: ActivationId, facts: ModelRequestFacts): Promise<ModelRequestAdmission>
   /** Charges a request once; a repetition changes nothing. */
   settleRequest(
