@@ -2,9 +2,14 @@ import { waitUntil } from 'cloudflare:workers'
 import { createAgentApi, createMemoryApi, createWaker } from './agents/agent-api'
 import type { AgentDeps } from './agents/agent-deps'
 import type { SchedulerApi } from './agents/contract/agents'
+import type { ModelRequestArbiter } from './agents/contract/coding-agents'
 import { createDefinitionStore, type DefinitionStore } from './agents/definitions/definition-store'
 import { createHookRunner } from './agents/hooks/hook-runner'
 import { hooks } from './agents/hooks/hooks'
+import {
+  createModelGateway,
+  type ModelGatewayDeps,
+} from './agents/model-gateway/create-model-gateway'
 import { createModelRegistry } from './agents/models/registry'
 import { createSchedulerApi } from './agents/scheduler/scheduler-api'
 import type { SchedulerDeps } from './agents/scheduler/scheduler-shell'
@@ -39,6 +44,7 @@ import { listKnownTools } from './mcp-servers/gateway/list-known-tools'
 import { createToolRegistry } from './mcp-servers/gateway/tool-registry'
 import { createActivationTokens } from './mcp-servers/outside/activation-token'
 import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
+import { findTokenRun } from './mcp-servers/outside/find-token-run'
 import { createPushSender } from './mcp-servers/push/create-push-sender'
 import { createCatalogue } from './mcp-servers/remote/catalogue'
 import { remoteServices } from './mcp-servers/remote/remote-services'
@@ -100,13 +106,12 @@ export function composeApp(env: Env) {
     pages: (root, routes) => registerPages(root, routes, { toolAdmin, accounts: outside.accounts }),
     mounts: createMounts({
       ...outside,
+      ...shared,
       gateway,
       hub,
-      settings,
-      clock,
-      log,
       remotes,
       readToolRestrictions: createRestrictionsReader(definitions),
+      models: createModelHandler(env, { ...outside, hub, models }),
     }),
   })
   const agentDeps: AgentDeps = {
@@ -165,7 +170,10 @@ function createReliableWaker(env: Env, scheduler: SchedulerApi): AgentDeps['wake
 function createMounts(
   deps: Omit<Parameters<typeof createMcpRoutes>[0], 'defer'> &
     Omit<Parameters<typeof createAdminRoutes>[0], 'reportFailure'> &
-    Omit<Parameters<typeof createConnectCallback>[0], 'reportFailure'> & { log: Log },
+    Omit<Parameters<typeof createConnectCallback>[0], 'reportFailure'> & {
+      log: Log
+      models: ReturnType<typeof createModelGateway>
+    },
 ): NonNullable<HubDeps['mounts']> {
   const mcp = createMcpRoutes({ ...deps, defer: waitUntil })
   const reportFailure = (error: unknown) => deps.log.error('request failed', { error })
@@ -173,10 +181,22 @@ function createMounts(
   const forms = createCredentialForms({ ...deps, reportFailure })
   const callback = createConnectCallback({ ...deps, reportFailure })
   return mountModules({
-    ...{ mcp, admin, adminRoutes, forms, formPaths: credentialFormPaths },
+    ...{ mcp, models: deps.models, admin, adminRoutes, forms, formPaths: credentialFormPaths },
     ...{ callback, callbackPath: connectCallbackPath },
   })
 }
+
+/** Creates the gateway through which coding agents use models. */
+const createModelHandler = (
+  env: Env,
+  deps: Parameters<typeof findTokenRun>[0] & { models: Pick<ModelGatewayDeps, 'findUpstream'> },
+) =>
+  createModelGateway({
+    findRun: (token) => findTokenRun(deps, token, systemClock.now()),
+    arbiterOf: (agentId) => env.AGENTS.getByName(agentId) as unknown as ModelRequestArbiter,
+    findUpstream: deps.models.findUpstream,
+    defer: waitUntil,
+  })
 
 const createRestrictionsReader =
   (definitions: DefinitionStore) =>

@@ -292,6 +292,7 @@ export const traceExport = { timeoutMs: 10_000 } as const
 export * from './config-conversation.ts'
 export * from './config-entry.ts'
 export * from './config-live.ts'
+export * from './config-model-gateway.ts'
 export * from './config-moderation.ts'
 export * from './config-pages.ts'
 export * from './config-people.ts'

@@ -47,11 +47,15 @@ export interface RunReceiver {
 
 /** A model request of a program, before it is sent to the provider. */
 export interface ModelRequestFacts {
+  /** Of the run's token; a request of an earlier attempt is refused. Absent: the current one. */
+  attempt?: number
   protocol: ModelProtocol
   /** As the program named it. */
   model: string
-  /** An upper bound of its prompt in tokens, tools included. */
+  /** An upper bound of its prompt in tokens, tools included, for any tokenizer. */
   promptTokensMax: number
+  /** Estimate of the same. */
+  promptTokens: number
   /** What the program allows the answer; null when it does not say. */
   outputTokens: number | null
 }
@@ -68,8 +72,10 @@ export type ModelRequestRefusal =
   /** The hub has not seen `tools/list` with this token. */
   | 'no_tools'
 
-/** Address, key and time-outs of a model, as the definition gives them. */
+/** The definition's `brain`, as far as it says where its model is. */
 export interface ModelPlace {
+  provider?: string
+  model?: string
   apiBase?: string
   /** Name of the variable that holds the key. */
   apiKeyEnv?: string
@@ -85,7 +91,6 @@ export type ModelRequestAdmission =
       model: string
       /** The most that the answer may have. */
       outputTokens: number
-      /** Where the definition says that its model is; empty: the provider's own place. */
       place: ModelPlace
     }
   | { ok: false; reason: ModelRequestRefusal; message: string; retryAt?: number }
@@ -95,7 +100,7 @@ export interface ModelRequestResult {
   /** Of the provider; null when it was not reached. */
   status: number | null
   finish: 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error' | 'cancelled' | 'unknown'
-  /** As the provider counted; null when it did not say, then the worst case or an estimate is charged. */
+  /** As the provider counted; null when it did not say. */
   usage: {
     inputTokens: number
     cachedTokens: number
@@ -103,6 +108,8 @@ export interface ModelRequestResult {
     outputTokens: number
     reasoningTokens: number
   } | null
+  /** Without usage: whether the provider may bill the request, which is then charged by an estimate. */
+  mayBeCharged: boolean
   /** Characters of the answer that were passed on, for an estimate. */
   answerChars: number
   /** Excerpt of the provider's error for the trace, without secrets. */

@@ -1,14 +1,21 @@
 import type { ModelProtocol } from '../../shared/runner-protocol'
 
-/**
- * The protocols that a provider speaks at its base URL, for programs that bring their own client. The offline
- * model speaks none: it has no server.
- */
-export const providerProtocols: Readonly<Record<string, readonly ModelProtocol[]>> = {
+/** Which protocols the model gateway speaks to each provider: nothing is translated between protocols. */
+const modelProtocols: Readonly<Record<string, readonly ModelProtocol[]>> = {
   anthropic: ['anthropic-messages'],
   openai: ['openai-chat', 'openai-responses'],
   'openai-compatible': ['openai-chat'],
-  // Its compatible endpoint; the other protocol is open to two of its models only.
   'workers-ai': ['openai-chat'],
-  offline: [],
+  // it is part of the hub, which answers in any of them
+  offline: ['anthropic-messages', 'openai-chat', 'openai-responses'],
 }
+
+/** Returns the protocols in which programs can reach a provider; none for an unknown one. */
+export const protocolsOf = (provider: string): readonly ModelProtocol[] =>
+  Object.hasOwn(modelProtocols, provider) ? (modelProtocols[provider] ?? []) : []
+
+/** Returns the providers that programs can reach in any of these protocols. */
+export const providersFor = (protocols: readonly ModelProtocol[]): string[] =>
+  Object.keys(modelProtocols).filter((provider) =>
+    protocolsOf(provider).some((each) => protocols.includes(each)),
+  )

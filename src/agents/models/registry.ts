@@ -10,7 +10,8 @@ import {
   parseOverride,
 } from './choose-model'
 import { modelErrors } from './errors'
-import type { CallTimeouts, Model, ModelChoice, ModelRegistry } from './model-port'
+import type { CallTimeouts, Model, ModelChoice, ModelRegistry, UpstreamFinder } from './model-port'
+import { protocolsOf } from './model-protocols'
 import { createOfflineModel } from './offline/offline-model'
 import { createProviderModel } from './provider-model'
 import { type ModelProvider, modelProviders } from './providers/model-providers'
@@ -88,7 +89,7 @@ function createModelCache(settings: Settings, options: RegistryOptions) {
 export function createModelRegistry(
   settings: Settings,
   options: RegistryOptions = {},
-): ModelRegistry {
+): ModelRegistry & UpstreamFinder {
   const { find, offline } = createModelCache(settings, options)
 
   /** Returns a model by its `provider/model`, or null when its provider has no connection. */
@@ -122,8 +123,27 @@ export function createModelRegistry(
       const others = names.flatMap((name) => findNamed(name, choice) ?? [])
       return substitutedFor === null || others.length === 0 ? [model, ...others] : others
     },
+    findUpstream: createUpstreamFinder(settings, options),
   }
 }
+
+const createUpstreamFinder =
+  (settings: Settings, options: RegistryOptions): UpstreamFinder['findUpstream'] =>
+  (name, place) => {
+    const { chosen, rest } = parseOverride(name, place, settings)
+    const known = findProvider(chosen.provider)
+    const connection = known && findConnection(known, rest, settings, options)
+    if (!known || !connection) return null
+    return {
+      provider: chosen.provider,
+      title: known.title,
+      protocols: protocolsOf(chosen.provider),
+      modelName: chosen.model,
+      ...connection,
+      fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+      timeouts: options.timeouts ?? chooseTimeouts(rest, settings, connection.baseUrl),
+    }
+  }
 
 interface Connection {
   keyVariable: string

@@ -1,0 +1,42 @@
+import type { ModelProtocol } from '../../shared/runner-protocol'
+
+/** What a request to the gateway asks for. */
+export type GatewayRoute =
+  | { kind: 'answer' | 'count'; protocol: ModelProtocol }
+  | { kind: 'list'; protocol: ModelProtocol; model: string | null }
+
+/** The first segment below which the gateway answers. */
+export const gatewayPath = '/gateway'
+
+const answers: Record<string, ModelProtocol> = {
+  messages: 'anthropic-messages',
+  'chat/completions': 'openai-chat',
+  responses: 'openai-responses',
+}
+
+/**
+ * Returns what a path asks for, or null for an unknown one. Clients append their paths to the base URL with
+ * `/v1`, without, or though the base has it already; all of these mean the same.
+ */
+export function readGatewayRoute(request: Request): GatewayRoute | null {
+  const { pathname } = new URL(request.url)
+  if (!pathname.startsWith(`${gatewayPath}/`)) return null
+  const path = pathname
+    .slice(gatewayPath.length)
+    .replace(/\/{2,}/g, '/')
+    .replace(/^(\/v1)+(?=\/)/, '')
+    .replace(/^\/|\/$/g, '')
+  if (request.method === 'POST') {
+    const protocol = Object.hasOwn(answers, path) ? answers[path] : undefined
+    if (protocol) return { kind: 'answer', protocol }
+    if (path === 'messages/count_tokens') return { kind: 'count', protocol: 'anthropic-messages' }
+    return null
+  }
+  const [, model] = /^models(?:\/(.+))?$/.exec(path) ?? [null]
+  if (request.method !== 'GET' || !/^models(\/|$)/.test(path)) return null
+  return { kind: 'list', protocol: guessProtocol(request), model: model ?? null }
+}
+
+/** Returns the protocol of a request whose path does not tell: only clients of one send a version. */
+export const guessProtocol = ({ headers }: Request): ModelProtocol =>
+  headers.has('anthropic-version') ? 'anthropic-messages' : 'openai-chat'
