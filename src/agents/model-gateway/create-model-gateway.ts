@@ -1,8 +1,12 @@
 import type { RequestCounts } from '../../hub/contract/hub'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import type { ModelProtocol } from '../../shared/runner-protocol'
-import type { ModelRequestArbiter } from '../contract/coding-agents'
-import type { UpstreamFinder } from '../models/model-port'
+import type {
+  ModelRequestAdmission,
+  ModelRequestArbiter,
+  ModelRequestResult,
+} from '../contract/coding-agents'
+import type { Upstream, UpstreamFinder } from '../models/model-port'
 import { type Clock, systemClock } from '../models/response-timer'
 import { answerOffline, isOffline } from './answer-offline'
 import { type GatewayError, gatewayErrors, toErrorResponse, toRefusal } from './gateway-errors'
@@ -11,7 +15,7 @@ import { presentModel, presentModels } from './present-models'
 import { measurePrompt, parseObject, type ReadRequest, readModelRequest } from './read-request'
 import { rewriteRequest } from './rewrite-request'
 import { sendRequest } from './send-request'
-import { createSettlement } from './settle-once'
+import { createSettlement, noAnswer, type Settlement } from './settle-once'
 
 /** The run whose token a request has. */
 export interface TokenRun {
@@ -54,7 +58,9 @@ export function createModelGateway(
       case 'count':
         return count(protocol, request)
       case 'list':
-        return list(deps, protocol, run, route.model)
+        return describeModel(deps, run, protocol, presentModels)
+      case 'model':
+        return describeModel(deps, run, protocol, presentModel)
     }
   }
 }
@@ -83,41 +89,52 @@ async function answer(
   if (!admission.ok) return refuse(toRefusal(admission, clock.now()))
   const settlement = createSettlement(arbiter, activationId, admission.request, clock)
   deps.defer(settlement.done)
-  if (isOffline(admission.model)) return answerOffline(protocol, read.request, settlement)
-  const upstream = findSuitable(deps, protocol, admission)
-  if ('error' in upstream) {
-    settlement.settle(notSent(upstream.error.message))
-    return refuse(upstream.error)
+  try {
+    return await send(deps, { protocol, request, read: read.request, admission, settlement, clock })
+  } catch (error) {
+    settlement.settle(notSent('The hub could not send the request.'))
+    throw error
   }
+}
+
+interface AdmittedRequest {
+  protocol: ModelProtocol
+  request: Request
+  read: ReadRequest
+  admission: Extract<ModelRequestAdmission, { ok: true }>
+  settlement: Settlement
+  clock: Clock
+}
+
+/** Answers an admitted request: from its provider, or in the hub itself when there is none. */
+async function send(
+  { findUpstream }: ModelGatewayDeps,
+  { read, admission, ...admitted }: AdmittedRequest,
+): Promise<Response> {
+  const { protocol, settlement } = admitted
+  if (isOffline(admission.model)) return answerOffline(protocol, read, settlement)
+  const upstream = findUpstream(admission.model, admission.place)
+  const problem = findMismatch(protocol, upstream)
+  if (!upstream || problem) {
+    const error = problem ?? gatewayErrors.notConfigured()
+    settlement.settle(notSent(error.message))
+    return toErrorResponse(protocol, error)
+  }
+  const body = rewriteRequest(protocol, read.body, { ...upstream, ...admission })
   return sendRequest({
-    ...{ protocol, upstream, request, clock, settlement },
-    body: composeBody(protocol, read.request, { ...upstream, ...admission }),
+    ...admitted,
+    upstream,
+    body: JSON.stringify(body),
+    isStreamed: read.isStreamed,
   })
 }
 
-const composeBody = (
-  protocol: ModelProtocol,
-  { body }: ReadRequest,
-  admitted: Parameters<typeof rewriteRequest>[2],
-): string => JSON.stringify(rewriteRequest(protocol, body, admitted))
+const notSent = (problem: string): ModelRequestResult => ({ ...noAnswer, problem })
 
-const notSent = (problem: string) => ({
-  ...{ status: null, finish: 'error' as const, usage: null },
-  ...{ mayBeCharged: false, answerChars: 0, problem },
-})
-
-/** Returns where the admitted model is, when it speaks the protocol of the request. */
-function findSuitable(
-  { findUpstream }: ModelGatewayDeps,
-  protocol: ModelProtocol,
-  { model, place }: { model: string; place: Parameters<UpstreamFinder['findUpstream']>[1] },
-) {
-  const upstream = findUpstream(model, place)
-  if (!upstream) return { error: gatewayErrors.notConfigured() }
-  const { title, protocols } = upstream
-  return protocols.includes(protocol)
-    ? upstream
-    : { error: gatewayErrors.wrongProtocol(title, protocols) }
+/** Returns the error for a provider that does not speak the protocol of a request. */
+function findMismatch(protocol: ModelProtocol, upstream: Upstream | null): GatewayError | null {
+  if (!upstream || upstream.protocols.includes(protocol)) return null
+  return gatewayErrors.wrongProtocol(upstream.title, upstream.protocols)
 }
 
 /** Answers how long a prompt is, by an estimate: no provider is asked, and nothing is charged. */
@@ -128,20 +145,18 @@ async function count(protocol: ModelProtocol, request: Request): Promise<Respons
   return Response.json({ input_tokens: measurePrompt(body, bytes).promptTokens })
 }
 
-/** Lists the one model that the run can use. */
-async function list(
+/** Presents the model that the run uses, as its agent's object knows it. */
+async function describeModel(
   { arbiterOf }: ModelGatewayDeps,
-  protocol: ModelProtocol,
   { agentId, activationId }: TokenRun,
-  name: string | null,
+  protocol: ModelProtocol,
+  present: typeof presentModel | typeof presentModels,
 ): Promise<Response> {
   const found = await arbiterOf(agentId)
     .readRunModel(activationId)
     .catch(() => 'unavailable' as const)
   if (found === 'unavailable') return toErrorResponse(protocol, gatewayErrors.unavailable())
   if (!found) return toErrorResponse(protocol, gatewayErrors.noToken())
-  const model = { ...found, id: found.model.slice(found.model.indexOf('/') + 1) }
-  return Response.json(
-    name === null ? presentModels(protocol, model) : presentModel(protocol, model),
-  )
+  const id = found.model.slice(found.model.indexOf('/') + 1)
+  return Response.json(present(protocol, { ...found, id }))
 }

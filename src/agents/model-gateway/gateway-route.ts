@@ -3,7 +3,8 @@ import type { ModelProtocol } from '../../shared/runner-protocol'
 /** What a request to the gateway asks for. */
 export type GatewayRoute =
   | { kind: 'answer' | 'count'; protocol: ModelProtocol }
-  | { kind: 'list'; protocol: ModelProtocol; model: string | null }
+  /** All models of the run, or one: it has a single model, whatever name the program asks for. */
+  | { kind: 'list' | 'model'; protocol: ModelProtocol }
 
 /** The first segment below which the gateway answers. */
 export const gatewayPath = '/gateway'
@@ -32,9 +33,8 @@ export function readGatewayRoute(request: Request): GatewayRoute | null {
     if (path === 'messages/count_tokens') return { kind: 'count', protocol: 'anthropic-messages' }
     return null
   }
-  const [, model] = /^models(?:\/(.+))?$/.exec(path) ?? [null]
   if (request.method !== 'GET' || !/^models(\/|$)/.test(path)) return null
-  return { kind: 'list', protocol: guessProtocol(request), model: model ?? null }
+  return { kind: path === 'models' ? 'list' : 'model', protocol: guessProtocol(request) }
 }
 
 /** Returns the protocol of a request whose path does not tell: only clients of one send a version. */

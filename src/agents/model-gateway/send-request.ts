@@ -12,7 +12,7 @@ import {
   toWrongAnswer,
 } from './provider-error'
 import { type RelayEnd, relayAnswer } from './relay-answer'
-import type { Settlement } from './settle-once'
+import { noAnswer, type Settlement } from './settle-once'
 import { toEndpoint, toUpstreamHeaders } from './upstream-request'
 
 interface Sending {
@@ -20,6 +20,8 @@ interface Sending {
   upstream: Upstream
   /** The rewritten body. */
   body: string
+  /** Whether the program wants a stream of events. */
+  isStreamed: boolean
   /** The program's request. */
   request: Request
   clock: Clock
@@ -31,7 +33,7 @@ export async function sendRequest(sending: Sending): Promise<Response> {
   const { protocol, upstream, clock, settlement } = sending
   const abort = new AbortController()
   const fail = (failure: ProviderFailure, result: Partial<ModelRequestResult>): Response => {
-    settlement.settle({ ...emptyResult, problem: failure.problem, ...result })
+    settlement.settle({ ...noAnswer, problem: failure.problem, ...result })
     return toErrorResponse(protocol, failure.error)
   }
   const sent = await fetchInTime(sending, abort)
@@ -57,15 +59,6 @@ export async function sendRequest(sending: Sending): Promise<Response> {
     return fail(toWrongAnswer(upstream), { status })
   }
   return passOn(sending, sent, sent.body, abort)
-}
-
-const emptyResult: ModelRequestResult = {
-  status: null,
-  finish: 'error',
-  usage: null,
-  mayBeCharged: false,
-  answerChars: 0,
-  problem: null,
 }
 
 /** Sends the request; `timeout`, `unreachable` or `cancelled` when no answer begins. */
@@ -100,12 +93,15 @@ async function fetchInTime(
 
 /** Passes on the provider's answer as it comes, and settles the request at its end. */
 function passOn(
-  { protocol, upstream, clock, settlement }: Sending,
+  { protocol, upstream, clock, settlement, ...sending }: Sending,
   sent: Response,
   body: ReadableStream<Uint8Array>,
   abort: AbortController,
 ): Response {
-  const isStreamed = (sent.headers.get('content-type') ?? '').startsWith('text/event-stream')
+  const type = sent.headers.get('content-type') ?? ''
+  // Some servers give a stream no type of its own; others answer in one piece, whatever was asked.
+  const isStreamed =
+    type.startsWith('text/event-stream') || (sending.isStreamed && !/json/.test(type))
   const reader = createAnswerReader(protocol, isStreamed)
   const stream = relayAnswer(body, {
     clock,

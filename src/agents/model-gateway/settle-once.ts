@@ -3,6 +3,16 @@ import type { ActivationId } from '../../shared/ids'
 import type { ModelRequestArbiter, ModelRequestResult } from '../contract/coding-agents'
 import type { Clock } from '../models/response-timer'
 
+/** The result of a request without an answer. */
+export const noAnswer: ModelRequestResult = {
+  status: null,
+  finish: 'error',
+  usage: null,
+  mayBeCharged: false,
+  answerChars: 0,
+  problem: null,
+}
+
 /** Reports how a request ended: once, whichever of its ends comes first. */
 export interface Settlement {
   settle(result: ModelRequestResult): void

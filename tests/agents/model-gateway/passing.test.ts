@@ -109,6 +109,66 @@ describe.each(protocols)('%s', (protocol) => {
   })
 })
 
+const wholeAnswers: Record<ModelProtocol, object> = {
+  'anthropic-messages': {
+    type: 'message',
+    content: [{ type: 'text', text: 'Beans.' }],
+    stop_reason: 'end_turn',
+    usage: { input_tokens: 50, cache_read_input_tokens: 40, output_tokens: 7 },
+  },
+  'openai-chat': {
+    choices: [{ message: { content: 'Beans.' }, finish_reason: 'stop' }],
+    usage: {
+      prompt_tokens: 90,
+      completion_tokens: 7,
+      prompt_tokens_details: { cached_tokens: 40 },
+    },
+  },
+  'openai-responses': {
+    status: 'completed',
+    output: [{ type: 'message', content: [{ type: 'output_text', text: 'Beans.' }] }],
+    usage: { input_tokens: 90, output_tokens: 7, input_tokens_details: { cached_tokens: 40 } },
+  },
+}
+
+test.each(protocols)(
+  'X4: %s in one piece, and a stream of no type, are read too',
+  async (protocol) => {
+    const whole = JSON.stringify(wholeAnswers[protocol], null, 1)
+    const stream = toStream(protocol, {
+      text: 'Beans.',
+      usage: { input: 90, cached: 40, output: 7 },
+    })
+    for (const [body, type, isStreamed] of [
+      [whole, 'application/json; charset=utf-8', false],
+      [whole, 'application/json', true],
+      [stream, 'text/plain', true],
+    ] as const) {
+      const harness = createHarness(protocol, {
+        answer: () => new Response(body, { headers: { 'content-type': type, server: 'x' } }),
+      })
+      const response = await harness.send({ stream: isStreamed })
+      expect(await response.text()).toBe(body)
+      const given = body === whole ? 'application/json' : 'text/event-stream; charset=utf-8'
+      expect(Object.fromEntries(response.headers)).toEqual({
+        'cache-control': 'no-store',
+        'content-type': given,
+      })
+      await harness.allSettled()
+      expect(harness.settled).toMatchObject([
+        [1, { finish: 'stop', usage: { inputTokens: 90, cachedTokens: 40, outputTokens: 7 } }],
+      ])
+    }
+  },
+)
+
+test('X4: a request that the hub itself cannot send is settled as one', async () => {
+  const harness = createHarness('openai-chat', { model: 'nonsense' })
+  await expect(harness.send()).rejects.toThrow('Unknown model provider')
+  await harness.allSettled()
+  expect(harness.settled).toMatchObject([[1, { status: null, mayBeCharged: false }]])
+})
+
 test('X4: an event that is too long is passed over, and those after it are read', () => {
   const seen: string[] = []
   const add = createEventSplitter((data) => seen.push(data), 20)
