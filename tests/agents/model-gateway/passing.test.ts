@@ -105,6 +105,7 @@ describe.each(protocols)('%s', (protocol) => {
     const harness = createHarness(protocol, { answer: () => eventStream(stream) })
     const reader = (await harness.send()).body?.getReader()
     await reader?.read()
+    await new Promise((resolve) => setTimeout(resolve, 20))
     expect(seen.pulled).toBeLessThanOrEqual(2)
   })
 })
