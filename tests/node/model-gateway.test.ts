@@ -1,12 +1,41 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { expect, test, vi } from 'vitest'
-import { bundle, withWorker } from '../../bench/miniflare.mjs'
+import { build } from 'esbuild'
+import { convertV4MiniflareOptions, Miniflare } from 'miniflare'
+import { expect, onTestFinished, test, vi } from 'vitest'
 
 /** The gateway on a real runtime, with a provider and a program on real connections. */
 const entry = fileURLToPath(new URL('../support/model-gateway-worker.ts', import.meta.url))
 const patience = { timeout: 30_000, interval: 50 }
+
+/** Starts the gateway as a Worker. Returns its URL. */
+async function startGateway(): Promise<URL> {
+  const built = await build({
+    entryPoints: [entry],
+    bundle: true,
+    format: 'esm',
+    write: false,
+    platform: 'neutral',
+    mainFields: ['module', 'main'],
+    conditions: ['workerd', 'worker', 'browser', 'import'],
+    external: ['cloudflare:*', 'node:*'],
+    target: 'es2022',
+    logLevel: 'error',
+  })
+  const contents = built.outputFiles[0]?.text ?? ''
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      modules: [{ type: 'ESModule', path: 'worker.mjs', contents }],
+      compatibilityDate: '2026-06-11',
+      compatibilityFlags: ['nodejs_compat'],
+      host: '127.0.0.1',
+      port: 0,
+    }),
+  )
+  onTestFinished(() => miniflare.dispose())
+  return miniflare.ready
+}
 
 interface Provider {
   url: string
@@ -77,57 +106,54 @@ async function waitForSettled(url: URL) {
 }
 
 test('X4: when a program goes away its provider is left too, and the request is settled once', async () => {
-  await withWorker(await bundle(entry), {}, async (url: URL) => {
-    await withProvider(writeForever, async (provider) => {
-      const socket = await sendRequest(url, provider.url)
-      await new Promise((resolve) => socket.once('data', resolve))
-      socket.destroy()
-      await vi.waitFor(() => expect(provider.closed).toBe(1), patience)
-      const settled = await waitForSettled(url)
-      expect(settled).toMatchObject([{ finish: 'cancelled', usage: null, mayBeCharged: true }])
-      expect(settled[0]?.answerChars).toBeGreaterThan(0)
-    })
-
-    // It goes before the provider has answered: what comes then is for nobody.
-    await withProvider(
-      () => {},
-      async (provider) => {
-        const socket = await sendRequest(url, provider.url)
-        await vi.waitFor(() => expect(provider.responses.length).toBe(1), patience)
-        socket.destroy()
-        await new Promise((resolve) => setTimeout(resolve, 200))
-        const [response] = provider.responses
-        if (response && !response.destroyed) writeForever(response)
-        await vi.waitFor(() => expect(provider.closed).toBe(1), patience)
-        expect(await waitForSettled(url)).toMatchObject([
-          { finish: 'cancelled', mayBeCharged: true },
-        ])
-      },
-    )
-
-    // A program that does not read holds the provider up, instead of filling memory.
-    let written = 0
-    const flood = (response: ServerResponse) => {
-      begin(response)
-      const chunk = Buffer.from(`: ${'x'.repeat(65_533)}\n`)
-      const write = () => {
-        while (written < 31_000_000) {
-          written += chunk.length
-          if (!response.write(chunk)) return void response.once('drain', write)
-        }
-      }
-      write()
-    }
-    await withProvider(flood, async (provider) => {
-      const socket = await sendRequest(url, provider.url)
-      socket.pause()
-      await vi.waitFor(() => expect(written).toBeGreaterThan(0), patience)
-      await new Promise((resolve) => setTimeout(resolve, 500))
-      expect(written).toBeLessThan(31_000_000)
-      socket.destroy()
-      await vi.waitFor(() => expect(provider.closed).toBe(1), patience)
-      expect(await waitForSettled(url)).toMatchObject([{ finish: 'cancelled' }])
-    })
-    expect(await readSettled(url)).toEqual([])
+  const url = await startGateway()
+  await withProvider(writeForever, async (provider) => {
+    const socket = await sendRequest(url, provider.url)
+    await new Promise((resolve) => socket.once('data', resolve))
+    socket.destroy()
+    await vi.waitFor(() => expect(provider.closed).toBe(1), patience)
+    const settled = await waitForSettled(url)
+    expect(settled).toMatchObject([{ finish: 'cancelled', usage: null, mayBeCharged: true }])
+    expect(settled[0]?.answerChars).toBeGreaterThan(0)
   })
+
+  // It goes before the provider has answered: what comes then is for nobody.
+  await withProvider(
+    () => {},
+    async (provider) => {
+      const socket = await sendRequest(url, provider.url)
+      await vi.waitFor(() => expect(provider.responses.length).toBe(1), patience)
+      socket.destroy()
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      const [response] = provider.responses
+      if (response && !response.destroyed) writeForever(response)
+      await vi.waitFor(() => expect(provider.closed).toBe(1), patience)
+      expect(await waitForSettled(url)).toMatchObject([{ finish: 'cancelled', mayBeCharged: true }])
+    },
+  )
+
+  // A program that does not read holds the provider up, instead of filling memory.
+  let written = 0
+  const flood = (response: ServerResponse) => {
+    begin(response)
+    const chunk = Buffer.from(`: ${'x'.repeat(65_533)}\n`)
+    const write = () => {
+      while (written < 31_000_000) {
+        written += chunk.length
+        if (!response.write(chunk)) return void response.once('drain', write)
+      }
+    }
+    write()
+  }
+  await withProvider(flood, async (provider) => {
+    const socket = await sendRequest(url, provider.url)
+    socket.pause()
+    await vi.waitFor(() => expect(written).toBeGreaterThan(0), patience)
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    expect(written).toBeLessThan(31_000_000)
+    socket.destroy()
+    await vi.waitFor(() => expect(provider.closed).toBe(1), patience)
+    expect(await waitForSettled(url)).toMatchObject([{ finish: 'cancelled' }])
+  })
+  expect(await readSettled(url)).toEqual([])
 })

@@ -38,7 +38,7 @@ export interface ModelGatewayDeps {
 
 /**
  * Creates the handler of `/gateway/...`, through which coding agents use models: Anthropic Messages, OpenAI Chat
- * Completions and Responses. The agent's object admits every request and is told how it ended; the provider's key
+ * Completions and Responses. The agent's object admits every request and learns how it ended; the provider's key
  * is put in here.
  */
 export function createModelGateway(

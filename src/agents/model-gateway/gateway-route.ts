@@ -7,7 +7,7 @@ export type GatewayRoute =
   | { kind: 'list' | 'model'; protocol: ModelProtocol }
 
 /** The first segment below which the gateway answers. */
-export const gatewayPath = '/gateway'
+const gatewayPath = '/gateway'
 
 const answers: Record<string, ModelProtocol> = {
   messages: 'anthropic-messages',
@@ -37,6 +37,6 @@ export function readGatewayRoute(request: Request): GatewayRoute | null {
   return { kind: path === 'models' ? 'list' : 'model', protocol: guessProtocol(request) }
 }
 
-/** Returns the protocol of a request whose path does not tell: only clients of one send a version. */
+/** Returns the protocol of a request whose path does not decide: only clients of Anthropic send a version. */
 export const guessProtocol = ({ headers }: Request): ModelProtocol =>
   headers.has('anthropic-version') ? 'anthropic-messages' : 'openai-chat'

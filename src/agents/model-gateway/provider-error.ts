@@ -114,7 +114,7 @@ const toContext = (upstream: Upstream, now: number): FailureContext => ({
   retryPolicy: modelProviders[upstream.provider]?.retryPolicy ?? openAIRetryPolicy,
 })
 
-/** Removes addresses from a provider's words: of the hub's own network they tell more than a program has to know. */
+/** Removes addresses from a provider's words: a program has no use for those of the hub's own network. */
 const withoutAddresses = (text: string, { baseUrl }: Upstream): string =>
   text
     .replaceAll(baseUrl, '[address]')

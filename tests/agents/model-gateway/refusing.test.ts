@@ -120,7 +120,7 @@ describe.each(protocols)('%s', (protocol) => {
     expect(wrong.settled).toMatchObject([[1, { ...notReached, mayBeCharged: false }]])
     const unset = createHarness(protocol, {
       place: {
-        provider: wires[protocol].model.split('/')[0],
+        provider: wires[protocol].model.split('/')[0] ?? '',
         apiBase: 'https://elsewhere.test/v1',
       },
     })
