@@ -5,14 +5,15 @@ import type { SchedulerApi } from './agents/contract/agents'
 import { createDefinitionStore, type DefinitionStore } from './agents/definitions/definition-store'
 import { createHookRunner } from './agents/hooks/hook-runner'
 import { hooks } from './agents/hooks/hooks'
+import type { createModelGateway } from './agents/model-gateway/create-model-gateway'
 import { createModelRegistry } from './agents/models/registry'
 import { createRunnerApi, createRunnerControl } from './agents/runners/runner-api'
 import { createSchedulerApi } from './agents/scheduler/scheduler-api'
 import type { SchedulerDeps } from './agents/scheduler/scheduler-shell'
 import { explorationFloor } from './agents/scheduler/shares'
 import { createExporter, createOperatorLog, reportHook, toOtlpOptions } from './compose-log'
-import { createModelKeys } from './compose-models'
-import { createRunnersDeps, getCodingAgent } from './compose-runners'
+import { createOutside, readVariable } from './compose-outside'
+import { createModelHandler, createRunnersDeps, getCodingAgent } from './compose-runners'
 import { createHubApi } from './hub/api/hub-api'
 import { createRunAttemptApi } from './hub/api/run-attempt-api'
 import { createHub } from './hub/app'
@@ -26,30 +27,18 @@ import { adminRoutes } from './mcp-servers/admin/admin-routes'
 import { createAdminRoutes } from './mcp-servers/admin/create-admin-routes'
 import { createToolAdmin } from './mcp-servers/admin/create-tool-admin'
 import { createCredentialForms, credentialFormPaths } from './mcp-servers/admin/credential-forms'
-import { createConnectedAccounts } from './mcp-servers/connected-accounts/connected-accounts'
 import {
   connectCallbackPath,
   createConnectCallback,
 } from './mcp-servers/connected-accounts/create-callback'
 import type { ToolRestrictions } from './mcp-servers/contract/tools'
-import { createCipher } from './mcp-servers/credentials/cipher'
-import { createConnect } from './mcp-servers/credentials/connect'
-import { createRecentSecrets } from './mcp-servers/credentials/recent-secrets'
-import { createVault } from './mcp-servers/credentials/vault'
-import { createResolver } from './mcp-servers/fetch/resolve-over-https'
 import { createGateway } from './mcp-servers/gateway/create-gateway'
 import { isGranted, isToolExcluded } from './mcp-servers/gateway/decide'
 import { listKnownTools } from './mcp-servers/gateway/list-known-tools'
-import { createToolRegistry } from './mcp-servers/gateway/tool-registry'
-import { createActivationTokens } from './mcp-servers/outside/activation-token'
+import type { createToolRegistry } from './mcp-servers/gateway/tool-registry'
 import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
-import { createPushSender } from './mcp-servers/push/create-push-sender'
-import { createCatalogue } from './mcp-servers/remote/catalogue'
-import { remoteServices } from './mcp-servers/remote/remote-services'
 import { createRemotes } from './mcp-servers/remote/remotes'
 import { servers } from './mcp-servers/servers'
-import { toServiceKinds } from './mcp-servers/services/service-kind'
-import { createServices } from './mcp-servers/services/services'
 import { createPrivateFiles } from './mcp-servers/storage/private-files'
 import { createResultStore } from './mcp-servers/storage/result-store'
 import { createWorkspaces } from './mcp-servers/storage/workspace'
@@ -108,14 +97,13 @@ export function composeApp(env: Env) {
       registerPages(root, routes, { toolAdmin, modelAdmin, accounts: outside.accounts }),
     mounts: createMounts(env, {
       ...outside,
+      ...shared,
       gateway,
       hub,
-      settings,
-      clock,
-      log,
       remotes,
       modelAdmin,
       readToolRestrictions,
+      models: createModelHandler(env, { ...outside, hub, models }),
     }),
   })
   const agentDeps = createAgentDeps(settings, {
@@ -215,7 +203,10 @@ function createMounts(
   env: Env,
   deps: Omit<Parameters<typeof createMcpRoutes>[0], 'defer' | 'noteToolsListed' | 'findRecorder'> &
     Omit<Parameters<typeof createAdminRoutes>[0], 'reportFailure'> &
-    Omit<Parameters<typeof createConnectCallback>[0], 'reportFailure'> & { log: Log },
+    Omit<Parameters<typeof createConnectCallback>[0], 'reportFailure'> & {
+      log: Log
+      models: ReturnType<typeof createModelGateway>
+    },
 ): NonNullable<HubDeps['mounts']> {
   const mcp = createMcpRoutes({
     ...deps,
@@ -229,7 +220,7 @@ function createMounts(
   const forms = createCredentialForms({ ...deps, reportFailure })
   const callback = createConnectCallback({ ...deps, reportFailure })
   return mountModules({
-    ...{ mcp, admin, adminRoutes, forms, formPaths: credentialFormPaths },
+    ...{ mcp, models: deps.models, admin, adminRoutes, forms, formPaths: credentialFormPaths },
     ...{ callback, callbackPath: connectCallbackPath },
   })
 }
@@ -240,46 +231,6 @@ const createRestrictionsReader =
     const found = await definitions.read(agent, etag)
     return found.ok ? found.definition.toolRestrictions : null
   }
-
-/** Creates external services and their credentials, which `src/hub` never receives. */
-function createOutside(env: Env, settings: Settings) {
-  const key = settings.ROOKERY_VAULT_KEY
-  const keys = key ? [key, ...(settings.ROOKERY_VAULT_OLD_KEYS ?? [])] : []
-  const cipher = createCipher(keys)
-  const readSecret = (name: string) => readVariable(env, name)
-  const base = {
-    db: createDb(env.DB),
-    clock: systemClock,
-    kinds: toServiceKinds([...servers, { name: 'remote', services: remoteServices }]),
-    isPrivateAllowed: settings.ROOKERY_ALLOW_PRIVATE_SERVICES,
-  }
-  const catalogue = createCatalogue(base)
-  const known = createRecentSecrets()
-  const vault = createVault({ ...base, cipher, readVariable: readSecret })
-  const dns = settings.ROOKERY_DNS_OVER_HTTPS
-  const resolve = dns === 'off' ? undefined : createResolver(dns)
-  const linkage = { cipher, resolve, hubName: settings.ROOKERY_NAME }
-  const accounts = createConnectedAccounts({ ...base, ...linkage })
-  const readers = { cipher, readVariable: readSecret, known, resolve }
-  return {
-    db: base.db,
-    ...{ isPrivateAllowed: base.isPrivateAllowed, ...linkage },
-    vault,
-    known,
-    ...createModelKeys(settings, { ...base, ...readers }),
-    accounts,
-    tokens: createActivationTokens(keys),
-    catalogue,
-    registry: createToolRegistry(servers, catalogue),
-    services: createServices({ ...base, bindCredentials: vault.bind }),
-    push: createPushSender({
-      vaultKeys: keys,
-      origins: settings.ROOKERY_ORIGIN ?? [],
-      resolve,
-    }),
-    connect: createConnect({ ...base, vault, known, resolve, ownAccounts: accounts }),
-  }
-}
 
 /** Creates what counts and refuses requests before their routes run. */
 const createEntry = (env: Env): Pick<HubDeps, 'rateLimiter' | 'renderErrorPage'> => ({
@@ -307,8 +258,3 @@ const createSchedulerDeps = (env: Env, settings: Settings, hub: SweepApi): Sched
   mode: settings.ROOKERY_SCHEDULING,
   capacity: readCapacity(settings),
 })
-
-function readVariable(env: Env, name: string): string | undefined {
-  const value: unknown = Reflect.get(env, name)
-  return typeof value === 'string' ? value : undefined
-}

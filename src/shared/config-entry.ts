@@ -5,6 +5,8 @@ export const bodyLimits = {
   /** A form; the longest post fits, with every character percent-encoded. */
   formBytesMax: 512 * 1024,
   jsonBytesMax: 2 * 1024 * 1024,
+  /** A request of a coding agent to its model: a whole conversation, with pictures. */
+  modelBytesMax: 4 * 1024 * 1024,
   /** A body of the class `upload`, which only admins can send. */
   uploadBytesMax: 64 * 1024 * 1024,
   jsonDepthMax: 64,

@@ -98,9 +98,6 @@ export const definitionLimits = {
   agentsPerMember: 5,
 } as const
 
-/** Limits of hooks around model and tool calls. */
-export const hookLimits = { timeoutMs: 2_000 } as const
-
 /** Limits of an agent's memory between activations, and of its share in a prompt. */
 export const memoryLimits = {
   /** Facts in a prompt, unless the definition sets `max_facts`. */
@@ -298,6 +295,7 @@ export * from './config-conversation.ts'
 export * from './config-entry.ts'
 export * from './config-feed.ts'
 export * from './config-live.ts'
+export * from './config-model-gateway.ts'
 export * from './config-moderation.ts'
 export * from './config-pages.ts'
 export * from './config-people.ts'

@@ -2,6 +2,7 @@
  * How an agent's object, the runners' object and the model gateway speak to each other. Types only; part of the
  * agents' contract.
  */
+import type { ModelConnection } from '../../hub/contract/models'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import type { ModelProtocol, RunOrder, RunReport } from '../../shared/runner-protocol'
 
@@ -94,6 +95,8 @@ export type ModelRequestAdmission =
       /** The most that the answer may have. */
       outputTokens: number
       place: ModelPlace
+      /** The providers that admins set up, with sealed keys. */
+      connections: readonly ModelConnection[]
     }
   | { ok: false; reason: ModelRequestRefusal; message: string; retryAt?: number }
 

@@ -85,7 +85,14 @@ function record(
   const { open = [] } = context.getActivation().state.program ?? {}
   if (!open.some((each) => each.request === request)) return refuse('not_running')
   const outputTokens = call.request.maxOutputTokens
-  return { ok: true, request, model: call.model.id, outputTokens, place }
+  return {
+    ok: true,
+    request,
+    model: call.model.id,
+    outputTokens,
+    place,
+    connections: context.connections ?? [],
+  }
 }
 
 const decide = (

@@ -1,4 +1,3 @@
-import { hookLimits } from '../../shared/config'
 import type { ModelAnswer } from '../loop/message'
 import type {
   GuardResult,
@@ -12,6 +11,9 @@ import type {
   ModelCall,
 } from './hook'
 import { type HookResult, type HookRunDeps, notifyHooks, runHooks } from './run-hooks'
+
+/** How long a hook around a model or tool call may take. */
+const hookTimeoutMs = 2_000
 
 export type GuardDecision =
   /** Raw JSON: as the model wrote it, or of the input that a hook replaced it with. */
@@ -54,7 +56,7 @@ export function createHookRunner(hooks: readonly Hook[], deps: HookRunnerDeps): 
       if (cached) return cached
       const agentHooks = createAgentHooks(
         selectHooks(hooks, switches),
-        { timeoutMs: hookLimits.timeoutMs, ...deps },
+        { timeoutMs: hookTimeoutMs, ...deps },
         deps.redact,
       )
       cache.set(switches, agentHooks)

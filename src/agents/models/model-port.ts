@@ -1,5 +1,8 @@
 import type { ModelConnection } from '../../hub/contract/hub'
+import type { ModelProtocol } from '../../shared/runner-protocol'
+import type { ModelPlace } from '../contract/coding-agents'
 import type { Message, ModelAnswer, ModelFailure } from '../loop/message'
+import type { Fetch } from './watched-fetch'
 
 /** A model call; the same for every provider. */
 export interface ModelRequest {
@@ -86,4 +89,43 @@ export interface ModelRegistry {
   ): { model: Model; substitutedFor: string | null }
   /** Lists the models that can run a definition's tasks now, the preferred one first; at least one. */
   list(choice: ModelChoice, connections?: readonly ModelConnection[]): Model[]
+}
+
+/** Where a model's provider answers requests of programs that bring their own client. */
+export interface Upstream {
+  provider: string
+  /** Display name of the provider. */
+  title: string
+  protocols: readonly ModelProtocol[]
+  /** As the provider names it. */
+  modelName: string
+  /** Without a trailing slash. */
+  baseUrl: string
+  /** Empty when the server requires none. */
+  key: string
+  /** The variable that holds the key, for messages. */
+  keyVariable: string
+  /** The setting, or the field of the definition, that holds `baseUrl`. */
+  addressSetting: string
+  timeouts: CallTimeouts
+  /** Adds a key that an admin set up. */
+  fetch: Fetch
+  /** Removes that key from a text. */
+  redact(text: string): string
+}
+
+export interface UpstreamFinder {
+  /**
+   * Returns where a model is, or null when its provider has no connection. The definition's address and key
+   * apply to its own provider only.
+   *
+   * @param name `provider/model`
+   * @param connections the providers that admins set up
+   * @throws AppError VALIDATION for another name
+   */
+  findUpstream(
+    name: string,
+    place: ModelPlace,
+    connections: readonly ModelConnection[],
+  ): Upstream | null
 }

@@ -15,7 +15,8 @@ import {
 } from './choose-model'
 import { modelErrors } from './errors'
 import { type Connection, findConnection } from './find-connection'
-import type { CallTimeouts, Model, ModelChoice, ModelRegistry } from './model-port'
+import type { CallTimeouts, Model, ModelChoice, ModelRegistry, UpstreamFinder } from './model-port'
+import { protocolsOf } from './model-protocols'
 import { createOfflineModel } from './offline/offline-model'
 import { createProviderModel } from './provider-model'
 import type { ModelProvider } from './providers/model-providers'
@@ -91,7 +92,7 @@ type Connections = readonly ModelConnection[]
 export function createModelRegistry(
   settings: Settings,
   options: RegistryOptions = {},
-): ModelRegistry {
+): ModelRegistry & UpstreamFinder {
   const { find, offline } = createModelCache(settings, options)
 
   /** Returns a model by its `provider/model`, or null when its provider has no connection. */
@@ -131,8 +132,31 @@ export function createModelRegistry(
       const others = names.flatMap((name) => findNamed(name, choice, connections) ?? [])
       return substitutedFor === null || others.length === 0 ? [model, ...others] : others
     },
+    findUpstream: createUpstreamFinder(settings, options),
   }
 }
+
+const createUpstreamFinder =
+  (settings: Settings, options: RegistryOptions): UpstreamFinder['findUpstream'] =>
+  (name, place, connections) => {
+    const { chosen, rest } = parseOverride(name, place, { settings, connections })
+    const known = findProvider(chosen.provider)
+    const stored = connections.find(({ provider }) => provider === chosen.provider)
+    const connection = known && findConnection(known, rest, settings, { ...options, stored })
+    if (!known || !connection) return null
+    const { stored: used, ...to } = connection
+    const opened = used && options.access?.open(used)
+    return {
+      provider: chosen.provider,
+      title: known.title,
+      protocols: protocolsOf(chosen.provider),
+      modelName: chosen.model,
+      ...to,
+      fetch: opened?.fetch ?? options.fetch ?? ((input, init) => fetch(input, init)),
+      redact: opened?.redact ?? ((text) => text),
+      timeouts: options.timeouts ?? chooseTimeouts(rest, settings, to.baseUrl),
+    }
+  }
 
 /** Returns the error for an override without a connection. Definitions get the offline model instead. */
 function toNotConfigured(provider: string) {

@@ -5,17 +5,22 @@ import type { HubEnv } from './hub-env'
 /** What a route accepts: how often it can be called, and which body is read. */
 export interface EntryRule {
   rate: RateClass | ((c: Context<HubEnv>) => RateClass)
-  /** `upload`: JSON that the handler reads itself, after it has authenticated the sender. */
-  body: 'none' | 'form' | 'json' | 'upload'
+  /**
+   * `upload`: JSON that the handler reads itself, after it has authenticated the sender. `model`: JSON of a request
+   * to a model, with pictures.
+   */
+  body: 'none' | 'form' | 'json' | 'model' | 'upload'
 }
 
-const { formBytesMax, jsonBytesMax, uploadBytesMax, readMs, uploadReadMs } = bodyLimits
+const { formBytesMax, jsonBytesMax, modelBytesMax, uploadBytesMax, readMs, uploadReadMs } =
+  bodyLimits
 
 /** Limits of a body by the rule of its route. A body that is not read may still be sent. */
 export const bodyLimitsByKind: Record<EntryRule['body'], { bytesMax: number; readMs: number }> = {
   none: { bytesMax: jsonBytesMax, readMs },
   form: { bytesMax: formBytesMax, readMs },
   json: { bytesMax: jsonBytesMax, readMs },
+  model: { bytesMax: modelBytesMax, readMs },
   upload: { bytesMax: uploadBytesMax, readMs: uploadReadMs },
 }
 

@@ -59,13 +59,13 @@ async function readEntryBody(c: Context<HubEnv>, { body: kind }: EntryRule): Pro
   if (request.body === null || kind === 'none' || kind === 'upload') return
   const bytes = await readBoundedBody(request, bodyLimit)
   if (bytes.length > 0) requireBodyType(request, kind)
-  if (kind === 'json') requireFlatJson(bytes, bodyLimits.jsonDepthMax)
+  if (kind === 'json' || kind === 'model') requireFlatJson(bytes, bodyLimits.jsonDepthMax)
   c.req.raw = new Request(request, { body: bytes })
 }
 
-function requireBodyType({ headers }: Request, kind: 'form' | 'json'): void {
+function requireBodyType({ headers }: Request, kind: 'form' | 'json' | 'model'): void {
   const type = headers.get('content-type')
-  if (kind === 'json' && !isJsonType(type)) throw httpErrors.notJson()
+  if (kind !== 'form' && !isJsonType(type)) throw httpErrors.notJson()
   if (kind === 'form' && !isFormType(type)) throw httpErrors.notForm()
 }
 
@@ -75,7 +75,7 @@ function refuse(
   { renderErrorPage }: GuardDeps,
   error: unknown,
 ): Response | Promise<Response> {
-  const isProgram = /^\/(api|mcp)(\/|$)/.test(c.req.path)
+  const isProgram = /^\/(api|mcp|gateway)(\/|$)/.test(c.req.path)
   const acceptsPage = c.req.header('accept')?.includes('text/html') === true
   return renderErrorPage && acceptsPage && !isProgram
     ? renderErrorPage(c, toAppError(error))

@@ -9,6 +9,8 @@ import { apiBase } from './mount-routes'
 export interface ModuleHandlers {
   /** Answers `/mcp` and the paths below it. */
   mcp(request: Request, counts: RequestCounts): Promise<Response>
+  /** Answers the paths below `/gateway`, by which coding agents use models. */
+  models(request: Request, counts: RequestCounts): Promise<Response>
   /** Answers routes of the JSON API. */
   admin(request: Request, counts: RequestCounts): Promise<Response>
   adminRoutes: readonly ModuleRoute[]
@@ -51,6 +53,10 @@ export const mountModules =
       handlers.mcp(c.req.raw, toCounts(c)),
     )
     for (const path of ['/mcp', '/mcp/*']) root.all(path, mcp)
+    const models = declareEntry<Answer>({ rate: 'read', body: 'model' }, (c) =>
+      handlers.models(c.req.raw, toCounts(c)),
+    )
+    for (const path of ['/gateway', '/gateway/*']) root.all(path, models)
     const answerAdmin: Answer = (c) => handlers.admin(c.req.raw, toCounts(c))
     for (const route of handlers.adminRoutes) {
       const answer = declareEntry<Answer>(toEntryRule(route), (c) => answerAdmin(c))

@@ -80,6 +80,8 @@ describe('the table of routes', () => {
     ['POST', '/api/v1/import', 'upload', 'upload'],
     ['POST', '/mcp', 'read', 'json'],
     ['POST', '/mcp/hub', 'read', 'json'],
+    ['POST', '/gateway/v1/messages', 'read', 'model'],
+    ['GET', '/gateway/v1/models', 'read', 'model'],
     ['GET', '/live/posts/x', 'connect', 'none'],
     ['GET', '/api/v1/search', 'search', 'none'],
     ['GET', '/search', 'search', 'none'],

@@ -287,3 +287,15 @@ test('M11: hub_ask refuses a private question of an agent, and says when nobody 
   const result = await client.callTool({ name: 'hub_ask', arguments: unasked })
   expect(textOf(result)).toContain('You asked nobody there')
 })
+
+test('X3: the gateway of models opens with no key of an account, and no forged token', async () => {
+  for (const key of [mira.key, adminKey, 'rka1.e30.AAAA']) {
+    const response = await exports.default.fetch('http://hub.test/gateway/v1/responses', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: '{}',
+    })
+    expect(response.status).toBe(401)
+    expect(await response.json()).toMatchObject({ error: { code: 'invalid_token' } })
+  }
+})
