@@ -1,5 +1,10 @@
 import WebSocket from 'ws'
-import { type HubMessage, hubMessage, type RunnerMessage } from '../../src/shared/runner-protocol.ts'
+import {
+  type HubMessage,
+  hubMessage,
+  type RunnerMessage,
+  runnerCloseCodes,
+} from '../../src/shared/runner-protocol.ts'
 import type { Log } from '../log.ts'
 
 export interface ConnectionOptions {
@@ -82,11 +87,8 @@ export class HubConnection {
     socket.on('unexpected-response', (_request, response) => {
       response.resume()
       if (response.statusCode === 401 || response.statusCode === 403) {
-        this.#stop()
-        this.#ended.reject(
-          new RefusedError(
-            `${hub} does not accept the key (${response.statusCode}). Create a runner key on its page /runners.`,
-          ),
+        this.#refuse(
+          `${hub} does not accept the key (${response.statusCode}). Create a runner key on its page /runners.`,
         )
       }
       problem = `HTTP ${response.statusCode}`
@@ -100,6 +102,10 @@ export class HubConnection {
       const was = this.#isReady
       this.#isReady = false
       if (this.#isClosed) return
+      if (code === runnerCloseCodes.accessEnded) return this.#refuse('The key was revoked.')
+      if (code === runnerCloseCodes.replaced) {
+        return this.#refuse('Another process has connected with this key and name.')
+      }
       const wait = this.#nextWait()
       const why = problem || reason.toString() || `code ${code}`
       log.warn(
@@ -107,6 +113,11 @@ export class HubConnection {
       )
       this.#retry = setTimeout(() => this.#connect(), wait)
     })
+  }
+
+  #refuse(message: string): void {
+    this.#stop()
+    this.#ended.reject(new RefusedError(message))
   }
 
   #nextWait(): number {

@@ -36,7 +36,9 @@ export function findMarked(marker: string): number[] {
   return listProcesses().filter((pid) => {
     try {
       return (
-        pid !== process.pid && readFileSync(`/proc/${pid}/environ`).includes(wanted) && !isZombie(pid)
+        pid !== process.pid &&
+        readFileSync(`/proc/${pid}/environ`).includes(wanted) &&
+        !isZombie(pid)
       )
     } catch {
       return false

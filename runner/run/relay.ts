@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import {
   createServer,
+  request as httpRequest,
   type IncomingHttpHeaders,
   type IncomingMessage,
-  request as httpRequest,
   type ServerResponse,
 } from 'node:http'
 import { request as httpsRequest } from 'node:https'
@@ -14,8 +14,8 @@ import type { RunOrder } from '../../src/shared/runner-protocol.ts'
 /** What passed through the relay: what a program claims is compared with it. */
 export interface RelayFacts {
   modelRequests: number
-  /** HTTP status of the last model request that was answered to its end; null: it was not. */
-  lastModelStatus: number | null
+  /** Model requests that were answered to their end. */
+  modelAnswers: number
   /** Whether the program itself listed the hub's tools. */
   hasListedTools: boolean
 }
@@ -47,7 +47,7 @@ const isModelRequest = (path: string): boolean =>
 /** Passes a run's requests on to the hub with the run's token, so that the program holds none. */
 export async function startRelay(options: RelayOptions): Promise<Relay> {
   const key = `relay-${randomBytes(24).toString('hex')}`
-  const facts: RelayFacts = { modelRequests: 0, lastModelStatus: null, hasListedTools: false }
+  const facts: RelayFacts = { modelRequests: 0, modelAnswers: 0, hasListedTools: false }
   const server = createServer((request, response) => {
     pass({ ...options, key, facts }, request, response).catch((error: unknown) => {
       if (response.headersSent) response.destroy()
@@ -86,10 +86,7 @@ async function pass(context: Context, request: IncomingMessage, response: Server
     context.onTooManyRequests()
     return refuse(response, 403, 'The run has used all its model requests')
   }
-  if (isCounted) {
-    facts.modelRequests++
-    facts.lastModelStatus = null
-  }
+  if (isCounted) facts.modelRequests++
   const body = isMcp && request.method === 'POST' ? await readBody(request) : null
   const target = new URL(isMcp ? order.endpoints.mcp : `${order.endpoints.models}${pathname}`)
   target.search = search
@@ -98,7 +95,7 @@ async function pass(context: Context, request: IncomingMessage, response: Server
   response.writeHead(answer.statusCode ?? 502, withoutHopHeaders(answer.headers))
   response.flushHeaders()
   pipeline(answer, response, (error) => {
-    if (isCounted && !error && answer.complete) facts.lastModelStatus = answer.statusCode ?? null
+    if (isCounted && !error && answer.statusCode === 200) facts.modelAnswers++
   })
   if (body && answer.statusCode === 200 && isToolsList(body)) facts.hasListedTools = true
 }

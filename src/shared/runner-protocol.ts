@@ -13,6 +13,21 @@ import * as z from 'zod'
 /** Changes when a message changes in a way that the other side cannot ignore. */
 export const runnerProtocolVersion = 1
 
+/** The longest frame of a runner, in characters; a longer one closes the connection. */
+export const runnerFrameCharsMax = 8 * 1024 * 1024
+
+/** Codes with which the hub closes a connection. After any other code the runner reconnects, too. */
+export const runnerCloseCodes = {
+  /** The frame is not one of these messages; the reason names what is wrong. */
+  badFrame: 1008,
+  /** The hub could not store reports: reconnect, and send them again. */
+  tryAgain: 1013,
+  /** The key was revoked, or its account may not run runners any more. The runs are lost. */
+  accessEnded: 4403,
+  /** Another process has connected with this key and name; this one must end. */
+  replaced: 4409,
+} as const
+
 /** Coding agents that a runner can start. */
 export const programTypes = ['claude-code', 'codex', 'opencode', 'goose', 'aider'] as const
 export type ProgramType = (typeof programTypes)[number]
