@@ -164,14 +164,16 @@ export class Runner {
         }
         return
       case 'start':
-        return this.#start(message.order)
+        this.#start(message.order)
+        return
       case 'stop':
         this.#held
           .get(toKey(message))
           ?.running?.limits.end({ end: 'cancelled', detail: stopDetails[message.reason] })
         return
       case 'acknowledge':
-        return this.#acknowledge(message, message.report)
+        this.#acknowledge(message, message.report)
+        return
       case 'drain':
         this.#isDraining = message.is_draining
         log.info(message.is_draining ? 'Draining: no further runs.' : 'Taking runs again.')
@@ -181,7 +183,10 @@ export class Runner {
   #start(order: RunOrder): void {
     const known = this.#held.get(toKey(order))
     // The hub did not see that it arrived.
-    if (known) return this.#send(known)
+    if (known) {
+      this.#send(known)
+      return
+    }
     const reason = this.#findRefusal(order)
     if (reason !== null) {
       this.#options.log.warn(`${order.agent}: refused a run. ${reason}`)

@@ -4,7 +4,9 @@ import {
   type ClientContext,
   client,
   methods,
+  type NewSessionResponse,
   ndJsonStream,
+  type PromptResponse,
   type RequestPermissionRequest,
 } from '@agentclientprotocol/sdk'
 import { at, hubServer } from '../profiles/profile.ts'
@@ -70,12 +72,18 @@ export function connectAcp(
         isReplay = false
         if (loaded) return { id: session.earlier, isLoaded: true }
       }
-      const created = await agent.request(methods.agent.session.new, toParams(session))
+      const created = await agent.request<NewSessionResponse>(
+        methods.agent.session.new,
+        toParams(session),
+      )
       return { id: created.sessionId, isLoaded: false }
     },
     async prompt(id, text) {
       const prompt = [{ type: 'text' as const, text }]
-      const result = await agent.request(methods.agent.session.prompt, { sessionId: id, prompt })
+      const result = await agent.request<PromptResponse>(methods.agent.session.prompt, {
+        sessionId: id,
+        prompt,
+      })
       return { ...result }
     },
     cancel: (id) => agent.notify(methods.agent.session.cancel, { sessionId: id }),

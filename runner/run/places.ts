@@ -48,7 +48,7 @@ export class Places {
     const known = wanted.session_id === null ? undefined : this.#find(wanted)
     const folder = known ?? join(this.#root, randomUUID())
     this.#used.add(folder)
-    const facts = known && this.#read(known)
+    const facts = known === undefined ? undefined : this.#read(known)
     const place: Place = {
       folder,
       home: join(folder, 'home'),
