@@ -1,5 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import {
   type HubMessage,
@@ -9,14 +8,20 @@ import {
   runnerProtocolVersion,
 } from '../src/shared/runner-protocol.ts'
 import { HubConnection } from './hub/connection.ts'
-import { Journal } from './hub/journal.ts'
+import {
+  type AttemptName,
+  createHeldRun,
+  type Held,
+  recoverRuns,
+  toKey,
+  toLost,
+} from './hub/held-runs.ts'
 import type { Log } from './log.ts'
 import { profiles } from './profiles/profiles.ts'
 import type { InstalledProgram } from './programs.ts'
 import { RunLimits } from './run/limits.ts'
 import { Places } from './run/places.ts'
-import { killGroup } from './run/processes.ts'
-import { runAttempt, toMarker } from './run/run.ts'
+import { runAttempt } from './run/run.ts'
 
 export interface RunnerOptions {
   hub: string
@@ -35,21 +40,6 @@ export interface RunnerOptions {
   /** Wait before the first reconnection. */
   retryMs?: number
 }
-
-type AttemptName = Pick<RunOrder, 'activation_id' | 'attempt'>
-
-/** An attempt that runs here, or whose reports the hub does not have yet. */
-interface Held extends AttemptName {
-  agent: string
-  folder: string
-  journal: Journal
-  /** Null when it does not run. */
-  running: { limits: RunLimits; done: Promise<void>; startedAt: number } | null
-  /** The hub no longer wants its reports. */
-  isForgotten: boolean
-}
-
-const toKey = ({ activation_id, attempt }: AttemptName): string => `${activation_id} ${attempt}`
 
 const stopDetails = {
   cancelled: 'The run was cancelled.',
@@ -86,7 +76,9 @@ export class Runner {
    * @throws RefusedError when the hub does not accept the key
    */
   async run(): Promise<void> {
-    await this.#recover()
+    for (const held of await recoverRuns(this.#options.folder, this.#options.log)) {
+      this.#held.set(toKey(held), held)
+    }
     this.#places.clean(Date.now())
     const timer = setInterval(() => this.#showStatus(), 1_000)
     try {
@@ -111,25 +103,6 @@ export class Runner {
     const running = [...this.#held.values()].flatMap(({ running }) => (running ? [running] : []))
     for (const { limits } of running) limits.end({ end: 'lost', detail })
     await Promise.all(running.map(({ done }) => done))
-  }
-
-  /** Kills what an earlier process of this folder has left running, and reports its runs as lost. */
-  async #recover(): Promise<void> {
-    const root = join(this.#options.folder, 'runs')
-    mkdirSync(root, { recursive: true, mode: 0o700 })
-    for (const name of readdirSync(root)) {
-      const folder = join(root, name)
-      const killed = await killGroup(undefined, toMarker(folder))
-      if (killed > 0) this.#options.log.warn(`Killed ${killed} processes of an earlier start.`)
-      const facts = readFacts(folder)
-      if (!facts) {
-        rmSync(folder, { recursive: true, force: true })
-        continue
-      }
-      const journal = new Journal(folder)
-      journal.append(toLost('The runner was restarted.'))
-      this.#held.set(toKey(facts), { ...facts, folder, journal, running: null, isForgotten: false })
-    }
   }
 
   #hello(): RunnerMessage {
@@ -195,19 +168,7 @@ export class Runner {
       return
     }
     this.#hasTaken = true
-    const { activation_id, attempt, agent } = order
-    const folder = join(this.#options.folder, 'runs', toFolderName(order))
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    writeFileSync(join(folder, 'run.json'), JSON.stringify({ activation_id, attempt, agent }))
-    const held: Held = {
-      activation_id,
-      attempt,
-      agent,
-      folder,
-      journal: new Journal(folder),
-      running: null,
-      isForgotten: false,
-    }
+    const held = createHeldRun(this.#options.folder, order)
     this.#held.set(toKey(order), held)
     const limits = new RunLimits(order.limits)
     held.running = { limits, done: this.#carryOut(order, held, limits), startedAt: Date.now() }
@@ -307,26 +268,5 @@ export class Runner {
     const draining = this.#isDraining ? ', draining' : ''
     const { slots, log } = this.#options
     log.status(`${state}${draining} | ${running.length}/${slots} slots | ${running.join(', ')}`)
-  }
-}
-
-const toLost = (detail: string): RunReport => ({
-  kind: 'ended',
-  end: 'lost',
-  detail,
-  is_success: false,
-  answer: '',
-  session_id: null,
-  changes: null,
-})
-
-const toFolderName = ({ activation_id, attempt }: AttemptName): string =>
-  `${activation_id.replaceAll(/[^a-zA-Z0-9-]/g, '_')}-${attempt}`
-
-function readFacts(folder: string): (AttemptName & { agent: string }) | null {
-  try {
-    return JSON.parse(readFileSync(join(folder, 'run.json'), 'utf8'))
-  } catch {
-    return null
   }
 }

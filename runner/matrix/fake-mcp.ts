@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /** The hub's tools for tests: one tool, over streamable HTTP, that answers only with the token. */
@@ -31,31 +31,7 @@ interface Call {
 
 export async function startFakeMcp(token: string): Promise<FakeMcp> {
   const fake: FakeMcp = { url: '', token, calls: [], refused: 0, close: () => undefined }
-  const server = createServer(async (request, response) => {
-    if (request.headers.authorization !== `Bearer ${fake.token}`) {
-      fake.refused++
-      response.writeHead(401).end('no')
-      return
-    }
-    if (request.method !== 'POST') {
-      response.writeHead(405).end()
-      return
-    }
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk)
-    const call: Call = JSON.parse(Buffer.concat(chunks).toString())
-    fake.calls.push(call.method === 'tools/call' ? `call ${call.params?.name}` : call.method)
-    if (call.id === undefined) {
-      response.writeHead(202).end()
-      return
-    }
-    const result = answer(call)
-    response.writeHead(result ? 200 : 400, { 'content-type': 'application/json' })
-    const error = { code: -32601, message: 'Method not found' }
-    response.end(
-      JSON.stringify({ jsonrpc: '2.0', id: call.id, ...(result ? { result } : { error }) }),
-    )
-  })
+  const server = createServer((request, response) => void handle(fake, request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   fake.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
   fake.close = () => {
@@ -63,6 +39,25 @@ export async function startFakeMcp(token: string): Promise<FakeMcp> {
     server.closeAllConnections()
   }
   return fake
+}
+
+async function handle(fake: FakeMcp, request: IncomingMessage, response: ServerResponse) {
+  if (request.headers.authorization !== `Bearer ${fake.token}`) {
+    fake.refused++
+    return response.writeHead(401).end('no')
+  }
+  if (request.method !== 'POST') return response.writeHead(405).end()
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  const call: Call = JSON.parse(Buffer.concat(chunks).toString())
+  fake.calls.push(call.method === 'tools/call' ? `call ${call.params?.name}` : call.method)
+  if (call.id === undefined) return response.writeHead(202).end()
+  const result = answer(call)
+  const error = { code: -32601, message: 'Method not found' }
+  response.writeHead(result ? 200 : 400, { 'content-type': 'application/json' })
+  response.end(
+    JSON.stringify({ jsonrpc: '2.0', id: call.id, ...(result ? { result } : { error }) }),
+  )
 }
 
 function answer({ method, params }: Call): object | null {

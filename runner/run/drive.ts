@@ -32,6 +32,8 @@ export interface DriveFacts {
   /** An earlier session that this place has. */
   earlier: string | null
   version: string
+  /** Keeps the session for later, and returns its name for the hub. */
+  keepSession(sessionId: string): string
   report(report: RunReport): void
   /** Called with the characters of all updates so far. */
   onUpdate(chars: number): void
@@ -60,12 +62,12 @@ export function driveAcp(facts: DriveFacts): Drive {
       meta: launch.sessionMeta,
       earlier: facts.earlier,
     })
-    sessionId = opened.id.slice(0, 200)
+    sessionId = opened.id
     if (profile.listsToolsLate) await waitForTools(relay)
     report({
       kind: 'started',
       version: facts.version,
-      session_id: sessionId,
+      session_id: facts.keepSession(opened.id),
       is_resumed: opened.isLoaded,
     })
     const result = await program.prompt(opened.id, launch.prompt)

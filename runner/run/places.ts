@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import * as z from 'zod'
 
 const place = z.object({
@@ -40,12 +40,17 @@ export class Places {
     mkdirSync(this.#root, { recursive: true, mode: 0o700 })
   }
 
-  /** Returns the place of the session if this machine has it and it is free, else a new one. */
+  /**
+   * Returns the place of a session if this machine has it and it is free, else a new one.
+   *
+   * @param handle as `toHandle` wrote it; null: no earlier session
+   */
   take(
-    wanted: Pick<PlaceFacts, 'program' | 'agent' | 'repository' | 'session_id'>,
+    wanted: Pick<PlaceFacts, 'program' | 'agent' | 'repository'>,
+    handle: string | null,
     now: number,
-  ): { place: Place; isKnown: boolean } {
-    const known = wanted.session_id === null ? undefined : this.#find(wanted)
+  ): Place {
+    const known = handle === null ? undefined : this.#find(wanted, handle)
     const folder = known ?? join(this.#root, randomUUID())
     this.#used.add(folder)
     const facts = known === undefined ? undefined : this.#read(known)
@@ -60,7 +65,12 @@ export class Places {
       mkdirSync(path, { recursive: true, mode: 0o700 })
     }
     this.save(place, {})
-    return { place, isKnown: known !== undefined }
+    return place
+  }
+
+  /** Names a session among all of this machine: programs number theirs in each home folder anew. */
+  toHandle(place: Place, sessionId: string): string {
+    return `${basename(place.folder)} ${sessionId}`.slice(0, 200)
   }
 
   /** Writes down what changed. The facts lie outside the folders that the program may write. */
@@ -89,15 +99,15 @@ export class Places {
     }
   }
 
-  #find(wanted: Omit<PlaceFacts, 'used_at' | 'has_unsaved_work'>): string | undefined {
-    return this.#list().find(
-      ({ folder, facts }) =>
-        !this.#used.has(folder) &&
-        facts.session_id === wanted.session_id &&
-        facts.program === wanted.program &&
-        facts.agent === wanted.agent &&
-        facts.repository === wanted.repository,
-    )?.folder
+  #find(wanted: Pick<PlaceFacts, 'program' | 'agent' | 'repository'>, handle: string) {
+    const folder = join(this.#root, handle.slice(0, 36))
+    const facts = /^[0-9a-f-]{36} /.test(handle) ? this.#read(folder) : undefined
+    const isSame =
+      facts?.session_id === handle.slice(37) &&
+      facts.program === wanted.program &&
+      facts.agent === wanted.agent &&
+      facts.repository === wanted.repository
+    return isSame && !this.#used.has(folder) && existsSync(folder) ? folder : undefined
   }
 
   #list(): { folder: string; facts: PlaceFacts }[] {

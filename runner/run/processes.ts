@@ -1,8 +1,13 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 
 /** Names the run in the environment of all its processes, so that each is found, whoever its parent is by now. */
 export const markerName = 'ROOKERY_RUN'
+
+/** Returns what marks the processes of the attempt that has this folder. */
+export const toMarker = (runFolder: string): string =>
+  createHash('sha256').update(runFolder).digest('hex').slice(0, 32)
 
 /** Starts a program in a process group of its own, with no other environment than the given. */
 export const startGroup = (
@@ -31,7 +36,7 @@ export async function killGroup(pid: number | undefined, marker: string): Promis
 }
 
 /** Returns the processes whose environment has the marker. Empty where there is no `/proc`. */
-export function findMarked(marker: string): number[] {
+function findMarked(marker: string): number[] {
   const wanted = Buffer.from(`${markerName}=${marker}\0`)
   return listProcesses().filter((pid) => {
     try {

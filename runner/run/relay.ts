@@ -82,11 +82,9 @@ async function pass(context: Context, request: IncomingMessage, response: Server
   const isMcp = pathname === '/mcp'
   if (!isMcp && !pathname.startsWith('/v1/')) return refuse(response, 404, 'No such path')
   const isCounted = request.method === 'POST' && isModelRequest(pathname)
-  if (isCounted && facts.modelRequests >= order.limits.model_requests) {
-    context.onTooManyRequests()
+  if (isCounted && !countRequest(context)) {
     return refuse(response, 403, 'The run has used all its model requests')
   }
-  if (isCounted) facts.modelRequests++
   const body = isMcp && request.method === 'POST' ? await readBody(request) : null
   const target = new URL(isMcp ? order.endpoints.mcp : `${order.endpoints.models}${pathname}`)
   target.search = search
@@ -97,7 +95,17 @@ async function pass(context: Context, request: IncomingMessage, response: Server
   pipeline(answer, response, (error) => {
     if (isCounted && !error && answer.statusCode === 200) facts.modelAnswers++
   })
-  if (body && answer.statusCode === 200 && isToolsList(body)) facts.hasListedTools = true
+  facts.hasListedTools ||= answer.statusCode === 200 && isToolsList(body)
+}
+
+/** Returns false when the run has used its model requests. */
+function countRequest({ order, facts, onTooManyRequests }: Context): boolean {
+  if (facts.modelRequests < order.limits.model_requests) {
+    facts.modelRequests++
+    return true
+  }
+  onTooManyRequests()
+  return false
 }
 
 const hopHeaders = new Set([
@@ -158,9 +166,9 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-function isToolsList(body: Buffer): boolean {
+function isToolsList(body: Buffer | null): boolean {
   try {
-    return JSON.parse(body.toString()).method === 'tools/list'
+    return JSON.parse(String(body)).method === 'tools/list'
   } catch {
     return false
   }

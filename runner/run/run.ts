@@ -1,5 +1,4 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -11,7 +10,7 @@ import { driveCommandLine } from './command-line.ts'
 import { type Claim, type Drive, driveAcp, toEnding } from './drive.ts'
 import type { RunLimits } from './limits.ts'
 import type { Place, Places } from './places.ts'
-import { killGroup, markerName, startGroup } from './processes.ts'
+import { killGroup, markerName, startGroup, toMarker } from './processes.ts'
 import { proveTools } from './prove-tools.ts'
 import { type Relay, startRelay } from './relay.ts'
 import { wrapInSandbox } from './sandbox.ts'
@@ -33,10 +32,6 @@ export interface RunDeps {
 
 /** After a request to stop, before the whole process group is killed. */
 const cancelMs = 2_000
-
-/** Returns what marks the processes of the attempt that has this folder. */
-export const toMarker = (runFolder: string): string =>
-  createHash('sha256').update(runFolder).digest('hex').slice(0, 32)
 
 /** Carries out one attempt. Its last report is `ended`; nothing that it started runs afterwards. */
 export async function runAttempt(order: RunOrder, deps: RunDeps, limits: RunLimits): Promise<void> {
@@ -67,14 +62,10 @@ class Attempt {
     this.#order = order
     this.#deps = deps
     this.#limits = limits
-    const { program, agent, workspace, session_id } = order
+    const { program, agent, workspace } = order
     const repository = workspace?.repository ?? null
-    const { place, isKnown } = deps.places.take(
-      { program, agent, repository, session_id },
-      Date.now(),
-    )
-    this.#place = place
-    this.#earlier = isKnown ? session_id : null
+    this.#place = deps.places.take({ program, agent, repository }, order.session_id, Date.now())
+    this.#earlier = this.#place.facts.session_id
   }
 
   async run(): Promise<Claim> {
@@ -94,6 +85,10 @@ class Attempt {
       cwd: this.#place.work,
       earlier: this.#earlier,
       version: program.version,
+      keepSession: (sessionId) => {
+        this.#deps.places.save(this.#place, { session_id: sessionId })
+        return this.#deps.places.toHandle(this.#place, sessionId)
+      },
       report,
       onUpdate: (chars) => this.#onUpdate(chars),
     })
@@ -125,13 +120,13 @@ class Attempt {
       detail: detail === '' ? null : log.redact(detail).slice(0, 2_000),
       is_success: claim.isSuccess,
       answer: this.#drive?.answer() ?? '',
-      session_id: sessionId,
+      session_id: sessionId === null ? null : places.toHandle(this.#place, sessionId),
       changes: saved.changes,
     }
   }
 
   async #prepare(): Promise<{ relay: Relay; launch: Launch }> {
-    const { order } = { order: this.#order }
+    const order = this.#order
     const { log, profile, program } = this.#deps
     const relay = await startRelay({
       order,

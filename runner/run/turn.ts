@@ -38,16 +38,20 @@ export class Turn {
     this.#chars += JSON.stringify(update).length
     switch (update.sessionUpdate) {
       case 'agent_message_chunk':
-        return this.#readMessage(update)
+        this.#readMessage(update)
+        break
       case 'agent_thought_chunk':
-        return this.#write('reasoning', textOf(update))
+        this.#write('reasoning', textOf(update))
+        break
       case 'tool_call':
       case 'tool_call_update':
-        return this.#readCall(update)
+        this.#readCall(update)
+        break
       case 'plan':
-        return this.#readPlan(update)
+        this.#readPlan(update)
+        break
       case 'notice':
-        return this.#notice(String(at(update, 'message') ?? at(update, 'title') ?? ''))
+        this.#notice(String(at(update, 'message') ?? at(update, 'title') ?? ''))
     }
   }
 
@@ -69,7 +73,10 @@ export class Turn {
   #readMessage(update: Update): void {
     const text = textOf(update)
     // A repeated request gives its text again, as another message.
-    if (update.messageId !== undefined && update.messageId !== this.#messageId) this.#answer = ''
+    if (update.messageId !== undefined && update.messageId !== this.#messageId) {
+      this.flush()
+      this.#answer = ''
+    }
     this.#messageId = update.messageId
     if (this.#answer.length < 2 * answerMax) this.#answer += text
     this.#write('text', text)
@@ -80,8 +87,8 @@ export class Turn {
     if (kind !== this.#kind) this.flush()
     this.#kind = kind
     this.#buffer += text
-    if (this.#buffer.length >= textMax) return this.flush()
-    this.#timer ??= setTimeout(() => this.flush(), joinMs)
+    if (this.#buffer.length >= textMax) this.flush()
+    else this.#timer ??= setTimeout(() => this.flush(), joinMs)
   }
 
   #readCall(update: Update): void {
