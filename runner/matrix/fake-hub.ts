@@ -21,10 +21,14 @@ export interface FakeHub {
   repeated: number
   /** When false, reports are dropped as by a hub that could not store them. */
   isStoring: boolean
+  /** What the next welcome says that the hub no longer waits for. */
+  forget: Extract<HubMessage, { type: 'welcome' }>['forget']
   isConnected(): boolean
   send(message: HubMessage): void
   /** Breaks the connection without a closing handshake. */
   cut(): void
+  /** Ends the connection with this code. */
+  end(code: number): void
   /** Resolves when the value is there. @throws after 20 s */
   until<Value>(read: () => Value | undefined | false | null): Promise<Value>
   close(): Promise<void>
@@ -52,9 +56,11 @@ export async function startFakeHub(key: string): Promise<FakeHub> {
     reports: new Map(),
     repeated: 0,
     isStoring: true,
+    forget: [],
     isConnected: () => live?.readyState === WebSocket.OPEN,
     send: (message) => live?.send(JSON.stringify(message)),
     cut: () => live?.terminate(),
+    end: (code) => live?.close(code),
     until,
     async close() {
       for (const each of sockets.clients) each.terminate()
@@ -69,7 +75,7 @@ export async function startFakeHub(key: string): Promise<FakeHub> {
     const message = runnerMessage.parse(JSON.parse(text))
     if (message.type === 'hello') {
       hub.hellos.push(message)
-      hub.send({ type: 'welcome', runner_id: 'runner_1', ping_ms: 200, forget: [] })
+      hub.send({ type: 'welcome', runner_id: 'runner_1', ping_ms: 200, forget: hub.forget })
     } else if (message.type === 'refuse') hub.refusals.push(message.reason)
     else store(hub, message)
   }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { RunOrder } from '../../../src/shared/runner-protocol.ts'
-import { createStage, key, type Stage, token } from './start-runner.ts'
+import { createStage, isAlive, key, type Stage, token } from './start-runner.ts'
 
 let stage: Stage
 beforeAll(async () => {
@@ -22,14 +22,6 @@ const play = async (prompt: string, changes?: Partial<RunOrder>) => {
 const limits = (changes: Partial<RunOrder['limits']>) => ({
   limits: { ...stage.order('').limits, ...changes },
 })
-const isAlive = (pid: number): boolean => {
-  try {
-    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  } catch {
-    return false
-  }
-}
-
 describe('a turn', () => {
   test('X2: the runner says its slots, labels and programs with their versions', () => {
     expect(stage.hub.hellos[0]).toMatchObject({
@@ -66,18 +58,14 @@ describe('a turn', () => {
   })
 
   test('X8: failures are named: an error, a refusal, a death, an answer without a model', async () => {
-    const [failed, refused, died, made] = await Promise.all([
-      play('fails').then(async (first) => [first, await play('refuses')] as const),
-      null,
-      play('die').then(async (first) => [first, await play('modelless')] as const),
-      null,
-    ]).then(([a, , b]) => [...a, ...b])
-    expect(failed?.ended).toMatchObject({ end: 'error', is_success: false })
-    expect(failed?.ended.detail).toContain('fake failure')
-    expect(refused?.ended).toMatchObject({ end: 'refusal', is_success: false })
-    expect(died?.ended).toMatchObject({ end: 'lost', is_success: false })
-    expect(died?.ended.detail).toMatch(/code 3.*the fake program is broken/)
-    expect(made?.ended).toMatchObject({ end: 'end_turn', is_success: false })
+    const [failed, refused] = await Promise.all([play('fails'), play('refuses')])
+    const [died, made] = await Promise.all([play('die'), play('modelless')])
+    expect(failed.ended).toMatchObject({ end: 'error', is_success: false })
+    expect(failed.ended.detail).toContain('fake failure')
+    expect(refused.ended).toMatchObject({ end: 'refusal', is_success: false })
+    expect(died.ended).toMatchObject({ end: 'lost', is_success: false })
+    expect(died.ended.detail).toMatch(/code 3.*the fake program is broken/)
+    expect(made.ended).toMatchObject({ end: 'end_turn', is_success: false })
   })
 
   test('X10: with built-in tools off, only tools of the hub get permission', async () => {

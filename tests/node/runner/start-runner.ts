@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createLog } from '../../../runner/log.ts'
@@ -118,5 +118,14 @@ export async function createStage(): Promise<Stage> {
       await hub.close()
       rmSync(folder, { recursive: true, force: true })
     },
+  }
+}
+
+/** Whether a process runs; what has ended and waits for its parent does not. */
+export const isAlive = (pid: number): boolean => {
+  try {
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
   }
 }
