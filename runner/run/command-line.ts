@@ -6,7 +6,7 @@ import type { Claim, Drive, DriveFacts } from './drive.ts'
 /** Runs one turn of a program that ends with it, and reads what it wrote into its files. */
 export function driveCommandLine(facts: DriveFacts): Drive {
   const { child, relay, profile } = facts
-  const temp = facts.launch.env.TMPDIR ?? join(facts.cwd, '../tmp')
+  const temp = join(facts.cwd, '../tmp')
   const readAnswer = (): string => readLastAnswer(readText(join(temp, aiderFiles.history)))
   const run = async (): Promise<Claim> => {
     facts.report({ kind: 'started', version: facts.version, session_id: null, is_resumed: false })

@@ -13,7 +13,7 @@ import type { Place, Places } from './places.ts'
 import { killGroup, markerName, startGroup, toMarker } from './processes.ts'
 import { proveTools } from './prove-tools.ts'
 import { type Relay, startRelay } from './relay.ts'
-import { wrapInSandbox } from './sandbox.ts'
+import { socketFolder, wrapInSandbox } from './sandbox.ts'
 import { openWorkspace, type Workspace } from './workspace.ts'
 
 /** What an attempt needs of its machine. */
@@ -170,7 +170,7 @@ class Attempt {
     const env = {
       PATH: `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
       HOME: home,
-      TMPDIR: temp,
+      TMPDIR: hasSandbox ? socketFolder : temp,
       LANG: 'C.UTF-8',
       NO_COLOR: '1',
       [markerName]: toMarker(runFolder),
@@ -178,10 +178,11 @@ class Attempt {
     }
     const command = hasSandbox
       ? wrapInSandbox(
-          // The sandbox sets a folder for temporary files that does not exist.
-          ['env', `TMPDIR=${temp}`, 'NODE_USE_ENV_PROXY=1', ...launch.command],
+          launch.command,
           {
             folder: this.#place.folder,
+            temp,
+            cwd: work,
             readable: [program.folder, ...(this.#workspace?.readable ?? [])],
             relay: relay.address,
             hidden: folder,
@@ -189,7 +190,7 @@ class Attempt {
           join(runFolder, 'sandbox.json'),
         )
       : launch.command
-    const child = startGroup(command, { cwd: work, env })
+    const child = startGroup(command, { cwd: hasSandbox ? temp : work, env })
     this.#child = child
     child.on('error', (error) => {
       this.#errors += error.message

@@ -12,6 +12,13 @@ const cli = join(packageFolder, 'dist/cli.js')
 export interface SandboxLimits {
   /** The only folder that it may write. */
   folder: string
+  /**
+   * For temporary files, inside the folder. The sandbox must be started here: it covers names such as `.git/config`
+   * where it is started, which would keep git from working in a checkout.
+   */
+  temp: string
+  /** Where the command itself starts. */
+  cwd: string
   /** Folders below hidden ones that it may read, e.g. the program itself. */
   readable: string[]
   /** The only address that it may connect to, as `host:port`; null: none. */
@@ -19,6 +26,9 @@ export interface SandboxLimits {
   /** The runner's own folder, with other runs. */
   hidden: string
 }
+
+/** Where the sandbox itself has its sockets; their paths must be short. */
+export const socketFolder = '/tmp'
 
 /** Folders where people and services keep what is theirs. */
 const hiddenFolders = [
@@ -66,7 +76,10 @@ export function wrapInSandbox(
     },
   }
   writeFileSync(settingsFile, JSON.stringify(settings), { mode: 0o600 })
-  return [process.execPath, cli, '--settings', settingsFile, '--', ...command]
+  // The sandbox sets a folder for temporary files that does not exist.
+  const start = ['sh', '-c', 'cd "$0" && exec "$@"', limits.cwd]
+  const inside = ['env', `TMPDIR=${limits.temp}`, 'NODE_USE_ENV_PROXY=1', ...start, ...command]
+  return [process.execPath, cli, '--settings', settingsFile, '--', ...inside]
 }
 
 /** Tries the sandbox. Returns null when it works, else why it does not. */
@@ -75,11 +88,12 @@ export function findSandboxProblem(): string | null {
   const folder = mkdtempSync(join(tmpdir(), 'rookery-sandbox-'))
   try {
     const outside = join(tmpdir(), `rookery-outside-${process.pid}`)
-    const limits = { folder, readable: [], relay: null, hidden: folder }
+    const limits = { folder, temp: folder, cwd: folder, readable: [], relay: null, hidden: folder }
     const script = `echo in > ${folder}/in && ! (echo out > ${outside}) 2>/dev/null && echo works`
     const command = wrapInSandbox(['sh', '-c', script], limits, `${folder}.json`)
     const { stdout, stderr, status } = spawnSync(command[0] ?? '', command.slice(1), {
-      env: { PATH: process.env.PATH ?? '', HOME: folder, TMPDIR: folder },
+      env: { PATH: process.env.PATH ?? '', HOME: folder, TMPDIR: socketFolder },
+      cwd: folder,
       encoding: 'utf8',
       timeout: 20_000,
     })

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import type { RunOrder, RunReport } from '../../src/shared/runner-protocol.ts'
 import type { Log } from '../log.ts'
 import type { Place, Places } from './places.ts'
-import { wrapInSandbox } from './sandbox.ts'
+import { socketFolder, wrapInSandbox } from './sandbox.ts'
 
 type Changes = Extract<RunReport, { kind: 'ended' }>['changes']
 
@@ -199,11 +199,23 @@ async function takeCommits({ facts, git, refs, start }: Saving): Promise<string>
   rmSync(bundle, { force: true, recursive: true })
   const command = wrapInSandbox(
     ['sh', '-c', commitScript, 'commit', start, bundle, order.agent],
-    { folder: place.folder, readable: [git.folder], relay: null, hidden: folder },
+    {
+      folder: place.folder,
+      temp: place.temp,
+      cwd: place.work,
+      readable: [git.folder],
+      relay: null,
+      hidden: folder,
+    },
     join(runFolder, 'sandbox-git.json'),
   )
-  const env = { ...plainGitEnv, PATH: process.env.PATH ?? '', HOME: place.temp, TMPDIR: place.temp }
-  await execute(command[0] ?? '', command.slice(1), { env, cwd: place.work, timeout: 120_000 })
+  const env = {
+    ...plainGitEnv,
+    PATH: process.env.PATH ?? '',
+    HOME: place.temp,
+    TMPDIR: socketFolder,
+  }
+  await execute(command[0] ?? '', command.slice(1), { env, cwd: place.temp, timeout: 120_000 })
   if (!existsSync(bundle)) return start
   if (!lstatSync(bundle).isFile()) throw new Error('The bundle is not a file')
   await git.run(

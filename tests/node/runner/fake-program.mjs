@@ -1,7 +1,15 @@
 // A coding agent for tests: speaks the Agent Client Protocol over its standard streams, and does what the words of the
 // prompt say. It stands where the adapter of Claude Code stands.
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
@@ -112,9 +120,51 @@ const acts = {
   },
   write() {
     writeFileSync('fixed.txt', 'fixed\n')
-    // Runs if anything outside the sandbox commits here.
-    writeFileSync('.git/hooks-were-here', '')
     say('Fixed.', 'm1')
+  },
+  append() {
+    appendFileSync('fixed.txt', 'more\n')
+    say('Added more.', 'm1')
+  },
+  /** Tries what must not work. The words after it: a file outside, one with a secret, and addresses. */
+  async hostile(words) {
+    const [, outside, secret, ...addresses] = words
+    const run = `#!/bin/sh\necho hostile > ${outside}\n`
+    mkdirSync('.git/hooks', { recursive: true })
+    for (const hook of ['pre-commit', 'post-commit', 'post-checkout', 'reference-transaction']) {
+      writeFileSync(`.git/hooks/${hook}`, run, { mode: 0o755 })
+    }
+    writeFileSync('run.sh', run, { mode: 0o755 })
+    const lines = ['[core]', `fsmonitor = ${process.cwd()}/run.sh`, '[uploadpack]']
+    appendFileSync(
+      '.git/config',
+      [...lines, `packObjectsHook = ${process.cwd()}/run.sh`, ''].join('\n'),
+    )
+    const tries = {
+      outside: () => writeFileSync(outside, 'hostile'),
+      secret: () => readFileSync(secret),
+      home: () => readdirSync(homedir() === process.env.HOME ? '/root' : homedir()).at(0).length,
+      'the runner': () => {
+        const names = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+        const runners = names.filter((name) => /vitest/.test(readFileSync(`/proc/${name}/cmdline`)))
+        return runners.at(0).length
+      },
+      ...Object.fromEntries(addresses.map((url) => [url, () => fetch(url)])),
+      metadata: () =>
+        fetch('http://169.254.169.254/latest/', { signal: AbortSignal.timeout(2000) }),
+    }
+    const said = []
+    for (const [name, attempt] of Object.entries(tries)) {
+      try {
+        const answer = await attempt()
+        const isBlocked =
+          answer instanceof Response && answer.status === 403 && /block/i.test(await answer.text())
+        said.push(`${isBlocked ? 'tried' : 'reached'} ${name}`)
+      } catch (error) {
+        said.push(`tried ${name}: ${error.cause?.code ?? error.code ?? error.message}`)
+      }
+    }
+    say(said.join('\n'), 'm1')
   },
 }
 
@@ -136,7 +186,7 @@ const methods = {
     const words = params.prompt[0].text.split(' ')
     if (!words.includes('toolless')) await callTools('tools/list', {})
     if (!words.includes('modelless')) await callModel()
-    for (const word of words) await acts[word]?.()
+    for (const word of words) await acts[word]?.(words)
     if (words.includes('fails')) throw new Error('fake failure')
     return { stopReason: words.includes('refuses') ? 'refusal' : 'end_turn' }
   },
