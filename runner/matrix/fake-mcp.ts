@@ -9,6 +9,8 @@ export interface FakeMcp {
   calls: string[]
   /** Requests with another token or none. */
   refused: number
+  /** Accepts so many calls, then refuses the token. */
+  breakAfter: number
   close(): void
 }
 
@@ -30,7 +32,14 @@ interface Call {
 }
 
 export async function startFakeMcp(token: string): Promise<FakeMcp> {
-  const fake: FakeMcp = { url: '', token, calls: [], refused: 0, close: () => undefined }
+  const fake: FakeMcp = {
+    url: '',
+    token,
+    calls: [],
+    refused: 0,
+    breakAfter: Number.POSITIVE_INFINITY,
+    close: () => undefined,
+  }
   const server = createServer((request, response) => void handle(fake, request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   fake.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
@@ -42,7 +51,8 @@ export async function startFakeMcp(token: string): Promise<FakeMcp> {
 }
 
 async function handle(fake: FakeMcp, request: IncomingMessage, response: ServerResponse) {
-  if (request.headers.authorization !== `Bearer ${fake.token}`) {
+  const isBroken = fake.calls.length >= fake.breakAfter
+  if (isBroken || request.headers.authorization !== `Bearer ${fake.token}`) {
     fake.refused++
     return response.writeHead(401).end('no')
   }
