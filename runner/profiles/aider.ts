@@ -13,11 +13,11 @@ export const aider: Profile = {
   hasTools: false,
   listsToolsLate: false,
   launch: (facts) => {
-    const { order, protocol, relayUrl, key, temp } = facts
+    const { order, protocol, relayUrl, key, temp, programFolder } = facts
     const isOpenAi = protocol === 'openai-chat'
     return {
       command: [
-        'aider',
+        join(programFolder, 'bin/aider'),
         ...['--model', `${isOpenAi ? 'openai' : 'anthropic'}/${order.model.name}`],
         ...['--message-file', join(temp, 'aider-task.md')],
         ...['--chat-history-file', join(temp, aiderFiles.history)],

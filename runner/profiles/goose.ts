@@ -52,7 +52,8 @@ export const goose: Profile = {
       GOOSE_MODEL: facts.order.model.name,
       GOOSE_CONTEXT_LIMIT: String(facts.order.model.context_tokens),
       GOOSE_MAX_TOKENS: String(facts.order.model.output_tokens),
-      GOOSE_MAX_TURNS: String(facts.order.limits.model_requests),
+      // Its own limit would end the turn like a good one: the relay's must come first.
+      GOOSE_MAX_TURNS: String(facts.order.limits.model_requests + 1),
       GOOSE_DISABLE_KEYRING: '1',
       GOOSE_DISABLE_SESSION_NAMING: 'true',
       GOOSE_TELEMETRY_ENABLED: 'false',

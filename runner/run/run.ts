@@ -109,6 +109,7 @@ class Attempt {
     if (strays > 0) log.warn(`${strays} processes outlived their group and were killed.`)
     this.#relay?.close()
     const sessionId = this.#drive?.sessionId() ?? null
+    const answer = this.#drive?.answer() ?? ''
     const saved = await this.#saveWork(claim)
     const session = sessionId ?? this.#place.facts.session_id
     places.save(this.#place, { session_id: session, used_at: Date.now() })
@@ -119,7 +120,7 @@ class Attempt {
       end: claim.end,
       detail: detail === '' ? null : log.redact(detail).slice(0, 2_000),
       is_success: claim.isSuccess,
-      answer: this.#drive?.answer() ?? '',
+      answer,
       session_id: sessionId === null ? null : places.toHandle(this.#place, sessionId),
       changes: saved.changes,
     }

@@ -1,7 +1,16 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findSandboxProblem } from '../../../runner/run/sandbox.ts'
+import { root } from '../../../scripts/local-state.mjs'
 import type { RunOrder } from '../../../src/shared/runner-protocol.ts'
 import { type GitServer, startGitServer } from './git-server.ts'
 import { createStage, type Stage, token } from './start-runner.ts'
@@ -13,7 +22,17 @@ const sandboxProblem = findSandboxProblem()
 beforeAll(async () => {
   stage = await createStage()
   git = await startGitServer(stage.folder, token)
-  stage.start({ hasSandbox: sandboxProblem === null })
+  const aider = join(stage.folder, 'aider')
+  mkdirSync(join(aider, 'bin'), { recursive: true })
+  copyFileSync(join(root, 'tests/node/runner/fake-aider.mjs'), join(aider, 'bin/aider'))
+  chmodSync(join(aider, 'bin/aider'), 0o755)
+  stage.start({
+    hasSandbox: sandboxProblem === null,
+    programs: [
+      { type: 'claude-code', version: '1.2.3', folder: stage.programFolder },
+      { type: 'aider', version: '0.86.1', folder: aider },
+    ],
+  })
   await stage.hub.until(() => stage.hub.hellos[0])
 })
 afterAll(async () => {
@@ -73,6 +92,19 @@ describe.skipIf(sandboxProblem !== null)('inside the sandbox', () => {
     expect(ended.changes?.patch).toContain('+fixed')
     expect(ended.detail).toContain('does not allow a push to release')
     expect(git.git('branch', '--list', 'release')).toBe('')
+  })
+
+  test('X7: a program with a command line edits the checkout, and its history has the answer', async () => {
+    const model = { ...stage.order('').model, protocols: ['openai-chat' as const] }
+    const branch = { ...workspace, branch: 'rookery/aider' }
+    const ended = await play('Fix it', {
+      program: 'aider',
+      builtin: 'files',
+      model,
+      workspace: branch,
+    })
+    expect(ended).toMatchObject({ end: 'end_turn', is_success: true, answer: 'I fixed it.' })
+    expect(git.git('show', 'rookery/aider:aider.txt')).toBe('You fix things.')
   })
 
   test('X10: a hostile checkout runs nothing outside, and a hostile program reaches nothing', async () => {
