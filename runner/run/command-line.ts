@@ -44,7 +44,7 @@ function readText(path: string): string {
 }
 
 /** Returns what follows the last task in a chat history: tasks start with `####`, notes of the program with `>`. */
-export function readLastAnswer(history: string): string {
+function readLastAnswer(history: string): string {
   const lines = history.split('\n')
   const start = lines.findLastIndex((line) => line.startsWith('#### '))
   return lines

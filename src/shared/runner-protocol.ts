@@ -46,7 +46,7 @@ const positive = z.int().min(1)
 
 const attempt = { activation_id: z.string().min(1).max(100), attempt: positive }
 
-/** A run that is under way or whose reports are not all acknowledged. */
+/** An attempt that is running or whose reports are not all acknowledged. */
 const heldRun = z.object({ ...attempt, sent: count, is_ended: z.boolean() })
 
 /** Everything that a run needs. Nothing else of the hub reaches the machine. */
@@ -115,7 +115,7 @@ export const hubMessage = z.discriminatedUnion('type', [
   /** End the attempt now and send what is left to report. */
   z.object({ type: z.literal('stop'), ...attempt, reason: z.enum(runStopReasons) }),
   z.object({ type: z.literal('acknowledge'), ...attempt, report: count }),
-  /** Take no further runs; those under way go on. */
+  /** Take no further runs; those that are running go on. */
   z.object({ type: z.literal('drain'), is_draining: z.boolean() }),
 ])
 export type HubMessage = z.output<typeof hubMessage>
