@@ -4,7 +4,15 @@ import { describe, expect, test } from 'vitest'
 import { root } from '../../scripts/local-state.mjs'
 
 /** Files that are no product of an installation, a build or a run; git may be missing here. */
-const local = new Set(['node_modules', 'dist', 'coverage', '.git', '.rookery', '.wrangler'])
+const local = new Set([
+  'node_modules',
+  'dist',
+  'coverage',
+  '.git',
+  '.rookery',
+  '.rookery-demo',
+  '.wrangler',
+])
 const listFiles = (folder: string): string[] =>
   readdirSync(join(root, folder), { withFileTypes: true })
     .filter((entry) => !local.has(entry.name) && !/^\.(env|dev\.vars)|\.log$/.test(entry.name))

@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { buildWorker } from '../../scripts/build-worker.mjs'
+import { tellMonth } from '../../scripts/demo/story.mjs'
+import { writeMonth } from '../../scripts/demo/write-month.mjs'
+import { startHub } from '../../scripts/hub-runtime.mjs'
+
+const dayMs = 86_400_000
+const stateDir = mkdtempSync(join(tmpdir(), 'rookery-demo-'))
+afterAll(() => rmSync(stateDir, { recursive: true, force: true }))
+
+test('the month of the demo is written by real runs, stands on its days, and adds up', async () => {
+  const bundlePath = await buildWorker()
+  const start = (env: Record<string, string> = {}) => startHub({ stateDir, bundlePath, env })
+  const month = tellMonth().filter(({ ago }) => [20, 2, 0].includes(ago))
+  await writeMonth(start, () => {}, month)
+  const hub = await start({ ROOKERY_LOG_LEVEL: 'error' })
+  try {
+    const db = await hub.openDatabase()
+    const select = async (sql: string) =>
+      (await db.prepare(sql).all<Record<string, unknown>>()).results
+    const today = Math.floor(Date.now() / dayMs)
+    const daysAgo = async (sql: string) => {
+      const rows = await select(sql)
+      return [...new Set(rows.map(({ day }) => today - Number(day)))].sort((a, b) => b - a)
+    }
+    // the day may have changed since the month was written
+    const expected = month.map(({ ago }) => ago)
+    const tables = ['posts', 'comments', 'activations', 'usage_events', 'audit_log']
+    for (const table of tables) {
+      const time = table === 'activations' ? 'started_at' : 'created_at'
+      const days = await daysAgo(`SELECT ${time} / ${dayMs} AS day FROM ${table}`)
+      expect(days.every((day) => expected.some((ago) => day === ago || day === ago + 1))).toBe(true)
+      expect(days.length, table).toBeGreaterThan(1)
+    }
+    expect(
+      await select(
+        "SELECT outcome, error FROM activations WHERE state = 'done' AND outcome <> 'completed'",
+      ),
+    ).toEqual([])
+    expect(await select("SELECT tool FROM approvals WHERE status = 'pending'")).toEqual([
+      { tool: 'workspace_delete_file' },
+    ])
+    const [sums] = await select(`SELECT (SELECT sum(cost_microusd) FROM usage_events) AS events,
+      (SELECT sum(cost_microusd) FROM usage_days WHERE scope = 'hub') AS days`)
+    expect(sums?.events).toBe(sums?.days)
+    const headers = { authorization: `Bearer ${hub.adminKey}` }
+    const audit = await fetch(`${hub.url}/api/v1/system/budget-audit`, { headers })
+    expect(await audit.json()).toMatchObject({ agrees: true })
+    await expect(select('UPDATE audit_log SET tool = tool')).rejects.toThrow()
+  } finally {
+    await hub.stop()
+  }
+}, 120_000)
