@@ -58,11 +58,16 @@ function toTable(results: Results): string {
   const played = programTypes.filter((type) => results[type])
   const rows = [
     ['', ...played.map((type) => `${type} ${results[type]?.version}`)],
-    ['---', ...played.map(() => '---')],
     ...cases.map(({ name, title }) => [
       title,
       ...played.map((type) => results[type]?.ends[name] ?? 'not played'),
     ]),
   ]
-  return rows.map((row) => `| ${row.join(' | ')} |`).join('\n')
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(3, ...rows.map((row) => row[column]?.length ?? 0)),
+  )
+  const [head = [], ...others] = rows
+  return [head, widths.map((width) => '-'.repeat(width)), ...others]
+    .map((row) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`)
+    .join('\n')
 }
