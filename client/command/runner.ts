@@ -23,7 +23,8 @@ export const runner: Command = {
   says: 'Runs coding agents for a hub, or installs them',
   more: 'Only in a clone, with the runner key in the environment as ROOKERY_RUNNER_KEY. docs/coding-agents.md says more.',
   options,
-  example: 'rookery runner install claude-code && rookery runner --hub https://hub.example --slots 2',
+  example:
+    'rookery runner install claude-code && rookery runner --hub https://hub.example --slots 2',
   count: [0, 10],
   async run({ args, values }) {
     if (!existsSync(folder)) {
