@@ -235,7 +235,6 @@ export class Runner {
     held.journal.acknowledge(report)
     if (!held.journal.isDelivered || held.running) return
     this.#remove(held)
-    if (this.#options.once) this.#connection.close()
   }
 
   #forget(name: AttemptName): void {
@@ -249,6 +248,7 @@ export class Runner {
   #remove(held: Held): void {
     this.#held.delete(toKey(held))
     rmSync(held.folder, { recursive: true, force: true })
+    if (this.#options.once && this.#hasTaken && this.#held.size === 0) this.#connection.close()
   }
 
   #send(held: Held): void {

@@ -143,11 +143,10 @@ describe('what the machine holds', () => {
     const order = stage.order('hang', limits({ silence_ms: 3_000 }))
     stage.hub.send({ type: 'start', order })
     await stage.hub.until(() => stage.hub.reports.get(`${order.activation_id} 1`)?.[1])
-    const texts = listProcesses().flatMap((pid) =>
-      ['cmdline', 'environ'].map((file) => read(`/proc/${pid}/${file}`)),
-    )
-    const ours = texts.filter((text) => text.includes('ROOKERY_RUN='))
-    expect(ours.length).toBeGreaterThan(0)
+    const texts = listProcesses()
+      .map((pid) => read(`/proc/${pid}/cmdline`) + read(`/proc/${pid}/environ`))
+      .filter((text) => text.includes('ROOKERY_RUN='))
+    expect(texts.length).toBeGreaterThan(0)
     const files = readdirSync(join(stage.folder, 'state'), { recursive: true, encoding: 'utf8' })
     const stored = files.map((file) => read(join(stage.folder, 'state', file)))
     const requests = stage.models.requests.map(({ headers }) => headers.authorization)
