@@ -214,16 +214,19 @@ export class Runner {
   /** Returns why this runner cannot take the run; null when it can. */
   #findRefusal(order: RunOrder): string | null {
     const { slots, once, hasSandbox } = this.#options
-    const { interface: kind, protocols } = profiles[order.program]
+    const { interface: kind, protocols, builtin } = profiles[order.program]
     const running = [...this.#held.values()].filter((held) => held.running !== null).length
     if (this.#isDraining || (once && this.#hasTaken)) return 'The runner takes no further runs.'
     if (running >= slots) return `All ${slots} slots are in use.`
     if (!this.#findProgram(order)) return `${order.program} is not installed on the runner.`
+    if (!builtin.includes(order.builtin)) {
+      return `${order.program} can have the built-in tools ${builtin.join(' or ')}, not ${order.builtin}.`
+    }
     if (order.builtin !== 'none' && !hasSandbox) {
       return 'The runner has no sandbox, so built-in tools are refused.'
     }
-    if (kind === 'command-line' && (order.builtin === 'none' || !order.workspace)) {
-      return `${order.program} only edits files: it needs a workspace and built-in tools for files.`
+    if (kind === 'command-line' && !order.workspace) {
+      return `${order.program} only edits files: it needs a workspace.`
     }
     if (protocols.some((each) => order.model.protocols.includes(each))) return null
     return `${order.program} speaks ${protocols.join(', ')}, which the provider of the model does not.`

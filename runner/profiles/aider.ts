@@ -10,6 +10,7 @@ export const aider: Profile = {
   interface: 'command-line',
   protocols: ['openai-chat', 'anthropic-messages'],
   packageName: null,
+  builtin: ['files', 'shell'],
   hasTools: false,
   listsToolsLate: false,
   launch: (facts) => {

@@ -10,6 +10,7 @@ export const claudeCode: Profile = {
   interface: 'acp',
   protocols: ['anthropic-messages'],
   packageName: '@anthropic-ai/claude-agent-sdk',
+  builtin: ['none', 'files', 'shell'],
   hasTools: true,
   listsToolsLate: false,
   launch: ({ order, relayUrl, key, temp, programFolder }) => ({
@@ -42,7 +43,8 @@ export const claudeCode: Profile = {
           systemPrompt: order.system_prompt,
           settings: { promptSuggestionEnabled: false },
           promptSuggestions: false,
-          extraArgs: { bare: null },
+          // Leaves out reminders, and all tools but three.
+          extraArgs: order.builtin === 'none' ? { bare: null } : {},
         },
       },
     },

@@ -8,6 +8,8 @@ export const codex: Profile = {
   interface: 'acp',
   protocols: ['openai-responses'],
   packageName: '@openai/codex',
+  // Without commands it offers no tool that edits files.
+  builtin: ['none', 'shell'],
   hasTools: true,
   listsToolsLate: true,
   launch: ({ order, relayUrl, key, programFolder }) => ({
@@ -16,8 +18,9 @@ export const codex: Profile = {
       join(programFolder, 'node_modules/@agentclientprotocol/codex-acp/dist/index.js'),
     ],
     env: {
-      // Another mode sends every call of a tool to a model that allows or denies it.
-      INITIAL_AGENT_MODE: 'read-only',
+      // The mode between these sends every call of a tool to a model that allows or denies it. Its own sandbox cannot
+      // run inside ours, so that commands need the one without.
+      INITIAL_AGENT_MODE: order.builtin === 'none' ? 'read-only' : 'agent-full-access',
       ROOKERY_RELAY_KEY: key,
     },
     files: {

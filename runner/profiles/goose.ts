@@ -37,6 +37,7 @@ export const goose: Profile = {
   interface: 'acp',
   protocols: ['openai-chat', 'anthropic-messages'],
   packageName: '@aaif/goose-acp',
+  builtin: ['none', 'files', 'shell'],
   hasTools: true,
   listsToolsLate: false,
   launch: (facts) => ({

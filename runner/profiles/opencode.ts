@@ -24,6 +24,7 @@ export const opencode: Profile = {
   interface: 'acp',
   protocols: ['openai-chat'],
   packageName: 'opencode-ai',
+  builtin: ['none', 'files', 'shell'],
   hasTools: true,
   listsToolsLate: false,
   launch: ({ order, relayUrl, key, programFolder }) => ({

@@ -1,4 +1,5 @@
 import type {
+  BuiltinTools,
   ModelProtocol,
   ProgramType,
   RunOrder,
@@ -53,6 +54,8 @@ export interface Profile {
   protocols: ModelProtocol[]
   /** The package whose version counts, below `node_modules` of the program's folder; null: not from npm. */
   packageName: string | null
+  /** Which of its own tools can be allowed or switched off; a run that asks for others is refused. */
+  builtin: BuiltinTools[]
   /** Whether it uses the hub's tools. */
   hasTools: boolean
   /** Its session starts before the tools are there, so the prompt waits until it has listed them. */

@@ -7,7 +7,13 @@ import { createStage, isAlive, key, type Stage, token } from './start-runner.ts'
 let stage: Stage
 beforeAll(async () => {
   stage = await createStage()
-  stage.start()
+  const folder = stage.programFolder
+  stage.start({
+    programs: [
+      { type: 'claude-code', version: '1.2.3', folder },
+      { type: 'codex', version: '2.3.4', folder },
+    ],
+  })
   await stage.hub.until(() => stage.hub.hellos[0])
 })
 afterAll(() => stage.close())
@@ -29,7 +35,10 @@ describe('a turn', () => {
       labels: ['linux'],
       slots: 2,
       has_sandbox: false,
-      programs: [{ type: 'claude-code', version: '1.2.3' }],
+      programs: [
+        { type: 'claude-code', version: '1.2.3' },
+        { type: 'codex', version: '2.3.4' },
+      ],
       runs: [],
     })
   })
@@ -123,7 +132,8 @@ describe('limits', () => {
       return stage.hub.until(() => stage.hub.refusals[before])
     }
     const model = { ...stage.order('').model, protocols: ['openai-chat' as const] }
-    expect(await refuse({ program: 'codex' })).toContain('not installed')
+    expect(await refuse({ program: 'goose' })).toContain('not installed')
+    expect(await refuse({ program: 'codex', builtin: 'files' })).toContain('none or shell')
     expect(await refuse({ builtin: 'files' })).toContain('no sandbox')
     expect(await refuse({ model })).toContain('speaks anthropic-messages')
     stage.hub.send({ type: 'drain', is_draining: true })
