@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -10,7 +10,11 @@ let stage: Stage
 beforeAll(async () => {
   stage = await createStage()
 })
-afterAll(() => stage.close())
+const processes: ChildProcess[] = []
+afterAll(async () => {
+  for (const each of processes) each.kill('SIGKILL')
+  await stage.close()
+})
 
 const reportsOf = (order: { activation_id: string }) =>
   stage.hub.reports.get(`${order.activation_id} 1`) ?? []
@@ -79,7 +83,9 @@ test('X9: after kill -9 of the runner the next start kills its programs and ends
   }
   const start = () => {
     const script = join(root, 'tests/node/runner/runner-process.ts')
-    return spawn(process.execPath, [script, JSON.stringify(options)], { stdio: 'ignore' })
+    const child = spawn(process.execPath, [script, JSON.stringify(options)], { stdio: 'ignore' })
+    processes.push(child)
+    return child
   }
   const hellos = stage.hub.hellos.length
   const first = start()
