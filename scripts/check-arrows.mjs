@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { cruise } from 'dependency-cruiser'
 import { root } from './local-state.mjs'
 
-const folders = ['src', 'client', 'tests', 'scripts']
+const folders = ['src', 'client', 'tests', 'scripts', 'runner']
 const { forbidden, allowed, allowedSeverity, options } = createRequire(import.meta.url)(
   '../.dependency-cruiser.cjs',
 )
@@ -33,4 +33,5 @@ function listSources(folder) {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .map((name) => `${folder}/${name.replaceAll('\\', '/')}`)
     .filter((name) => /\.(tsx?|mjs)$/.test(name) && !name.endsWith('.d.ts'))
+    .filter((name) => !name.includes('node_modules/'))
 }

@@ -41,7 +41,7 @@ const terms = [
   [/\bask(er|ers)\b/i, 'requester'],
 ]
 
-const checked = /^(src|client|scripts|bench|tests|docs|agents|README|CONTRIBUTING|SECURITY)/
+const checked = /^(src|client|runner|scripts|bench|tests|docs|agents|README|CONTRIBUTING|SECURITY)/
 const readable = /\.(tsx?|m?js|md|css|ya?ml)$/
 /** The list itself, word lists, and text of test data. */
 const exempt =

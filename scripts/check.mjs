@@ -8,6 +8,7 @@ import { root } from './local-state.mjs'
 const checks = [
   ['types of src', 'tsc', '--noEmit', '-p', 'tsconfig.json'],
   ['types of tests', 'tsc', '--noEmit', '-p', 'tests/tsconfig.json'],
+  ['types of the runner', 'tsc', '--noEmit', '-p', 'runner/tsconfig.json'],
   ['types of scripts', 'tsc', '--noEmit', '-p', 'tsconfig.node.json'],
   ['format and lint', 'biome', 'check', '--error-on-warnings', '--colors=off', '.'],
   ['import arrows', 'scripts/check-arrows.mjs'],
@@ -18,6 +19,7 @@ const checks = [
   ['tools page up to date', 'scripts/write-tools.mjs', '--check'],
   ['client types up to date', 'scripts/write-client-types.mjs', '--check'],
   ['commands page up to date', 'scripts/write-commands.mjs', '--check'],
+  ['coding agents page up to date', 'runner/matrix/matrix.ts', '--check'],
   ['requirement ids of tests', 'scripts/requirements.mjs', '--check'],
   ['promises of documents', 'scripts/check-promises.mjs'],
   ['migrations', 'scripts/check-migrations.mjs'],
@@ -49,7 +51,7 @@ async function work() {
  * @returns {Promise<{ code: number | null, output: string }>}
  */
 function run(program, args) {
-  const isScript = program.endsWith('.mjs')
+  const isScript = /\.m?[jt]s$/.test(program)
   const options = { cwd: root, env: { ...process.env, ...quietWranglerEnv } }
   const child = isScript
     ? spawn(process.execPath, [program, ...args], options)

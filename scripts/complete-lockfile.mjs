@@ -1,6 +1,6 @@
 // npm leaves packages of other platforms out of the lockfile when it cannot see them, and then
 // `npm ci` refuses it everywhere. Run this after `npm install`; `--check` only looks.
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './local-state.mjs'
 
@@ -9,20 +9,30 @@ import { root } from './local-state.mjs'
  * @typedef {Record<string, Entry>} Packages
  */
 
-const path = join(root, 'package-lock.json')
-const lockfile = JSON.parse(readFileSync(path, 'utf8'))
-const missing = findMissing(lockfile.packages)
+const folders = [
+  '',
+  'runner',
+  ...readdirSync(join(root, 'runner/programs')).map((name) => `runner/programs/${name}`),
+]
+for (const folder of folders) complete(join(folder, 'package-lock.json'))
 
-if (process.argv.includes('--check')) {
-  for (const [place] of missing) console.error(`package-lock.json lacks ${place}`)
-  if (missing.length > 0) console.error('Run `npm run complete-lockfile`.')
-  process.exitCode = missing.length > 0 ? 1 : 0
-} else {
+/** @param {string} name of a lockfile, below the root */
+function complete(name) {
+  const path = join(root, name)
+  const lockfile = JSON.parse(readFileSync(path, 'utf8'))
+  const missing = findMissing(lockfile.packages)
+  if (process.argv.includes('--check')) {
+    for (const [place] of missing) console.error(`${name} lacks ${place}`)
+    if (missing.length === 0) return
+    console.error('Run `npm run complete-lockfile`.')
+    process.exitCode = 1
+    return
+  }
   const all = [...Object.entries(lockfile.packages), ...missing]
   all.sort(([a], [b]) => a.localeCompare(b, 'en'))
   lockfile.packages = Object.fromEntries(all)
   writeFileSync(path, `${JSON.stringify(lockfile, null, 2)}\n`)
-  console.log(`${missing.length} entries added to package-lock.json.`)
+  console.log(`${missing.length} entries added to ${name}.`)
 }
 
 /**
@@ -75,7 +85,7 @@ function isResolved(packages, from, name) {
  * @param {string} name
  */
 function describePlatform(name) {
-  const words = name.split(/[/-]/)
+  const words = name.split(/[/-]/).map((word) => (word === 'windows' ? 'win32' : word))
   const cpu = words.find((word) => /^(x64|arm64|arm|ia32|ppc64|riscv64|s390x|loong64)$/.test(word))
   const os = words.find((word) => /^(android|darwin|freebsd|linux|openharmony|win32)$/.test(word))
   if (cpu === undefined || os === undefined) throw new Error(`${name} names no known platform`)

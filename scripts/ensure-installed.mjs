@@ -76,33 +76,40 @@ function readPackages(path) {
   }
 }
 
-function install() {
+/** @param {string} cwd */
+function install(cwd) {
   const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error']
   // NODE_ENV=production would leave out what the hub is built with.
   args.push('--include=dev', '--include=optional')
   const npm = process.env.npm_execpath
   const stdio = /** @type {const} */ (['ignore', 'inherit', 'inherit'])
-  const options = { cwd: root, stdio: [...stdio] }
+  const options = { cwd, stdio: [...stdio] }
   const result = npm?.endsWith('.js')
     ? spawnSync(process.execPath, [npm, ...args], options)
     : spawnSync('npm', args, { ...options, shell: process.platform === 'win32' })
   return result.status === 0
 }
 
-function ensureInstalled() {
-  const wanted = readPackages(join(root, 'package-lock.json'))
+/** @param {string} folder with a lockfile, below the root */
+function ensureInstalled(folder) {
+  const path = join(root, folder)
+  const wanted = readPackages(join(path, 'package-lock.json'))
   if (wanted === null) {
-    console.error('package-lock.json is missing or broken: restore it with `git checkout`.')
+    const file = join(folder, 'package-lock.json')
+    console.error(`${file} is missing or broken: restore it with \`git checkout\`.`)
     process.exit(1)
   }
-  const installed = readPackages(join(root, 'node_modules', '.package-lock.json'))
+  const installed = readPackages(join(path, 'node_modules', '.package-lock.json'))
   const machine = { os: process.platform, cpu: process.arch }
   const mismatch = findMismatch(wanted, installed, machine)
   if (mismatch === null) return
   console.log(`Installing packages from the lockfile (${mismatch}); this takes a minute, once.`)
-  if (install()) return
+  if (install(path)) return
   console.error('The packages could not be installed; the lines above say why.')
   process.exit(1)
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) ensureInstalled()
+// Arguments: folders besides the root whose packages are needed, such as `runner` for its tests.
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  for (const folder of ['', ...process.argv.slice(2)]) ensureInstalled(folder)
+}

@@ -2,6 +2,7 @@ import { agents } from './agents.ts'
 import type { Command, OptionSpec } from './command.ts'
 import { login } from './login.ts'
 import { exportPosts, runs, tail, usage } from './read.ts'
+import { runner } from './runner.ts'
 import { ask, post, reply } from './write.ts'
 
 /** All commands by name, in the order of the help. */
@@ -15,6 +16,7 @@ export const commands: Record<string, Command> = {
   runs,
   usage,
   export: exportPosts,
+  runner,
 }
 
 /** Options of every command. */

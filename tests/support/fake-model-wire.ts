@@ -4,6 +4,8 @@ export interface FakeCall {
   /** Default: derived from the request's number. */
   id?: string
   name: string
+  /** Responses: of a tool that is offered inside a namespace. */
+  namespace?: string
   /** A string is sent unchanged, so it may be malformed JSON. */
   arguments: unknown
 }

@@ -50,6 +50,7 @@ export function toResponsesEvents(answer: FakeAnswer, model: string, id: string)
       id: `fc_${id}_${at}`,
       call_id,
       name: call.name,
+      ...(call.namespace && { namespace: call.namespace }),
       arguments: '',
     }
     const pieces = split(rawArguments(call), chars).map((delta) => ({

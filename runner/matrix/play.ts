@@ -1,0 +1,161 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ProgramType, RunOrder, RunReport } from '../../src/shared/runner-protocol.ts'
+import { type FakeAnswer, startFakeModelServer } from '../../tests/support/fake-model-server.ts'
+import { createLog } from '../log.ts'
+import { profiles } from '../profiles/profiles.ts'
+import type { InstalledProgram } from '../programs.ts'
+import { killGroup, toMarker } from '../run/processes.ts'
+import { Runner } from '../serve.ts'
+import type { Case } from './cases.ts'
+import { startFakeHub } from './fake-hub.ts'
+import { startFakeMcp } from './fake-mcp.ts'
+
+/** What one case showed. */
+export interface Played {
+  end: string
+  isSuccess: boolean
+  answer: string
+  detail: string | null
+  requests: number
+  toolCalls: number
+  /** Processes that were left running. */
+  left: number
+  /** Places where the token was found: arguments, environment, files, the log. */
+  leaks: string[]
+  seconds: number
+}
+
+const token = 'the-token-of-the-matrix'
+const key = 'the-key-of-the-matrix'
+/** Above the time that the slowest program needs to start. */
+const silenceMs = 45_000
+const requestsMax = 12
+
+/** How each program names the hub's tool to the model. */
+const toolCalls: Record<ProgramType, NonNullable<FakeAnswer['calls']>[number]> = {
+  'claude-code': { name: 'mcp__rookery__get_ticket', arguments: { id: '7' } },
+  codex: { name: 'get_ticket', namespace: 'mcp__rookery', arguments: { id: '7' } },
+  opencode: { name: 'rookery_get_ticket', arguments: { id: '7' } },
+  goose: { name: 'rookery__get_ticket', arguments: { id: '7' } },
+  aider: { name: 'none', arguments: {} },
+}
+
+/** Plays one case with the real program, the real runner, and everything else faked. */
+export async function playCase(program: InstalledProgram, each: Case): Promise<Played> {
+  const folder = mkdtempSync(join(tmpdir(), 'rookery-matrix-'))
+  const answers = each.answers({ text: 'Let me see.', calls: [toolCalls[program.type]] })
+  const models = await startFakeModelServer({ answers, pick: each.isByTurn ? 'turn' : 'request' })
+  const mcp = await startFakeMcp(token)
+  const hub = await startFakeHub(key)
+  if (each.breaksTools) mcp.breakAfter = 3
+  const log: string[] = []
+  const runner = new Runner({
+    hub: hub.url,
+    key,
+    name: 'matrix',
+    labels: [],
+    slots: 1,
+    folder,
+    once: true,
+    log: createLog({ write: (line) => log.push(line) }),
+    programs: [program],
+    hasSandbox: true,
+    version: '0',
+  })
+  const startedAt = Date.now()
+  const done = runner.run()
+  const leaks = watchProcesses()
+  try {
+    await hub.until(() => hub.hellos[0])
+    const order = toOrder(program.type, models.url, mcp.url)
+    hub.send({ type: 'start', order })
+    await done
+    const left = await killGroup(undefined, toMarker(join(folder, 'runs', 'case-1')))
+    const ended = findEnd(hub.reports.get('case 1') ?? hub.refusals)
+    return {
+      end: ended.end,
+      isSuccess: ended.is_success,
+      answer: ended.answer,
+      detail: ended.detail,
+      requests: models.requests.length,
+      toolCalls: mcp.calls.filter((call) => call.startsWith('call ')).length,
+      left,
+      leaks: [
+        ...leaks.stop(),
+        ...findInFiles(folder),
+        ...(log.join('').includes(token) ? ['log'] : []),
+      ],
+      seconds: (Date.now() - startedAt) / 1000,
+    }
+  } finally {
+    leaks.stop()
+    mcp.close()
+    await models.close()
+    await hub.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const toOrder = (program: ProgramType, models: string, mcp: string): RunOrder => ({
+  activation_id: 'case',
+  attempt: 1,
+  agent: 'coder',
+  program,
+  system_prompt: 'You answer questions about tickets.',
+  prompt: 'What does ticket 7 say?',
+  model: {
+    name: 'test-model',
+    protocols: profiles[program].protocols.slice(0, 1),
+    context_tokens: 200_000,
+    output_tokens: 8_000,
+  },
+  limits: {
+    ends_at: Date.now() + 240_000,
+    silence_ms: silenceMs,
+    model_requests: requestsMax,
+    output_chars: 500_000,
+  },
+  builtin: 'none',
+  workspace: null,
+  session_id: null,
+  token,
+  endpoints: { models, mcp, git: 'http://127.0.0.1:9/git' },
+})
+
+function findEnd(reports: RunReport[] | string[]): Extract<RunReport, { kind: 'ended' }> {
+  const last = reports.at(-1)
+  if (typeof last === 'object' && last.kind === 'ended') return last
+  throw new Error(`The run did not end: ${JSON.stringify(last)}`)
+}
+
+/** Looks for the token in arguments and environments of all processes, again and again. */
+function watchProcesses() {
+  const found = new Set<string>()
+  const timer = setInterval(() => {
+    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+    for (const path of pids.flatMap((pid) => [`${pid}/cmdline`, `${pid}/environ`])) {
+      if (read(`/proc/${path}`).includes(token)) found.add(path)
+    }
+  }, 250)
+  return {
+    stop(): string[] {
+      clearInterval(timer)
+      return [...found]
+    },
+  }
+}
+
+const findInFiles = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    read(join(folder, file)).includes(token),
+  )
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,180 @@
+import { randomBytes } from 'node:crypto'
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { pipeline } from 'node:stream'
+import type { RunOrder } from '../../src/shared/runner-protocol.ts'
+
+/** What passed through the relay: what a program claims is compared with it. */
+export interface RelayFacts {
+  modelRequests: number
+  /** Model requests that were answered to their end. */
+  modelAnswers: number
+  /** Whether the program itself listed the hub's tools. */
+  hasListedTools: boolean
+}
+
+export interface Relay {
+  /** `http://127.0.0.2:<port>`; the model gateway's own paths follow, and `/mcp`. */
+  url: string
+  address: string
+  /** Opens this relay and nothing else; programs get it in place of the token. */
+  key: string
+  facts: RelayFacts
+  close(): void
+}
+
+export interface RelayOptions {
+  order: Pick<RunOrder, 'token' | 'endpoints' | 'limits'>
+  /** Called when a request arrives, and while an answer arrives. */
+  onActivity(): void
+  /** Called with a model request above the limit, which is refused. */
+  onTooManyRequests(): void
+}
+
+/** Not in NO_PROXY of the sandbox, unlike 127.0.0.1. A Mac has only that one. */
+const host = process.platform === 'darwin' ? '127.0.0.1' : '127.0.0.2'
+const mcpBodyMax = 8 * 1024 * 1024
+const isModelRequest = (path: string): boolean =>
+  /\/(messages|chat\/completions|responses)$/.test(path)
+
+/** Passes a run's requests on to the hub with the run's token, so that the program holds none. */
+export async function startRelay(options: RelayOptions): Promise<Relay> {
+  const key = `relay-${randomBytes(24).toString('hex')}`
+  const facts: RelayFacts = { modelRequests: 0, modelAnswers: 0, hasListedTools: false }
+  const server = createServer((request, response) => {
+    pass({ ...options, key, facts }, request, response).catch((error: unknown) => {
+      if (response.headersSent) response.destroy()
+      else refuse(response, 502, `The hub cannot be reached: ${(error as Error).message}`)
+    })
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, host, resolve)
+  })
+  const address = `${host}:${(server.address() as AddressInfo).port}`
+  return {
+    url: `http://${address}`,
+    address,
+    key,
+    facts,
+    close() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+type Context = RelayOptions & { key: string; facts: RelayFacts }
+
+async function pass(context: Context, request: IncomingMessage, response: ServerResponse) {
+  const { order, facts } = context
+  // A proxy may send the whole address.
+  const { pathname, search } = new URL(request.url ?? '/', 'http://relay')
+  if (!hasKey(request.headers, context.key)) return refuse(response, 401, 'Not a key of this run')
+  context.onActivity()
+  const isMcp = pathname === '/mcp'
+  if (!isMcp && !pathname.startsWith('/v1/')) return refuse(response, 404, 'No such path')
+  const isCounted = request.method === 'POST' && isModelRequest(pathname)
+  if (isCounted && !countRequest(context)) {
+    return refuse(response, 403, 'The run has used all its model requests')
+  }
+  const body = isMcp && request.method === 'POST' ? await readBody(request) : null
+  const target = new URL(isMcp ? order.endpoints.mcp : `${order.endpoints.models}${pathname}`)
+  target.search = search
+  const answer = await send(target, request, response, body, order.token)
+  answer.on('data', context.onActivity)
+  response.writeHead(answer.statusCode ?? 502, withoutHopHeaders(answer.headers))
+  response.flushHeaders()
+  pipeline(answer, response, (error) => {
+    if (isCounted && !error && answer.statusCode === 200) facts.modelAnswers++
+  })
+  facts.hasListedTools ||= answer.statusCode === 200 && isToolsList(body)
+}
+
+/** Returns false when the run has used its model requests. */
+function countRequest({ order, facts, onTooManyRequests }: Context): boolean {
+  if (facts.modelRequests < order.limits.model_requests) {
+    facts.modelRequests++
+    return true
+  }
+  onTooManyRequests()
+  return false
+}
+
+const hopHeaders = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+/** Replaced, or not the hub's to know. */
+const ownHeaders = new Set(['host', 'authorization', 'x-api-key', 'cookie', 'content-length'])
+
+const withoutHopHeaders = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !hopHeaders.has(name)))
+
+function send(
+  target: URL,
+  request: IncomingMessage,
+  response: ServerResponse,
+  body: Buffer | null,
+  token: string,
+): Promise<IncomingMessage> {
+  const passed = Object.entries(withoutHopHeaders(request.headers)).filter(
+    ([name]) => !ownHeaders.has(name),
+  )
+  const length = body?.length ?? request.headers['content-length']
+  const headers = {
+    ...Object.fromEntries(passed),
+    authorization: `Bearer ${token}`,
+    ...(length !== undefined && { 'content-length': String(length) }),
+  }
+  const start = target.protocol === 'https:' ? httpsRequest : httpRequest
+  return new Promise((resolve, reject) => {
+    const sent = start(target, { method: request.method, headers }, resolve)
+    sent.once('error', reject)
+    // The program has gone away: the hub must not go on for it.
+    response.once('close', () => sent.destroy())
+    if (body) sent.end(body)
+    else request.pipe(sent)
+  })
+}
+
+const hasKey = (headers: IncomingHttpHeaders, key: string): boolean =>
+  headers.authorization === `Bearer ${key}` || headers['x-api-key'] === key
+
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request) {
+    bytes += chunk.length
+    if (bytes > mcpBodyMax) throw new Error('a request to the tools is too long')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function isToolsList(body: Buffer | null): boolean {
+  try {
+    return JSON.parse(String(body)).method === 'tools/list'
+  } catch {
+    return false
+  }
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  response.writeHead(status, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ type: 'error', error: { type: 'permission_error', message } }))
+}

@@ -1,0 +1,206 @@
+// A coding agent for tests: speaks the Agent Client Protocol over its standard streams, and does what the words of the
+// prompt say. It stands where the adapter of Claude Code stands.
+import { spawn } from 'node:child_process'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+const send = (message) =>
+  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+const memory = join(process.env.HOME, 'sessions.json')
+const sessions = existsSync(memory) ? JSON.parse(readFileSync(memory, 'utf8')) : []
+const waiting = new Map()
+let mcp
+let ids = 100
+
+const update = (sessionUpdate, fields) =>
+  send({
+    method: 'session/update',
+    params: { sessionId: sessions.at(-1), update: { sessionUpdate, ...fields } },
+  })
+const say = (text, messageId) =>
+  update('agent_message_chunk', { content: { type: 'text', text }, messageId })
+const ask = (method, params) =>
+  new Promise((resolve) => {
+    ids++
+    waiting.set(ids, resolve)
+    send({ id: ids, method, params })
+  })
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+
+const callTools = (method, params) =>
+  fetch(mcp.url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...Object.fromEntries(mcp.headers.map(({ name, value }) => [name, value])),
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  })
+
+const callModel = (headers = { authorization: `Bearer ${process.env.ANTHROPIC_AUTH_TOKEN}` }) =>
+  fetch(`${process.env.ANTHROPIC_BASE_URL}/v1/messages`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ model: 'test', messages: [] }),
+  }).then(async (response) => {
+    await response.text()
+    return response.status
+  })
+
+const acts = {
+  async good() {
+    say('Let me see.', 'm1')
+    const call = { toolCallId: 't1', title: 'mcp__rookery__get_ticket', status: 'pending' }
+    update('tool_call', call)
+    await callTools('tools/call', { name: 'get_ticket', arguments: { id: '7' } })
+    update('tool_call_update', { toolCallId: 't1', status: 'completed' })
+    update('plan', { entries: [{ content: 'Answer', priority: 'high', status: 'in_progress' }] })
+    say('The print', 'm2')
+    say('The printer is ', 'm3')
+    say('on fire.', 'm3')
+  },
+  async hang() {
+    const child = spawn('sleep', ['300'], { detached: true, stdio: 'ignore' })
+    say(`child ${child.pid}`, 'm1')
+    await new Promise(() => undefined)
+  },
+  die() {
+    console.error('the fake program is broken')
+    process.exit(3)
+  },
+  async flood() {
+    for (;;) {
+      say('word '.repeat(200), 'm1')
+      await wait(5)
+    }
+  },
+  async endless() {
+    const statuses = []
+    for (let each = 0; each < 20; each++) statuses.push(await callModel())
+    say(statuses.join(' '), 'm1')
+  },
+  async slowly() {
+    for (let each = 1; each <= 30; each++) {
+      update('tool_call', { toolCallId: `t${each}`, title: `step ${each}`, status: 'completed' })
+      await wait(50)
+    }
+    say('Done slowly.', 'm9')
+  },
+  async permissions() {
+    const answers = []
+    for (const toolCall of [
+      { toolCallId: 'a', title: 'mcp__rookery__get_ticket', kind: 'other' },
+      { toolCallId: 'b', title: 'rm -rf /', kind: 'execute' },
+      { toolCallId: 'c', title: 'edit a file', kind: 'edit' },
+    ]) {
+      const options = [
+        { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
+        { optionId: 'no', name: 'No', kind: 'reject_once' },
+      ]
+      const params = { sessionId: sessions.at(-1), toolCall, options }
+      const { outcome } = await ask('session/request_permission', params)
+      answers.push(outcome.optionId)
+    }
+    say(answers.join(' '), 'm1')
+  },
+  async strangers() {
+    const statuses = [await callModel({}), await callModel({ 'x-api-key': 'wrong' })]
+    const key = { authorization: `Bearer ${process.env.ANTHROPIC_AUTH_TOKEN}` }
+    const other = await fetch(`${process.env.ANTHROPIC_BASE_URL}/api/v1/posts`, { headers: key })
+    say([...statuses, other.status].join(' '), 'm1')
+  },
+  write() {
+    writeFileSync('fixed.txt', 'fixed\n')
+    say('Fixed.', 'm1')
+  },
+  append() {
+    appendFileSync('fixed.txt', 'more\n')
+    say('Added more.', 'm1')
+  },
+  /** Tries what must not work. The words after it: a file outside, one with a secret, and addresses. */
+  async hostile(words) {
+    const [, outside, secret, ...addresses] = words
+    const run = `#!/bin/sh\necho hostile > ${outside}\n`
+    mkdirSync('.git/hooks', { recursive: true })
+    for (const hook of ['pre-commit', 'post-commit', 'post-checkout', 'reference-transaction']) {
+      writeFileSync(`.git/hooks/${hook}`, run, { mode: 0o755 })
+    }
+    writeFileSync('run.sh', run, { mode: 0o755 })
+    const lines = ['[core]', `fsmonitor = ${process.cwd()}/run.sh`, '[uploadpack]']
+    appendFileSync(
+      '.git/config',
+      [...lines, `packObjectsHook = ${process.cwd()}/run.sh`, ''].join('\n'),
+    )
+    const tries = {
+      outside: () => writeFileSync(outside, 'hostile'),
+      secret: () => readFileSync(secret),
+      home: () => readdirSync(homedir() === process.env.HOME ? '/root' : homedir()).at(0).length,
+      'the runner': () => {
+        const names = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+        const runners = names.filter((name) => /vitest/.test(readFileSync(`/proc/${name}/cmdline`)))
+        return runners.at(0).length
+      },
+      ...Object.fromEntries(addresses.map((url) => [url, () => fetch(url)])),
+      metadata: () =>
+        fetch('http://169.254.169.254/latest/', { signal: AbortSignal.timeout(2000) }),
+    }
+    const said = []
+    for (const [name, attempt] of Object.entries(tries)) {
+      try {
+        const answer = await attempt()
+        const isBlocked =
+          answer instanceof Response && answer.status === 403 && /block/i.test(await answer.text())
+        said.push(`${isBlocked ? 'tried' : 'reached'} ${name}`)
+      } catch (error) {
+        said.push(`tried ${name}: ${error.cause?.code ?? error.code ?? error.message}`)
+      }
+    }
+    say(said.join('\n'), 'm1')
+  },
+}
+
+const methods = {
+  initialize: () => ({ protocolVersion: 1, agentCapabilities: { loadSession: true } }),
+  async 'session/new'(params) {
+    mcp = params.mcpServers[0]
+    sessions.push(`session-${process.pid}`)
+    writeFileSync(memory, JSON.stringify(sessions))
+    return { sessionId: sessions.at(-1) }
+  },
+  async 'session/load'(params) {
+    mcp = params.mcpServers[0]
+    if (!sessions.includes(params.sessionId)) throw new Error('no such session')
+    say('what was said before', 'm0')
+    return {}
+  },
+  async 'session/prompt'(params) {
+    const words = params.prompt[0].text.split(' ')
+    if (!words.includes('toolless')) await callTools('tools/list', {})
+    if (!words.includes('modelless')) await callModel()
+    for (const word of words) await acts[word]?.(words)
+    if (words.includes('fails')) throw new Error('fake failure')
+    return { stopReason: words.includes('refuses') ? 'refusal' : 'end_turn' }
+  },
+}
+
+createInterface({ input: process.stdin }).on('line', async (line) => {
+  const message = JSON.parse(line)
+  if (message.method === undefined) return waiting.get(message.id)?.(message.result)
+  if (message.id === undefined) return
+  try {
+    send({ id: message.id, result: await methods[message.method](message.params) })
+  } catch (error) {
+    send({ id: message.id, error: { code: -32000, message: error.message } })
+  }
+})
+// It ends for no reason but a signal.
+setInterval(() => undefined, 1000)

@@ -1,0 +1,128 @@
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { findSandboxProblem } from '../../../runner/run/sandbox.ts'
+import { root } from '../../../scripts/local-state.mjs'
+import type { RunOrder } from '../../../src/shared/runner-protocol.ts'
+import { type GitServer, startGitServer } from './git-server.ts'
+import { createStage, type Stage, token } from './start-runner.ts'
+
+let stage: Stage
+let git: GitServer
+const sandboxProblem = findSandboxProblem()
+
+beforeAll(async () => {
+  stage = await createStage()
+  git = await startGitServer(stage.folder, token)
+  const aider = join(stage.folder, 'aider')
+  mkdirSync(join(aider, 'bin'), { recursive: true })
+  copyFileSync(join(root, 'tests/node/runner/fake-aider.mjs'), join(aider, 'bin/aider'))
+  chmodSync(join(aider, 'bin/aider'), 0o755)
+  stage.start({
+    hasSandbox: sandboxProblem === null,
+    programs: [
+      { type: 'claude-code', version: '1.2.3', folder: stage.programFolder },
+      { type: 'aider', version: '0.86.1', folder: aider },
+    ],
+  })
+  await stage.hub.until(() => stage.hub.hellos[0])
+})
+afterAll(async () => {
+  git.close()
+  await stage.close()
+})
+
+const workspace = {
+  repository: 'github/owner/name',
+  ref: null,
+  branch: 'rookery/fix',
+  push: ['rookery/*'],
+}
+const play = async (prompt: string, changes: Partial<RunOrder>) => {
+  const endpoints = { ...stage.order('').endpoints, git: git.url }
+  const order = stage.order(prompt, { workspace, endpoints, ...changes })
+  stage.hub.send({ type: 'start', order })
+  return stage.ended(order)
+}
+
+test('X11: without built-in tools a checkout is read, and nothing is pushed', async () => {
+  const ended = await play('good', {})
+  expect(ended).toMatchObject({
+    end: 'end_turn',
+    is_success: true,
+    changes: { branch: 'rookery/fix', pushed: null, stat: '', patch: '' },
+  })
+  const missing = await play('good', { workspace: { ...workspace, ref: 'missing' } })
+  expect(missing.end).toBe('error')
+  expect(missing.detail).toContain("couldn't find remote ref missing")
+  expect(missing.detail).not.toContain(token)
+})
+
+// bubblewrap, socat and ripgrep, and a machine that allows namespaces.
+describe.skipIf(sandboxProblem !== null)('inside the sandbox', () => {
+  test('X11: changes are committed, described and pushed on the branch, and a later run goes on', async () => {
+    const first = await play('write', { builtin: 'files' })
+    expect(first).toMatchObject({ end: 'end_turn', is_success: true, detail: null })
+    expect(first.changes?.stat).toContain('fixed.txt')
+    expect(first.changes?.patch).toContain('+fixed')
+    expect(git.git('rev-parse', 'rookery/fix')).toBe(first.changes?.pushed)
+    expect(git.git('show', 'rookery/fix:fixed.txt')).toBe('fixed')
+    expect(git.git('log', '-1', '--format=%an', 'rookery/fix')).toBe('coder')
+    const next = await play('append', { builtin: 'files', session_id: first.session_id })
+    expect(git.git('rev-parse', 'rookery/fix~1')).toBe(first.changes?.pushed)
+    expect(next.changes?.patch).toContain('+more')
+    expect(next.changes?.patch).not.toContain('+fixed')
+    expect(git.refused).toBe(0)
+  })
+
+  test('X11: a branch outside of the pattern is described and not pushed', async () => {
+    const ended = await play('write', {
+      builtin: 'files',
+      workspace: { ...workspace, branch: 'release' },
+    })
+    expect(ended.changes).toMatchObject({ branch: 'release', pushed: null })
+    expect(ended.changes?.patch).toContain('+fixed')
+    expect(ended.detail).toContain('does not allow a push to release')
+    expect(git.git('branch', '--list', 'release')).toBe('')
+  })
+
+  test('X7: a program with a command line edits the checkout, and its history has the answer', async () => {
+    const model = { ...stage.order('').model, protocols: ['openai-chat' as const] }
+    const branch = { ...workspace, branch: 'rookery/aider' }
+    const ended = await play('Fix it', {
+      program: 'aider',
+      builtin: 'files',
+      model,
+      workspace: branch,
+    })
+    expect(ended).toMatchObject({ end: 'end_turn', is_success: true, answer: 'I fixed it.' })
+    expect(git.git('show', 'rookery/aider:aider.txt')).toBe('You fix things.')
+  })
+
+  test('X10: a hostile checkout runs nothing outside, and a hostile program reaches nothing', async () => {
+    const secret = join(stage.folder, 'state/secret')
+    writeFileSync(secret, 'of the runner')
+    const outside = join(stage.folder, 'outside')
+    const ended = await play('hostile', {
+      builtin: 'shell',
+      workspace: { ...workspace, branch: 'rookery/hostile' },
+      prompt: `hostile ${outside} ${secret} ${stage.hub.url} ${git.url}`,
+    })
+    expect(ended.answer).toContain('tried')
+    expect(ended.answer.split('\n').filter((line) => line.startsWith('reached'))).toEqual([])
+    expect(existsSync(outside)).toBe(false)
+    const repositories = join(stage.folder, 'state/repositories')
+    const config = readdirSync(repositories).map((name) =>
+      readFileSync(join(repositories, name, 'config'), 'utf8'),
+    )
+    expect(config.join('')).not.toContain('hostile')
+  })
+})
