@@ -1000,6 +1000,34 @@ export type ModelProvider = {
   }>
 }
 
+export type Runner = {
+  id: string
+  name: string
+  key_id: string
+  version: string
+  labels: Array<string>
+  slots: number
+  has_sandbox: boolean
+  programs: Array<{
+    type: "claude-code" | "codex" | "opencode" | "goose" | "aider"
+    version: string
+  }>
+  is_connected: boolean
+  is_draining: boolean
+  connected_at: string
+  last_seen_at: string
+  runs: Array<{
+    activation_id: string
+    attempt: number
+    /** Name of the agent. */
+    agent: string
+    program: "claude-code" | "codex" | "opencode" | "goose" | "aider"
+    /** Labels that its runner must have. */
+    runs_on: Array<string>
+    started_at: string
+  }>
+}
+
 /** Every route of the API: its query, its body, and its answer without `success`. */
 export interface Routes {
   /** Creates another key for your account, within the scopes and expiry of the key that asks; it can replace an older key after a grace period. */
@@ -3801,6 +3829,82 @@ export interface Routes {
       text: string
       /** Why the call failed; null when it succeeded. */
       failure: string | null
+    }
+  }
+  /** Lists runners with what they run, runs that wait for one, and runner keys (admin). */
+  'GET /runners': {
+    query: undefined
+    body: undefined
+    answer: {
+      runners: Array<Runner>
+      waiting: Array<{
+        activation_id: string
+        attempt: number
+        /** Name of the agent. */
+        agent: string
+        program: "claude-code" | "codex" | "opencode" | "goose" | "aider"
+        /** Labels that its runner must have. */
+        runs_on: Array<string>
+        waiting_since: string
+        /** All suitable runners are in use, or none is connected. */
+        reason: "busy" | "nobody"
+      }>
+      keys: Array<{
+        id: string
+        label: string
+        created_at: string
+        created_by: string
+        last_used_at: string | null
+        /** Runners that are connected with it. */
+        connected: number
+      }>
+    }
+  }
+  /** Creates a key that runners connect with; it opens nothing else (admin). */
+  'POST /runners/keys': {
+    query: undefined
+    body: {
+      /** For admins, such as the machine that it is for. */
+      label?: string | undefined
+    }
+    answer: {
+      key: {
+        id: string
+        label: string
+        created_at: string
+        /** Returned only once. */
+        api_key: string
+      }
+    }
+  }
+  /** Revokes a runner key: its runners are disconnected, and what they run goes to others (admin). */
+  'DELETE /runners/keys/:id': {
+    query: undefined
+    body: undefined
+    answer: {
+      /** Its id. */
+      deleted: string
+    }
+  }
+  /** Drains a runner, so that it takes no further runs, or lets it run again (admin). */
+  'PATCH /runners/:id': {
+    query: undefined
+    body: {
+      /** True: the runner takes no further runs; those it has go on. */
+      is_draining: boolean
+    }
+    answer: {
+      /** True: the runner takes no further runs; those it has go on. */
+      is_draining: boolean
+    }
+  }
+  /** Removes a runner that is not connected from the list (admin). */
+  'DELETE /runners/:id': {
+    query: undefined
+    body: undefined
+    answer: {
+      /** Its id. */
+      deleted: string
     }
   }
 }
