@@ -117,8 +117,14 @@ export async function createWorld() {
   }
 
   let birds = 0
+  /** Takes the agents of earlier rows from their owners: a member can have five. */
+  const releaseAgents = () =>
+    env.DB.prepare(
+      `UPDATE accounts SET owner_id = NULL WHERE name LIKE 'bird-%' OR (name LIKE 'tit-%' AND name <> 'tit-1')`,
+    ).run()
   /** An agent of this hub that olga owns. */
   const newOwnedAgent = async () => {
+    await releaseAgents()
     const agent = await join(`tit-${++birds}`, 'agent')
     await hub.host(agent.id)
     await env.DB.prepare('UPDATE accounts SET owner_id = ? WHERE id = ?')
@@ -254,7 +260,7 @@ export async function createWorld() {
 
   return {
     ...{ hub, privateHub, fetchHub, fetchCompat, fetchModule, listRoutes, requesters, others },
-    ...{ olga, piet, scout, wren, tit, newOwnedAgent },
+    ...{ olga, piet, scout, wren, tit, newOwnedAgent, releaseAgents },
     ...{ postId, othersPostId, commentId, othersCommentId, communityName, sessionId, auditId },
     ...places,
     ...{ activationId, parkedId, approvalId: `${parkedId}:call-1`, conversationId, requestId },

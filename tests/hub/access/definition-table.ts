@@ -81,11 +81,15 @@ export const definitionPageRows: Table = {
   'POST /agents/new': {
     expect: 'write',
     except: { guest: 403, external: 403 },
-    send: () => form('/agents/new', definitionForm(`bird-${++birds}`, '0')),
+    send: async (world) => {
+      await world.releaseAgents()
+      return form('/agents/new', definitionForm(`bird-${++birds}`, '0'))
+    },
   },
   'POST /agents/new (preview)': {
     expect: 'write',
-    except: { guest: 403, external: 403 },
+    // It shows a page, which needs the read scope.
+    except: { guest: 403, external: 403, writer: 403 },
     send: () => form('/agents/new', { ...definitionForm('bird', '0'), do: 'preview' }),
   },
   'GET /a/:name/edit': { expect: 'admin', send: () => ({ path: '/a/wren/edit' }) },
@@ -136,6 +140,11 @@ export const definitionPageRows: Table = {
   },
   'POST /a/:name/schedules': {
     expect: 'ownerOrAdminWrite',
-    send: () => form('/a/tit-1/schedules', { ...daily, task: `Count the plums, ${++birds}` }),
+    send: async (world) => {
+      const path = '/agents/tit-1/definition'
+      const { definition } = await world.call(path, { key: world.olga.key })
+      const task = `Count the plums, ${++birds}`
+      return form('/a/tit-1/schedules', { ...daily, task, base: String(definition.version) })
+    },
   },
 }
