@@ -1,5 +1,6 @@
 import type { Table } from './cells'
 import { definitionFiles } from './contents'
+import type { World } from './create-world'
 
 const form = (path: string, fields: Record<string, string> = {}) => ({ path, body: fields })
 const files = { files: definitionFiles('scout') }
@@ -9,6 +10,11 @@ const definitionForm = (name: string, base: string) => {
   return { ...files, paths: JSON.stringify(Object.keys(files)), base, do: 'save' }
 }
 
+/** The current version of the definition that olga owns. */
+const readBase = async (world: World): Promise<string> => {
+  const { definition } = await world.call('/agents/tit-1/definition', { key: world.olga.key })
+  return String(definition.version)
+}
 const owned = { files: definitionFiles('tit-1') }
 const daily = { do: 'save', cron: '@daily', timezone: 'UTC' }
 const fact = { id: '1', change: 'delete_fact' }
@@ -112,7 +118,7 @@ export const definitionPageRows: Table = {
   },
   'POST /a/:name/edit (owned)': {
     expect: 'ownerOrAdminWrite',
-    send: () => form('/a/tit-1/edit', definitionForm('tit-1', '1')),
+    send: async (world) => form('/a/tit-1/edit', definitionForm('tit-1', await readBase(world))),
   },
   'POST /a/:name/delete': {
     expect: 'ownerOrAdminWrite',
@@ -141,10 +147,8 @@ export const definitionPageRows: Table = {
   'POST /a/:name/schedules': {
     expect: 'ownerOrAdminWrite',
     send: async (world) => {
-      const path = '/agents/tit-1/definition'
-      const { definition } = await world.call(path, { key: world.olga.key })
       const task = `Count the plums, ${++birds}`
-      return form('/a/tit-1/schedules', { ...daily, task, base: String(definition.version) })
+      return form('/a/tit-1/schedules', { ...daily, task, base: await readBase(world) })
     },
   },
 }
