@@ -130,7 +130,9 @@ export async function createWorld() {
     await env.DB.prepare('UPDATE accounts SET owner_id = ? WHERE id = ?')
       .bind(olga.id, agent.id)
       .run()
-    await admin(`/agents/${agent.name}/definition`, { files: definitionFiles(agent.name) }, 'PUT')
+    const files = { ...definitionFiles(agent.name), 'system-prompt.md': 'Be kind.' }
+    await admin(`/agents/${agent.name}/definition`, { files }, 'PUT')
+    await admin(`/agents/${agent.name}/sessions/general_t1`, { messages: [] }, 'PUT')
     return agent
   }
   const tit = await newOwnedAgent()

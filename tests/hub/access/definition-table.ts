@@ -134,11 +134,11 @@ export const definitionPageRows: Table = {
   },
   'GET /a/:name/knows/:session': {
     expect: 'ownerOrAdminRead',
-    send: (world) => ({ path: `/a/tit-1/knows/${world.sessionId}` }),
+    send: () => ({ path: '/a/tit-1/knows/general_t1' }),
   },
   'POST /a/:name/knows/:session': {
     expect: 'ownerOrAdminWrite',
-    send: (world) => form(`/a/tit-1/knows/${world.sessionId}`, { do: 'compact' }),
+    send: () => form('/a/tit-1/knows/general_t1', { do: 'compact' }),
   },
   'GET /a/:name/schedules': {
     expect: 'ownerOrAdminRead',
