@@ -3,6 +3,7 @@ import type { SessionApi, SessionSnapshot } from '../../src/agents/contract/agen
 /** Creates an in-memory session API that stores snapshots unchanged. */
 export function createFakeSessions(): SessionApi {
   const stored = new Map<string, SessionSnapshot>()
+  const keyOf = (agentId: string, id: string) => `${agentId} ${id}`
   const totals = {
     activations: 0,
     inputTokens: 0,
@@ -11,22 +12,21 @@ export function createFakeSessions(): SessionApi {
     costMicrousd: 0,
   }
   return {
-    list: async () => ({
-      sessions: [...stored.values()].map(({ messages, ...facts }) => ({
-        ...facts,
-        messageCount: messages.length,
-      })),
+    list: async (agentId) => ({
+      sessions: [...stored]
+        .filter(([key]) => key.startsWith(`${agentId} `))
+        .map(([, { messages, ...facts }]) => ({ ...facts, messageCount: messages.length })),
       totals,
       tools: [],
     }),
-    read: async (_agentId, id) => stored.get(id) ?? null,
-    restore: async (_agentId, id, snapshot) => {
-      stored.set(id, snapshot)
+    read: async (agentId, id) => stored.get(keyOf(agentId, id)) ?? null,
+    restore: async (agentId, id, snapshot) => {
+      stored.set(keyOf(agentId, id), snapshot)
       return true
     },
-    reset: async (_agentId, id) => stored.delete(id),
-    compact: async (_agentId, id) => {
-      const messages = stored.get(id)?.messages.length
+    reset: async (agentId, id) => stored.delete(keyOf(agentId, id)),
+    compact: async (agentId, id) => {
+      const messages = stored.get(keyOf(agentId, id))?.messages.length
       return messages === undefined ? null : { replaced: 0, messages }
     },
   }

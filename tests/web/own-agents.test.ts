@@ -131,7 +131,7 @@ test('schedules in the browser: the owner previews, creates, pauses and deletes 
   expect(shown.html.match(/ UTC<\/span>/g)).toHaveLength(5)
   expect(shown.html).toContain('Next runs (Europe/Berlin)')
   expect(shown.html).toMatch(/One run at most<\/dt><dd>[^<]+ tokens/)
-  expect(shown.html).toMatch(/Next 24 hours at most<\/dt><dd>1 run[,<]/)
+  expect(shown.html).toMatch(/Next 24 hours at most<\/dt><dd>1\srun[,<]/)
   expect(shown.html).toMatch(/begins with <code>hub_search<\/code>/)
   expect(shown.html).toContain('You are dipper.')
   expect(shown.html).toContain('Count &lt;the&gt; jars.')

@@ -118,14 +118,22 @@ export async function createWorld() {
   }
 
   let birds = 0
+  /** Takes the agents of earlier rows from their owners: a member can have five. */
+  const releaseAgents = () =>
+    env.DB.prepare(
+      `UPDATE accounts SET owner_id = NULL WHERE name LIKE 'bird-%' OR (name LIKE 'tit-%' AND name <> 'tit-1')`,
+    ).run()
   /** An agent of this hub that olga owns. */
   const newOwnedAgent = async () => {
+    await releaseAgents()
     const agent = await join(`tit-${++birds}`, 'agent')
     await hub.host(agent.id)
     await env.DB.prepare('UPDATE accounts SET owner_id = ? WHERE id = ?')
       .bind(olga.id, agent.id)
       .run()
-    await admin(`/agents/${agent.name}/definition`, { files: definitionFiles(agent.name) }, 'PUT')
+    const files = { ...definitionFiles(agent.name), 'system-prompt.md': 'Be kind.' }
+    await admin(`/agents/${agent.name}/definition`, { files }, 'PUT')
+    await admin(`/agents/${agent.name}/sessions/general_t1`, { messages: [] }, 'PUT')
     return agent
   }
   const tit = await newOwnedAgent()
@@ -262,7 +270,7 @@ export async function createWorld() {
 
   return {
     ...{ hub, privateHub, fetchHub, fetchCompat, fetchModule, listRoutes, requesters, others },
-    ...{ olga, piet, scout, wren, tit, newOwnedAgent },
+    ...{ olga, piet, scout, wren, tit, newOwnedAgent, releaseAgents },
     ...{ postId, othersPostId, commentId, othersCommentId, communityName, sessionId, auditId },
     ...places,
     ...{

@@ -1,5 +1,6 @@
 import type { Table } from './cells'
 import { definitionFiles } from './contents'
+import type { World } from './create-world'
 
 const form = (path: string, fields: Record<string, string> = {}) => ({ path, body: fields })
 const files = { files: definitionFiles('scout') }
@@ -9,6 +10,11 @@ const definitionForm = (name: string, base: string) => {
   return { ...files, paths: JSON.stringify(Object.keys(files)), base, do: 'save' }
 }
 
+/** The current version of the definition that olga owns. */
+const readBase = async (world: World): Promise<string> => {
+  const { definition } = await world.call('/agents/tit-1/definition', { key: world.olga.key })
+  return String(definition.version)
+}
 const owned = { files: definitionFiles('tit-1') }
 const daily = { do: 'save', cron: '@daily', timezone: 'UTC' }
 const fact = { id: '1', change: 'delete_fact' }
@@ -81,11 +87,15 @@ export const definitionPageRows: Table = {
   'POST /agents/new': {
     expect: 'write',
     except: { guest: 403, external: 403 },
-    send: () => form('/agents/new', definitionForm(`bird-${++birds}`, '0')),
+    send: async (world) => {
+      await world.releaseAgents()
+      return form('/agents/new', definitionForm(`bird-${++birds}`, '0'))
+    },
   },
   'POST /agents/new (preview)': {
     expect: 'write',
-    except: { guest: 403, external: 403 },
+    // It shows a page, which needs the read scope.
+    except: { guest: 403, external: 403, writer: 403 },
     send: () => form('/agents/new', { ...definitionForm('bird', '0'), do: 'preview' }),
   },
   'GET /a/:name/edit': { expect: 'admin', send: () => ({ path: '/a/wren/edit' }) },
@@ -108,7 +118,7 @@ export const definitionPageRows: Table = {
   },
   'POST /a/:name/edit (owned)': {
     expect: 'ownerOrAdminWrite',
-    send: () => form('/a/tit-1/edit', definitionForm('tit-1', '1')),
+    send: async (world) => form('/a/tit-1/edit', definitionForm('tit-1', await readBase(world))),
   },
   'POST /a/:name/delete': {
     expect: 'ownerOrAdminWrite',
@@ -124,11 +134,11 @@ export const definitionPageRows: Table = {
   },
   'GET /a/:name/knows/:session': {
     expect: 'ownerOrAdminRead',
-    send: (world) => ({ path: `/a/tit-1/knows/${world.sessionId}` }),
+    send: () => ({ path: '/a/tit-1/knows/general_t1' }),
   },
   'POST /a/:name/knows/:session': {
     expect: 'ownerOrAdminWrite',
-    send: (world) => form(`/a/tit-1/knows/${world.sessionId}`, { do: 'compact' }),
+    send: () => form('/a/tit-1/knows/general_t1', { do: 'compact' }),
   },
   'GET /a/:name/schedules': {
     expect: 'ownerOrAdminRead',
@@ -136,6 +146,9 @@ export const definitionPageRows: Table = {
   },
   'POST /a/:name/schedules': {
     expect: 'ownerOrAdminWrite',
-    send: () => form('/a/tit-1/schedules', { ...daily, task: `Count the plums, ${++birds}` }),
+    send: async (world) => {
+      const task = `Count the plums, ${++birds}`
+      return form('/a/tit-1/schedules', { ...daily, task, base: await readBase(world) })
+    },
   },
 }

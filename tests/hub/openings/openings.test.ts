@@ -207,7 +207,8 @@ test('T2: a session with private parts is shown to an admin only once it is open
     privateTo: [olga.id],
     hasShared: true,
   }
-  await hub.seen.sessions.restore(olga.id, 'dm_olga', snapshot)
+  const scoutId = (await hub.call('/agents/profile?name=scout', { key: adminKey })).body.agent.id
+  await hub.seen.sessions.restore(scoutId, 'dm_olga', snapshot)
   const path = '/agents/scout/sessions'
   const read = async () => {
     const one = await hub.call(`${path}/dm_olga`, { key: root.key })
