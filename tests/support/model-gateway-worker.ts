@@ -19,7 +19,7 @@ const createArbiter = (apiBase: string): ModelRequestArbiter => ({
     request: 1,
     model: 'openai-compatible/fake',
     outputTokens: 100,
-    place: { provider: 'openai-compatible', apiBase },
+    place: { provider: 'openai-compatible', apiBase }, connections: [],
   }),
   settleRequest: async (_activationId, _request, result) => void settled.push(result),
   noteToolsListed: async () => {},

@@ -52,6 +52,7 @@ interface Given {
   admit?: (facts: ModelRequestFacts) => ModelRequestAdmission
   model?: string
   place?: Extract<ModelRequestAdmission, { ok: true }>['place']
+  connections?: Extract<ModelRequestAdmission, { ok: true }>['connections']
   outputTokens?: number
   /** How often the object of the agent fails to store a result. */
   failures?: number
@@ -85,8 +86,8 @@ export function createHarness(protocol: ModelProtocol, given: Given = {}) {
       admitted.push(facts)
       if (given.admit) return given.admit(facts)
       const model = given.model ?? wires[protocol].model
-      const { outputTokens = 400, place = {} } = given
-      return { ok: true, request: admitted.length, model, outputTokens, place }
+      const { outputTokens = 400, place = {}, connections = [] } = given
+      return { ok: true, request: admitted.length, model, outputTokens, place, connections }
     },
     async settleRequest(_activationId, request, result) {
       if (failures-- > 0) throw new Error('The object is not reachable.')
