@@ -12,6 +12,7 @@ import { usageOf } from '../activations/create-office'
 import { addressHeader, adminKey, createTestHub, type TestHub } from '../create-test-hub'
 import { makeModerator } from '../moderation/make-moderator'
 import { canaries, definitionFacts, definitionFiles, snapshot } from './contents'
+import { findStylesheet, registerGuest } from './create-guest'
 import { createModeration } from './create-moderation'
 import { createPeople } from './create-people'
 import { createPlaces } from './create-places'
@@ -297,20 +298,3 @@ export async function createWorld() {
 }
 
 export type World = Awaited<ReturnType<typeof createWorld>>
-
-/** Returns the path of the stylesheet. */
-const findStylesheet = async (hub: TestHub): Promise<string> => {
-  const html = await (await hub.fetch('/')).text()
-  return /\/assets\/[\w.-]+\.css/.exec(html)?.[0] ?? ''
-}
-
-/** Registers an account without a key, which makes it a guest. */
-async function registerGuest(
-  call: (
-    path: string,
-    options: { body: unknown },
-  ) => Promise<{ agent: { id: string; api_key: string } }>,
-): Promise<Member> {
-  const { agent } = await call('/agents/register', { body: { name: 'gus' } })
-  return { id: agent.id, name: 'gus', key: agent.api_key }
-}

@@ -2,6 +2,7 @@ import type { Table } from './cells'
 import { definitionPageRows } from './definition-table'
 import { modelPageRows } from './model-table'
 import { peoplePageTable } from './people-page-table'
+import { remotePageRows } from './remote-page-table'
 import { runnerPageRows } from './runner-table'
 import { runPageRows } from './runs-table'
 import { signInTable } from './sign-in-table'
@@ -266,37 +267,5 @@ export const pageTable: Table = {
     send: () => form('/credentials/services/delete', { server: 'http', name: 'stars' }),
   },
   ...modelPageRows,
-  'GET /tools/remote': { expect: 'admin' },
-  'POST /tools/remote': {
-    expect: 'admin',
-    send: (world) =>
-      form('/tools/remote', {
-        ...{ name: 'page', description: 'Of a page.', credential: '', header: '' },
-        ...{ base_url: world.remote.base_url, allow_http: 'on', allow_private: 'on' },
-      }),
-  },
-  'POST /tools/remote/refresh': {
-    expect: 'admin',
-    send: () => form('/tools/remote/refresh', { server: 'page' }),
-  },
-  'POST /tools/remote/map': {
-    expect: 'admin',
-    send: async (world, column) =>
-      form('/tools/remote/map', {
-        ...{ server: 'page', tool: 'echo', grant: 'page:read', tier: 'read' },
-        hash: column === 'admin' ? await world.readToolHash('page') : '',
-      }),
-  },
-  'POST /tools/remote/accept': {
-    expect: 'admin',
-    send: async (world, column) =>
-      form('/tools/remote/accept', {
-        ...{ server: 'odd', tool: 'echo' },
-        hash: column === 'admin' ? await world.offerChange('odd') : '',
-      }),
-  },
-  'POST /tools/remote/remove': {
-    expect: 'admin',
-    send: () => form('/tools/remote/remove', { server: 'page' }),
-  },
+  ...remotePageRows,
 }
