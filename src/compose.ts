@@ -40,18 +40,20 @@ import { createGateway } from './mcp-servers/gateway/create-gateway'
 import { isGranted, isToolExcluded } from './mcp-servers/gateway/decide'
 import { listKnownTools } from './mcp-servers/gateway/list-known-tools'
 import { createToolRegistry } from './mcp-servers/gateway/tool-registry'
+import { createGitRoutes } from './mcp-servers/git-proxy/create-git-routes'
 import { createActivationTokens } from './mcp-servers/outside/activation-token'
 import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
 import { createPushSender } from './mcp-servers/push/create-push-sender'
 import { createCatalogue } from './mcp-servers/remote/catalogue'
 import { remoteServices } from './mcp-servers/remote/remote-services'
 import { createRemotes } from './mcp-servers/remote/remotes'
-import { servers } from './mcp-servers/servers'
+import { namedServers, servers } from './mcp-servers/servers'
 import { toServiceKinds } from './mcp-servers/services/service-kind'
 import { createServices } from './mcp-servers/services/services'
 import { createPrivateFiles } from './mcp-servers/storage/private-files'
 import { createResultStore } from './mcp-servers/storage/result-store'
 import { createWorkspaces } from './mcp-servers/storage/workspace'
+import type { ToolServer } from './mcp-servers/tool/define-tool'
 import { scheduling } from './shared/config'
 import { createDb } from './shared/db/db'
 import { systemClock } from './shared/ids'
@@ -84,7 +86,9 @@ export function composeApp(env: Env) {
   })
   const hub = createHubApi(openContext)
   const readToolRestrictions = createRestrictionsReader(definitions)
-  const gateway = createToolGateway(env, outside, hub, log)
+  const openGateway = (tools: ToolServer[]) =>
+    createToolGateway(env, { ...outside, servers: tools }, hub, log)
+  const gateway = openGateway(servers)
   const remotes = createRemotes({ ...outside, clock, hub })
   const toolAdmin = createToolAdmin({ ...outside, remotes, hub })
   const app = createHub({
@@ -96,6 +100,7 @@ export function composeApp(env: Env) {
     mounts: createMounts(env, {
       ...outside,
       gateway,
+      openGateway,
       hub,
       settings,
       clock,
@@ -127,10 +132,14 @@ export function composeApp(env: Env) {
   return { app, scheduler, agentDeps, schedulerDeps, runnersDeps }
 }
 
-/** Creates the gateway of all tools. */
+/** Creates the gateway of some servers and the remote ones. */
 const createToolGateway = (
   env: Env,
-  { catalogue, connect }: ReturnType<typeof createOutside>,
+  {
+    servers,
+    catalogue,
+    connect,
+  }: Pick<ReturnType<typeof createOutside>, 'catalogue' | 'connect'> & { servers: ToolServer[] },
   hub: HubApi,
   log: Log,
 ) =>
@@ -183,6 +192,7 @@ function createReliableWaker(env: Env, scheduler: SchedulerApi): AgentDeps['wake
 function createMounts(
   env: Env,
   deps: Omit<Parameters<typeof createMcpRoutes>[0], 'defer' | 'noteToolsListed'> &
+    Omit<Parameters<typeof createGitRoutes>[0], 'defer'> &
     Omit<Parameters<typeof createAdminRoutes>[0], 'reportFailure'> &
     Omit<Parameters<typeof createConnectCallback>[0], 'reportFailure'> & { log: Log },
 ): NonNullable<HubDeps['mounts']> {
@@ -192,12 +202,13 @@ function createMounts(
     noteToolsListed: (agentId, id, attempt) =>
       getCodingAgent(env, agentId).noteToolsListed(id, attempt),
   })
+  const git = createGitRoutes({ ...deps, defer: waitUntil })
   const reportFailure = (error: unknown) => deps.log.error('request failed', { error })
   const admin = createAdminRoutes({ ...deps, reportFailure })
   const forms = createCredentialForms({ ...deps, reportFailure })
   const callback = createConnectCallback({ ...deps, reportFailure })
   return mountModules({
-    ...{ mcp, admin, adminRoutes, forms, formPaths: credentialFormPaths },
+    ...{ mcp, git, admin, adminRoutes, forms, formPaths: credentialFormPaths },
     ...{ callback, callbackPath: connectCallbackPath },
   })
 }
@@ -218,7 +229,7 @@ function createOutside(env: Env, settings: Settings) {
   const base = {
     db: createDb(env.DB),
     clock: systemClock,
-    kinds: toServiceKinds([...servers, { name: 'remote', services: remoteServices }]),
+    kinds: toServiceKinds([...namedServers, { name: 'remote', services: remoteServices }]),
     isPrivateAllowed: settings.ROOKERY_ALLOW_PRIVATE_SERVICES,
   }
   const catalogue = createCatalogue(base)
@@ -236,7 +247,7 @@ function createOutside(env: Env, settings: Settings) {
     accounts,
     tokens: createActivationTokens(keys),
     catalogue,
-    registry: createToolRegistry(servers, catalogue),
+    registry: createToolRegistry(namedServers, catalogue),
     services: createServices({ ...base, bindCredentials: vault.bind }),
     push: createPushSender({
       vaultKeys: keys,

@@ -291,6 +291,7 @@ export const traceExport = { timeoutMs: 10_000 } as const
 // With the file extension: scripts run this file directly in Node.
 export * from './config-conversation.ts'
 export * from './config-entry.ts'
+export * from './config-git.ts'
 export * from './config-live.ts'
 export * from './config-moderation.ts'
 export * from './config-pages.ts'

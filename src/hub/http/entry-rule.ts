@@ -5,7 +5,7 @@ import type { HubEnv } from './hub-env'
 /** What a route accepts: how often it can be called, and which body is read. */
 export interface EntryRule {
   rate: RateClass | ((c: Context<HubEnv>) => RateClass)
-  /** `upload`: JSON that the handler reads itself, after it has authenticated the sender. */
+  /** `upload`: what the handler reads itself, after it has authenticated the sender. */
   body: 'none' | 'form' | 'json' | 'upload'
 }
 

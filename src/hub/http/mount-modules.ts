@@ -9,6 +9,8 @@ import { apiBase } from './mount-routes'
 export interface ModuleHandlers {
   /** Answers `/mcp` and the paths below it. */
   mcp(request: Request, counts: RequestCounts): Promise<Response>
+  /** Answers the paths below `/git`, in git's protocol. */
+  git(request: Request, counts: RequestCounts): Promise<Response>
   /** Answers routes of the JSON API. */
   admin(request: Request, counts: RequestCounts): Promise<Response>
   adminRoutes: readonly ModuleRoute[]
@@ -31,6 +33,12 @@ const callbackRule: EntryRule = {
   body: 'none',
 }
 
+/** A pack is longer than other bodies, and the handler passes it on as it arrives. */
+const gitRule: EntryRule = {
+  rate: ({ req }) => (req.path.endsWith('/git-receive-pack') ? 'write' : 'read'),
+  body: 'upload',
+}
+
 const toCounts = (c: Context<HubEnv>): RequestCounts => ({
   recordCaller: (accountId) => c.set('accountId', accountId),
   countWrite: () => c.var.countAs('write'),
@@ -51,6 +59,8 @@ export const mountModules =
       handlers.mcp(c.req.raw, toCounts(c)),
     )
     for (const path of ['/mcp', '/mcp/*']) root.all(path, mcp)
+    const git = declareEntry<Answer>(gitRule, (c) => handlers.git(c.req.raw, toCounts(c)))
+    for (const path of ['/git', '/git/*']) root.all(path, git)
     const answerAdmin: Answer = (c) => handlers.admin(c.req.raw, toCounts(c))
     for (const route of handlers.adminRoutes) {
       const answer = declareEntry<Answer>(toEntryRule(route), (c) => answerAdmin(c))
