@@ -34,10 +34,7 @@ const callbackRule: EntryRule = {
 }
 
 /** A pack is longer than other bodies, and the handler passes it on as it arrives. */
-const gitRule: EntryRule = {
-  rate: ({ req }) => (req.path.endsWith('/git-receive-pack') ? 'write' : 'read'),
-  body: 'upload',
-}
+const gitRule: EntryRule = { rate: 'read', body: 'upload' }
 
 const toCounts = (c: Context<HubEnv>): RequestCounts => ({
   recordCaller: (accountId) => c.set('accountId', accountId),

@@ -1,5 +1,6 @@
 import type { GrantApi, RequestCounts } from '../../hub/contract/hub'
 import { bodyLimits, gitProxy } from '../../shared/config'
+import { AppError } from '../../shared/errors'
 import type { Clock } from '../../shared/ids'
 import type { ToolCaller, ToolResult } from '../contract/tools'
 import type { Gateway } from '../gateway/gateway'
@@ -52,7 +53,7 @@ export function createGitRoutes(
     const isOwnWorkspace = found.workspace?.repository === toPath(asked)
     const caller = isOwnWorkspace ? withoutOpenLists(found) : found
     const turn = { deps, request, asked, caller, isOwnWorkspace }
-    return asked.kind === 'push' ? answerPush(turn) : answerRead(turn, asked.kind)
+    return asked.kind === 'push' ? answerPush(turn, counts) : answerRead(turn, asked.kind)
   }
 }
 
@@ -88,7 +89,7 @@ async function answerRead(turn: Turn, kind: 'fetch_refs' | 'fetch_objects' | 'be
   return kind === 'fetch_objects' ? refuseFetch(refusal) : refuseWithText(403, refusal)
 }
 
-async function answerPush(turn: Turn): Promise<Response> {
+async function answerPush(turn: Turn, counts: RequestCounts): Promise<Response> {
   const { request, asked, caller, isOwnWorkspace } = turn
   if (request.headers.has('content-encoding')) return refuseWithText(415, texts.encoded)
   const push = await readPush(request.body)
@@ -99,6 +100,8 @@ async function answerPush(turn: Turn): Promise<Response> {
   if (push.problem !== null) return refuse(push.problem)
   // Before a long push git sends an empty one, to find out whether it may.
   if (push.commands.length === 0) return new Response(null, { headers: emptyResult })
+  const limit = await findLimit(counts)
+  if (limit !== null) return refuse(limit)
   const judge = (refs: Parameters<GitWork['judgeRefs']>[0]) =>
     judgeRefs(listPatterns(caller, isOwnWorkspace), refs)
   const refs = push.commands.map((each) => ({ ...each, may_be_forced: !/^0+$/.test(each.old) }))
@@ -106,8 +109,23 @@ async function answerPush(turn: Turn): Promise<Response> {
   const exchange = createExchange(asked, request, limited.body)
   const args = { service: asked.service, repository: asked.repository, refs }
   const { response, refusal } = await run(turn, exchange, 'push', args, judge)
-  if (response) return response
-  return refuse(limited.isTooLong() ? texts.tooLarge : (judge(refs) ?? refusal))
+  if (limited.isTooLong()) {
+    // The service may have answered to the part that it got.
+    await response?.body?.cancel()
+    return refuse(texts.tooLarge)
+  }
+  return response ?? refuse(judge(refs) ?? refusal)
+}
+
+/** Counts a write of the caller. Returns why it has to wait; null: it has not. */
+async function findLimit(counts: RequestCounts): Promise<string | null> {
+  try {
+    await counts.countWrite()
+    return null
+  } catch (error) {
+    if (error instanceof AppError) return error.message
+    throw error
+  }
 }
 
 const emptyResult = { 'content-type': 'application/x-git-receive-pack-result' }

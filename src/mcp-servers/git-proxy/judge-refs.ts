@@ -4,8 +4,7 @@ import type { PushedRef } from '../git/git-tools'
 const branches = 'refs/heads/'
 
 /** What `git check-ref-format` refuses, and everything outside of printable ASCII. */
-const unusable =
-  /[^\x21-\x7e]|[~^:?*[\\]|\.\.|@\{|\/\/|(^|\/)\.|\.lock(\/|$)|[/.]$/
+const unusable = /[^\x21-\x7e]|[~^:?*[\\]|\.\.|@\{|\/\/|(^|\/)\.|\.lock(\/|$)|[/.]$/
 
 const isZero = (id: string): boolean => /^0+$/.test(id)
 

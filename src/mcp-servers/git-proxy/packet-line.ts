@@ -68,4 +68,5 @@ export async function readPacket(
 }
 
 /** Decodes a content; bytes that are not UTF-8 become a character that no ref may contain. */
-const decode = (bytes: Uint8Array): string => new TextDecoder('utf-8').decode(bytes)
+const decode = (bytes: Uint8Array): string =>
+  new TextDecoder('utf-8', { ignoreBOM: true, fatal: false }).decode(bytes)

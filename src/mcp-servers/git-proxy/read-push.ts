@@ -10,7 +10,7 @@ export interface RefCommand {
 /** The list of refs of a push, whose pack has not been read. */
 export interface PushHead {
   commands: RefCommand[]
-  capabilities: ReadonlySet<string>
+  capabilities: Set<string>
   /** Why the list cannot be used; null: it can. */
   problem: string | null
   body: StreamHead
@@ -26,26 +26,35 @@ const command = /^([0-9a-f]{40}|[0-9a-f]{64}) ([0-9a-f]{40}|[0-9a-f]{64}) (refs\
 
 /** Reads the list of refs at the beginning of a push, and nothing behind it. */
 export async function readPush(stream: ReadableStream<Uint8Array> | null): Promise<PushHead> {
-  const body = createStreamHead(stream)
-  const commands: RefCommand[] = []
-  const capabilities = new Set<string>()
-  const finish = (problem: string | null): PushHead => ({ commands, capabilities, problem, body })
-  let at = 0
-  for (;;) {
-    const packet = await readPacket(body, at)
-    if (!packet) return finish(problems.malformed)
-    if (packet.isFlush) return finish(null)
-    at = packet.end
-    if (at > gitProxy.commandBytesMax) return finish(problems.tooLong)
-    const [text = '', ...lists] = packet.content.replace(/\n$/, '').split('\0')
-    for (const each of lists.join(' ').split(' ')) capabilities.add(each)
-    if (/^shallow [0-9a-f]{40,64}$/.test(text)) continue
-    if (text.startsWith('push-cert')) return finish(problems.certificate)
-    const [, old, next, ref] = command.exec(text) ?? []
-    if (!old || !next || !ref || old.length !== next.length) return finish(problems.malformed)
-    commands.push({ ref, old, new: next })
-    if (commands.length > gitProxy.refsMax) return finish(problems.tooLong)
+  const push: PushHead = {
+    commands: [],
+    capabilities: new Set(),
+    problem: null,
+    body: createStreamHead(stream),
   }
+  let at = 0
+  while (push.problem === null) {
+    const packet = await readPacket(push.body, at)
+    if (packet?.isFlush) break
+    push.problem = packet ? readLine(push, packet.content) : problems.malformed
+    at = packet?.end ?? at
+    if (at > gitProxy.commandBytesMax) push.problem ??= problems.tooLong
+  }
+  return push
+}
+
+/** Reads one line of the list as git does. Returns its problem; null: it has none. */
+function readLine({ commands, capabilities }: PushHead, content: string): string | null {
+  // Git reads capabilities behind a zero byte on any line.
+  const [text = '', ...lists] = content.replace(/\n$/, '').split('\0')
+  for (const each of lists.join(' ').split(' ')) capabilities.add(each)
+  if (/^shallow [0-9a-f]{40,64}$/.test(text)) return null
+  if (text.startsWith('push-cert')) return problems.certificate
+  const [, old, next, ref] = command.exec(text) ?? []
+  if (!old || !next || !ref || old.length !== next.length) return problems.malformed
+  if (commands.length === gitProxy.refsMax) return problems.tooLong
+  commands.push({ ref, old, new: next })
+  return null
 }
 
 /** Reads what is left of a push, up to the limit: git shows no answer that comes before its last byte. */

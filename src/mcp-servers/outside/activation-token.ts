@@ -23,7 +23,7 @@ export interface ActivationClaim {
     blockedPatterns: string[]
   } | null
   /** The repository that the run works on; null or absent: none. */
-  workspace?: RunWorkspace | null
+  workspace?: RunWorkspace | null | undefined
   expiresAt: number
 }
 
@@ -55,10 +55,7 @@ const claimShape = z.strictObject({
       blockedPatterns: z.array(z.string()),
     })
     .nullable(),
-  workspace: z
-    .strictObject({ repository: z.string(), push: z.array(z.string()) })
-    .nullable()
-    .default(null),
+  workspace: z.strictObject({ repository: z.string(), push: z.array(z.string()) }).nullish(),
   expiresAt: z.number(),
 })
 

@@ -80,6 +80,8 @@ describe('the table of routes', () => {
     ['POST', '/api/v1/import', 'upload', 'upload'],
     ['POST', '/mcp', 'read', 'json'],
     ['POST', '/mcp/hub', 'read', 'json'],
+    ['GET', '/git/github/acme/tools/info/refs', 'read', 'upload'],
+    ['POST', '/git/github/acme/tools/git-receive-pack', 'read', 'upload'],
     ['GET', '/live/posts/x', 'connect', 'none'],
     ['GET', '/api/v1/search', 'search', 'none'],
     ['GET', '/search', 'search', 'none'],
