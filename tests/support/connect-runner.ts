@@ -1,5 +1,10 @@
 import { expect, vi } from 'vitest'
-import { type HubMessage, hubMessage, type RunnerMessage } from '../../src/shared/runner-protocol'
+import {
+  type HubMessage,
+  hubMessage,
+  type RunnerMessage,
+  runnerProtocolVersion,
+} from '../../src/shared/runner-protocol'
 
 /** A runner that is connected through the hub's socket. */
 export interface ConnectedRunner {
@@ -39,7 +44,14 @@ export async function connectRunner(
   })
   webSocket.accept()
   runner.send({
-    ...{ type: 'hello', protocol: 1, version: '0.1.0', name: 'cellar', labels: [], slots: 2 },
+    ...{
+      type: 'hello',
+      protocol: runnerProtocolVersion,
+      version: '0.1.0',
+      name: 'cellar',
+      labels: [],
+      slots: 2,
+    },
     ...{ has_sandbox: false, programs: [{ type: 'codex', version: '1.0' }], runs: [] },
     ...hello,
   })

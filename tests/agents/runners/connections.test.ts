@@ -8,9 +8,9 @@ import { connect, inWorld } from './in-world'
 const { graceMs, silenceMs, retryMs, helloMs } = runnerLimits
 
 describe('connections', () => {
-  inWorld(
+  test(
     'X2: reports go on where they were stored, after a cut, a restart and a dead agent',
-    async (world) => {
+    inWorld(async (world) => {
       const runner = await connect(world, 'one')
       await world.start('a/1')
       runner.report('a/1')
@@ -32,12 +32,12 @@ describe('connections', () => {
       expect(world.stored('a/1')).toEqual(['a/1 1', 'a/1 2', 'a/1 3', 'ended'])
       expect(runner.runs.size).toBe(0)
       expect(world.tokens.get('a')).toBe(1.5)
-    },
+    }),
   )
 
-  inWorld(
+  test(
     'X2: a runner that comes back in time keeps its runs, else they go to another',
-    async (world) => {
+    inWorld(async (world) => {
       world.beginsAgain = true
       const one = await connect(world, 'one')
       await world.start('a/1')
@@ -61,12 +61,12 @@ describe('connections', () => {
       two.end('a/2')
       await world.settle()
       expect(world.stored('a/2')).toEqual(['ended'])
-    },
+    }),
   )
 
-  inWorld(
+  test(
     'X2: a silent runner gets no run, and what it had is lost after the grace',
-    async (world) => {
+    inWorld(async (world) => {
       const runner = await connect(world, 'one', { slots: 2 })
       await world.start('a/1')
       const { socket } = runner
@@ -77,12 +77,12 @@ describe('connections', () => {
       await world.pass(graceMs + 1_000)
       expect(world.lost('a')).toHaveLength(1)
       expect(world.alarmAt).toBeGreaterThan(world.now)
-    },
+    }),
   )
 
-  inWorld(
+  test(
     'X2: what a runner lost in a crash is lost at its next hello, its token first',
-    async (world) => {
+    inWorld(async (world) => {
       const runner = await connect(world, 'one')
       await world.start('a/1')
       runner.report('a/1')
@@ -96,12 +96,12 @@ describe('connections', () => {
       await world.pass(retryMs)
       expect(world.lost('a')).toEqual(['Its runner does not have it any more.'])
       expect(world.calls).toEqual(['end a/1', 'end a/1', 'lose a/1'])
-    },
+    }),
   )
 
-  inWorld(
+  test(
     'X2: an object that died before it sent a run sends it after its restart',
-    async (world) => {
+    inWorld(async (world) => {
       const runner = await connect(world, 'one')
       const { promise, resolve } = Promise.withResolvers<void>()
       world.holdTokens = promise
@@ -116,7 +116,7 @@ describe('connections', () => {
       resolve()
       await starting
       expect(runner.started).toEqual(['a/1'])
-    },
+    }),
   )
 
   test(
@@ -138,9 +138,9 @@ describe('connections', () => {
     }),
   )
 
-  inWorld(
+  test(
     'X3: a revoked key ends its connections at once, and what its runners ran is lost',
-    async (world) => {
+    inWorld(async (world) => {
       world.beginsAgain = true
       const one = await connect(world, 'one')
       const away = await connect(world, 'away')
@@ -158,7 +158,7 @@ describe('connections', () => {
       expect(other.started.sort()).toEqual(['a/2', 'b/2'])
       await world.shell.disconnect([accountTag(adminId)])
       expect(other.socket).toBeNull()
-    },
+    }),
   )
 
   test(
@@ -173,9 +173,9 @@ describe('connections', () => {
     }),
   )
 
-  inWorld(
+  test(
     'X14: a runner that is gone can be removed; one that is connected cannot',
-    async (world) => {
+    inWorld(async (world) => {
       const runner = await connect(world, 'one')
       const id = world.shell.list().runners[0]?.id ?? ''
       await world.start('a/1')
@@ -189,7 +189,7 @@ describe('connections', () => {
       await runner.connect()
       expect(world.shell.list().runners).toHaveLength(1)
       expect(runner.runs.size).toBe(0)
-    },
+    }),
   )
 })
 

@@ -6,9 +6,9 @@ import { connect, inWorld } from './in-world'
 const { stopMs, retryMs, overrunMs, endedKeptMs } = runnerLimits
 
 describe('dispatch', () => {
-  inWorld(
+  test(
     'X2: a run goes to a free runner with the program, the labels and the sandbox',
-    async (world) => {
+    inWorld(async (world) => {
       const plain = await connect(world, 'plain', { slots: 8 })
       const claude = [{ type: 'claude-code' as const, version: '2' }]
       const big = await connect(world, 'big', {
@@ -35,12 +35,12 @@ describe('dispatch', () => {
       expect(big.started).toEqual(['a/1', 'b/1'])
       const both = await connect(world, 'both', { labels: ['gpu'], has_sandbox: true, slots: 2 })
       expect(both.started).toEqual(['c/1', 'd/1'])
-    },
+    }),
   )
 
-  inWorld(
+  test(
     'X3: an order holds the run, its token and the addresses of the hub, and nothing else',
-    async (world) => {
+    inWorld(async (world) => {
       const runner = await connect(world, 'one')
       await world.start('a/1', { runs_on: [] })
       const start = runner.received.find(({ type }) => type === 'start')
@@ -54,7 +54,7 @@ describe('dispatch', () => {
         },
       })
       expect(JSON.stringify(start)).not.toMatch(/agent_id|agent-1|runs_on|key-1/)
-    },
+    }),
   )
 
   test(
@@ -83,9 +83,9 @@ describe('dispatch', () => {
     }),
   )
 
-  inWorld(
+  test(
     'X2: an attempt is sent once, however often it is started, and a later one ends it',
-    async (world) => {
+    inWorld(async (world) => {
       const runner = await connect(world, 'one', { slots: 2 })
       const kinds = await Promise.all([world.start('a/1'), world.start('a/1'), world.start('a/1')])
       expect(kinds).toContain('started')
@@ -104,19 +104,19 @@ describe('dispatch', () => {
       expect(await world.start('a/2')).toBe('started')
       expect(await world.start('a/1')).toBe('started')
       expect(runner.started).toHaveLength(2)
-    },
+    }),
   )
 
-  inWorld(
+  test(
     'X2: nobody there: a run waits until its deadline, then its agent is notified',
-    async (world) => {
+    inWorld(async (world) => {
       expect(await world.start('a/1')).toBe('nobody')
       await world.pass(3_599_000)
       expect(world.lost('a')).toEqual([])
       await world.pass(2_000)
       expect(world.lost('a')).toEqual(['No runner took the run before its deadline.'])
       expect((await connect(world, 'late')).started).toEqual([])
-    },
+    }),
   )
 
   test(
@@ -157,9 +157,9 @@ describe('dispatch', () => {
 })
 
 describe('the end of a run', () => {
-  inWorld(
+  test(
     'X9: a stopped run reports the rest; its slot is free then, or after a time',
-    async (world) => {
+    inWorld(async (world) => {
       const runner = await connect(world, 'one')
       await world.start('a/1')
       await world.start('b/1')
@@ -184,7 +184,7 @@ describe('the end of a run', () => {
       await world.stop('d/1')
       expect(world.shell.list().waiting).toEqual([])
       await world.stop('unknown/1')
-    },
+    }),
   )
 
   test(
@@ -201,9 +201,9 @@ describe('the end of a run', () => {
     }),
   )
 
-  inWorld(
+  test(
     'X1: what an agent does not wait for is acknowledged, and its program stopped',
-    async (world) => {
+    inWorld(async (world) => {
       const runner = await connect(world, 'one')
       await world.start('a/1')
       const activation = world.activations.get('a')
@@ -213,6 +213,6 @@ describe('the end of a run', () => {
       expect(runner.messages).toContain('stop')
       expect(runner.runs.size).toBe(0)
       expect(world.shell.list().runners[0]?.runs).toEqual([])
-    },
+    }),
   )
 })

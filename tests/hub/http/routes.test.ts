@@ -41,6 +41,7 @@ test.each(withParams)('unknown ids return 404, never 500: $method $path', async 
     '/agents/:name/definition/restore': { version: 1 },
     '/budgets/:id': { limit_microusd: 1 },
     '/bans/:id/appeal': { text: 'x' },
+    '/runners/:id': { is_draining: true },
     '/agents/:name/private/share': { kind: 'fact', id: 1 },
     '/agents/:name/private/unshare': { kind: 'fact', id: 1 },
     '/agents/:name/private/delete': { kind: 'fact', id: 1 },
