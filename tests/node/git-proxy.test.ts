@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { deflateSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { withGitWorld } from '../support/git-client'
 import type { GitSetUp } from '../support/git-world'
+import { withGitWorld } from './git-client'
 
 const zero = '0'.repeat(40)
 const packet = (text: string) => (text.length + 4).toString(16).padStart(4, '0') + text

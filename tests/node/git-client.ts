@@ -6,11 +6,11 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'vitest'
 import { bundle, withWorker } from '../../bench/miniflare.mjs'
-import { type GitServer, startGitServer } from './git-server'
-import type { GitSetUp } from './git-world'
+import { type GitServer, startGitServer } from '../support/git-server'
+import type { GitSetUp } from '../support/git-world'
 
 /** `/git` on a real runtime, between real git and a real git server. */
-const entry = fileURLToPath(new URL('./git-worker.ts', import.meta.url))
+const entry = fileURLToPath(new URL('../support/git-worker.ts', import.meta.url))
 const execute = promisify(execFile)
 
 interface GitAudit {
