@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'vitest'
 import { bundle, withWorker } from '../../bench/miniflare.mjs'
-import { type GitServer, startGitServer } from '../support/git-server'
 import type { GitSetUp } from '../support/git-world'
+import { type GitServer, startGitServer } from './git-server'
 
 /** `/git` on a real runtime, between real git and a real git server. */
 const entry = fileURLToPath(new URL('../support/git-worker.ts', import.meta.url))
