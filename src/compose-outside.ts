@@ -10,7 +10,7 @@ import { createActivationTokens } from './mcp-servers/outside/activation-token'
 import { createPushSender } from './mcp-servers/push/create-push-sender'
 import { createCatalogue } from './mcp-servers/remote/catalogue'
 import { remoteServices } from './mcp-servers/remote/remote-services'
-import { servers } from './mcp-servers/servers'
+import { namedServers } from './mcp-servers/servers'
 import { toServiceKinds } from './mcp-servers/services/service-kind'
 import { createServices } from './mcp-servers/services/services'
 import { createDb } from './shared/db/db'
@@ -26,7 +26,7 @@ export function createOutside(env: Env, settings: Settings) {
   const base = {
     db: createDb(env.DB),
     clock: systemClock,
-    kinds: toServiceKinds([...servers, { name: 'remote', services: remoteServices }]),
+    kinds: toServiceKinds([...namedServers, { name: 'remote', services: remoteServices }]),
     isPrivateAllowed: settings.ROOKERY_ALLOW_PRIVATE_SERVICES,
   }
   const catalogue = createCatalogue(base)
@@ -46,7 +46,7 @@ export function createOutside(env: Env, settings: Settings) {
     accounts,
     tokens: createActivationTokens(keys),
     catalogue,
-    registry: createToolRegistry(servers, catalogue),
+    registry: createToolRegistry(namedServers, catalogue),
     services: createServices({ ...base, bindCredentials: vault.bind }),
     push: createPushSender({
       vaultKeys: keys,

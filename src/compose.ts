@@ -36,12 +36,14 @@ import { createGateway } from './mcp-servers/gateway/create-gateway'
 import { isGranted, isToolExcluded } from './mcp-servers/gateway/decide'
 import { listKnownTools } from './mcp-servers/gateway/list-known-tools'
 import type { createToolRegistry } from './mcp-servers/gateway/tool-registry'
+import { createGitRoutes } from './mcp-servers/git-proxy/create-git-routes'
 import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
 import { createRemotes } from './mcp-servers/remote/remotes'
 import { servers } from './mcp-servers/servers'
 import { createPrivateFiles } from './mcp-servers/storage/private-files'
 import { createResultStore } from './mcp-servers/storage/result-store'
 import { createWorkspaces } from './mcp-servers/storage/workspace'
+import type { ToolServer } from './mcp-servers/tool/define-tool'
 import { scheduling } from './shared/config'
 import { run } from './shared/db/batch'
 import { createDb } from './shared/db/db'
@@ -84,7 +86,9 @@ export function composeApp(env: Env) {
   })
   const hub = createHubApi(openContext)
   const readToolRestrictions = createRestrictionsReader(definitions)
-  const gateway = createToolGateway(env, outside, hub, log)
+  const openGateway = (tools: ToolServer[]) =>
+    createToolGateway(env, { ...outside, servers: tools }, hub, log)
+  const gateway = openGateway(servers)
   const remotes = createRemotes({ ...outside, clock, hub, log })
   const toolAdmin = createToolAdmin({ ...outside, remotes, hub })
   const modelAdmin = outside.createModelAdmin(hub)
@@ -99,6 +103,7 @@ export function composeApp(env: Env) {
       ...outside,
       ...shared,
       gateway,
+      openGateway,
       hub,
       remotes,
       modelAdmin,
@@ -143,10 +148,14 @@ const createAgentDeps = (
   explorationFloor: explorationFloor(settings.ROOKERY_SCHEDULING, readCapacity(settings)),
 })
 
-/** Creates the gateway of all tools. */
+/** Creates the gateway of some servers and the remote ones. */
 const createToolGateway = (
   env: Env,
-  { catalogue, connect }: ReturnType<typeof createOutside>,
+  {
+    servers,
+    catalogue,
+    connect,
+  }: Pick<ReturnType<typeof createOutside>, 'catalogue' | 'connect'> & { servers: ToolServer[] },
   hub: HubApi,
   log: Log,
 ) =>
@@ -202,6 +211,7 @@ function createReliableWaker(env: Env, scheduler: SchedulerApi): AgentDeps['wake
 function createMounts(
   env: Env,
   deps: Omit<Parameters<typeof createMcpRoutes>[0], 'defer' | 'noteToolsListed' | 'findRecorder'> &
+    Omit<Parameters<typeof createGitRoutes>[0], 'defer'> &
     Omit<Parameters<typeof createAdminRoutes>[0], 'reportFailure'> &
     Omit<Parameters<typeof createConnectCallback>[0], 'reportFailure'> & {
       log: Log
@@ -215,12 +225,13 @@ function createMounts(
       getCodingAgent(env, agentId).noteToolsListed(id, attempt),
     findRecorder: (agentId) => getCodingAgent(env, agentId),
   })
+  const git = createGitRoutes({ ...deps, defer: waitUntil })
   const reportFailure = (error: unknown) => deps.log.error('request failed', { error })
   const admin = createAdminRoutes({ ...deps, reportFailure })
   const forms = createCredentialForms({ ...deps, reportFailure })
   const callback = createConnectCallback({ ...deps, reportFailure })
   return mountModules({
-    ...{ mcp, models: deps.models, admin, adminRoutes, forms, formPaths: credentialFormPaths },
+    ...{ mcp, git, models: deps.models, admin, adminRoutes, forms, formPaths: credentialFormPaths },
     ...{ callback, callbackPath: connectCallbackPath },
   })
 }

@@ -1,5 +1,6 @@
 import { awsServer } from './aws/server'
 import { braveServer } from './brave/server'
+import { gitServer } from './git/server'
 import { githubServer } from './github/server'
 import { httpServer } from './http/server'
 import { hubServer } from './hub/server'
@@ -24,6 +25,9 @@ export const servers: ToolServer[] = [
   postgresServer,
 ]
 
+/** All that policies, services and credentials name: the tools, and git, which is not called as a tool. */
+export const namedServers: ToolServer[] = [...servers, gitServer]
+
 /** Whether a name belongs to a built-in server and cannot be used for a remote one. */
 export const isBuiltInServer = (name: string): boolean =>
-  name === 'remote' || servers.some((server) => server.name === name)
+  name === 'remote' || namedServers.some((server) => server.name === name)

@@ -181,7 +181,7 @@ export class RunDispatcher {
     const key = toRunKey(run)
     const order = this.#store.readOrder(key)
     if (!runner || !order) return
-    const authorization = await this.#authorize(run, runner)
+    const authorization = await this.#authorize(run, runner, order.workspace)
     const current = this.#store.findRun(key)
     const isStill =
       current?.state === 'assigned' && current.runnerId === runner.id && current.sentAt === null
@@ -217,12 +217,16 @@ export class RunDispatcher {
   }
 
   /** Returns null when the run could not be authorized now, or not at all. */
-  async #authorize(run: StoredRun, runner: StoredRunner): Promise<RunAuthorization | null> {
+  async #authorize(
+    run: StoredRun,
+    runner: StoredRunner,
+    workspace: NewRun['workspace'],
+  ): Promise<RunAuthorization | null> {
     const { activationId, attempt, agentId, endsAt } = run
     const { attempts, clock, log } = this.#deps
     try {
       return await attempts.authorize({
-        ...{ activationId, attempt, agentId, endsAt, keyId: runner.keyId },
+        ...{ activationId, attempt, agentId, endsAt, keyId: runner.keyId, workspace },
       })
     } catch (error) {
       const current = this.#store.findRun(toRunKey(run))

@@ -12,6 +12,8 @@ export interface RunToAuthorize {
   endsAt: number
   /** The key of the runner. */
   keyId: string
+  /** The repository, as its order names it, and the branches that it may push to; null: none. */
+  workspace: { repository: string; push: string[] } | null
 }
 
 export type RunAuthorization =

@@ -6,7 +6,7 @@ import type { HubEnv } from './hub-env'
 export interface EntryRule {
   rate: RateClass | ((c: Context<HubEnv>) => RateClass)
   /**
-   * `upload`: JSON that the handler reads itself, after it has authenticated the sender. `model`: JSON of a request
+   * `upload`: what the handler reads itself, after it has authenticated the sender. `model`: JSON of a request
    * to a model, with pictures.
    */
   body: 'none' | 'form' | 'json' | 'model' | 'upload'

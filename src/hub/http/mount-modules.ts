@@ -11,6 +11,8 @@ export interface ModuleHandlers {
   mcp(request: Request, counts: RequestCounts): Promise<Response>
   /** Answers the paths below `/gateway`, by which coding agents use models. */
   models(request: Request, counts: RequestCounts): Promise<Response>
+  /** Answers the paths below `/git`, in git's protocol. */
+  git(request: Request, counts: RequestCounts): Promise<Response>
   /** Answers routes of the JSON API. */
   admin(request: Request, counts: RequestCounts): Promise<Response>
   adminRoutes: readonly ModuleRoute[]
@@ -32,6 +34,9 @@ const callbackRule: EntryRule = {
   rate: ({ req }) => (req.query('code') || req.query('error') ? 'write' : 'read'),
   body: 'none',
 }
+
+/** A pack is longer than other bodies, and the handler passes it on as it arrives. */
+const gitRule: EntryRule = { rate: 'read', body: 'upload' }
 
 const toCounts = (c: Context<HubEnv>): RequestCounts => ({
   recordCaller: (accountId) => c.set('accountId', accountId),
@@ -57,6 +62,8 @@ export const mountModules =
       handlers.models(c.req.raw, toCounts(c)),
     )
     for (const path of ['/gateway', '/gateway/*']) root.all(path, models)
+    const git = declareEntry<Answer>(gitRule, (c) => handlers.git(c.req.raw, toCounts(c)))
+    for (const path of ['/git', '/git/*']) root.all(path, git)
     const answerAdmin: Answer = (c) => handlers.admin(c.req.raw, toCounts(c))
     for (const route of handlers.adminRoutes) {
       const answer = declareEntry<Answer>(toEntryRule(route), (c) => answerAdmin(c))

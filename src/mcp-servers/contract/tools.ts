@@ -27,6 +27,8 @@ export interface ToolCaller {
   isExternal?: boolean
   /** The attempt of the runner that started the program. */
   runAttempt?: number
+  /** The repository that the run of a token works on; absent: none. */
+  workspace?: RunWorkspace
   /**
    * Whether the run has read untrusted text: by a guest, from outside, or by a run that had read such text.
    * Its writes with a credential or outside of its task then require approval, so that such text cannot
@@ -41,6 +43,14 @@ export interface ToolCaller {
   tiers?: Tier[]
   /** Why the account must not write now, such as a mute; absent: it may. */
   writeBlock?: string
+}
+
+/** The repository that a run works on. */
+export interface RunWorkspace {
+  /** `service/owner/name`, in lower case. */
+  repository: string
+  /** Branches that it may push to, where a `*` at the end matches any characters. */
+  push: string[]
 }
 
 /** `capabilities.tools` of a definition. It restricts what the policy allows and never extends it. */

@@ -7,6 +7,7 @@ import {
   type Resolve,
   type ServiceRequest,
 } from '../fetch/guarded-fetch'
+import { createGuardedStream } from '../fetch/guarded-stream'
 import { credentialMark } from '../services/check-service'
 import { toDestination } from '../services/destination'
 import { type ServiceRow, selectService } from '../services/queries'
@@ -123,6 +124,7 @@ async function connectAsAgent(
     guardHost: guard,
     scrub: scrubber.text,
     fetch: scrubAnswers(fetch, scrubber),
+    stream: createGuardedStream({ service, reach, signal, resolve }),
     owner: null,
   }
   return { connection, scrubber }

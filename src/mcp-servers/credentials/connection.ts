@@ -1,6 +1,7 @@
 import type { Actor, ConversationApi } from '../../hub/contract/hub'
 import type { AccountId } from '../../shared/ids'
 import type { GuardedFetch } from '../fetch/guarded-fetch'
+import type { GuardedStream } from '../fetch/guarded-stream'
 import type { Scrubber } from './scrub'
 
 /** A connection to an external service, for one call that is allowed. */
@@ -25,6 +26,8 @@ export interface Connection {
   scrub(text: string): string
   /** Sends requests. The credential is redacted from responses. */
   fetch: GuardedFetch
+  /** Sends requests whose bodies are not held in memory; absent for the account of a requester. */
+  stream?: GuardedStream
   /** The requester as whom requests are sent; null: a credential of the hub is used. */
   owner: AccountId | null
 }

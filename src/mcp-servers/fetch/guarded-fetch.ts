@@ -37,7 +37,7 @@ export type GuardedFetch = (request: ServiceRequest) => Promise<ServiceResponse>
 /** Resolves a host name to its addresses. */
 export type Resolve = (hostname: string, signal: AbortSignal) => Promise<string[]>
 
-interface GuardOptions {
+export interface GuardOptions {
   /** Name of the service, for error messages. */
   service: string
   reach: Reach
@@ -79,7 +79,7 @@ async function follow(
 ): Promise<ServiceResponse> {
   let hop = request
   for (let hops = 0; hops <= outside.redirectsMax; hops++) {
-    await guard(options, hop.url, signal)
+    await guardUrl(options, hop.url, signal)
     const { method, headers, body } = hop
     const response = await fetch(hop.url, {
       method,
@@ -96,7 +96,12 @@ async function follow(
   throw blocked(options, `it redirects more than ${outside.redirectsMax} times`)
 }
 
-async function guard(options: GuardOptions, url: URL, signal: AbortSignal): Promise<void> {
+/** @throws FORBIDDEN, UNAVAILABLE when a URL is not one of the service, or its host is private */
+export async function guardUrl(
+  options: Pick<GuardOptions, 'service' | 'reach' | 'resolve'>,
+  url: URL,
+  signal: AbortSignal,
+): Promise<void> {
   const problem = checkUrl(url, options.reach)
   if (problem !== null) throw blocked(options, problem)
   await guardHost(options, url.hostname, signal)
@@ -124,8 +129,11 @@ export async function guardHost(
 const blocked = ({ service }: Pick<GuardOptions, 'service'>, reason: string): AppError =>
   fetchErrors.blocked(service, reason)
 
-const redirectOf = ({ status, headers }: Response): string | null =>
-  [301, 302, 303, 307, 308].includes(status) ? headers.get('location') : null
+export const isRedirect = ({ status }: Response): boolean =>
+  [301, 302, 303, 307, 308].includes(status)
+
+const redirectOf = (response: Response): string | null =>
+  isRedirect(response) ? response.headers.get('location') : null
 
 function toNextHop(
   options: GuardOptions,

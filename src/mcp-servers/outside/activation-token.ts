@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { mcp } from '../../shared/config'
 import type { AccountId, ActivationId } from '../../shared/ids'
+import type { RunWorkspace } from '../contract/tools'
 import { callerErrors } from './errors'
 
 /** What a token can open: tools, the model gateway, the git proxy. */
@@ -21,6 +22,8 @@ export interface ActivationClaim {
     servers: string[]
     blockedPatterns: string[]
   } | null
+  /** The repository that the run works on; null or absent: none. */
+  workspace?: RunWorkspace | null | undefined
   expiresAt: number
 }
 
@@ -52,6 +55,7 @@ const claimShape = z.strictObject({
       blockedPatterns: z.array(z.string()),
     })
     .nullable(),
+  workspace: z.strictObject({ repository: z.string(), push: z.array(z.string()) }).nullish(),
   expiresAt: z.number(),
 })
 

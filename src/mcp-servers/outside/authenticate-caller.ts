@@ -17,15 +17,18 @@ interface AuthenticationDeps {
  * Returns the external caller of a request: the owner of the API key in `Authorization: Bearer <key>`, or
  * the agent whose running activation a token names; null: no valid key or token. Only the hash of a key is
  * passed on.
+ *
+ * @param audience what a token has to open
  */
 export async function authenticateCaller(
   deps: AuthenticationDeps,
   request: Request,
   now: number,
+  audience: TokenAudience = 'mcp',
 ): Promise<ToolCaller | null> {
   const bearer = readBearer(request)
   if (bearer === null) return null
-  if (isActivationToken(bearer)) return readToken(deps, bearer, now)
+  if (isActivationToken(bearer)) return readToken(deps, bearer, audience, now)
   const found = await findHolder(deps.hub, bearer, now)
   if (!found) return null
   const { id, name, kind, scopes, writeBlock } = found
@@ -79,16 +82,17 @@ export async function findTokenActivation(
   return isCurrent ? { claim, activation } : null
 }
 
-/** Returns the agent of a token that opens tools; else null. */
+/** Returns the agent of a token that opens what is asked for; else null. */
 async function readToken(
   deps: AuthenticationDeps,
   token: string,
+  audience: TokenAudience,
   now: number,
 ): Promise<ToolCaller | null> {
-  const found = await findTokenActivation(deps, token, 'mcp', now)
+  const found = await findTokenActivation(deps, token, audience, now)
   if (!found) return null
   const { id: accountId, name, kind, postId } = found.activation
-  const { activationId, toolRestrictions, attempt } = found.claim
+  const { activationId, toolRestrictions, attempt, workspace } = found.claim
   // What an external program has read is not in the journal, so it counts as untrusted.
   const caller = {
     accountId,
@@ -100,6 +104,7 @@ async function readToken(
     hasReadUntrusted: true,
     privacy: decidePrivacy(found.activation),
     ...(attempt !== null && { runAttempt: attempt }),
+    ...(workspace && { workspace }),
   }
   return toolRestrictions === null ? caller : { ...caller, toolRestrictions }
 }

@@ -1,6 +1,6 @@
 import type { RunAttemptApi } from '../../hub/contract/hub'
 import type { AccountId, ActivationId, Clock } from '../../shared/ids'
-import type { ToolRestrictions } from '../contract/tools'
+import type { RunWorkspace, ToolRestrictions } from '../contract/tools'
 import { type ActivationTokens, tokenAudiences } from './activation-token'
 import { callerErrors } from './errors'
 
@@ -20,6 +20,8 @@ interface AttemptToAuthorize {
   /** Milliseconds since the epoch. */
   endsAt: number
   keyId: string
+  /** As the run's order names it; null: none. */
+  workspace: RunWorkspace | null
 }
 
 /**
@@ -34,7 +36,8 @@ export function createRunAuthorizer({
   readToolRestrictions,
 }: RunAuthorizerDeps) {
   /** @throws UNAVAILABLE, TOO_LARGE when no token can be issued */
-  return async ({ activationId, attempt, agentId, endsAt, keyId }: AttemptToAuthorize) => {
+  return async (asked: AttemptToAuthorize) => {
+    const { activationId, attempt, agentId, endsAt, keyId } = asked
     const { activation, isKeyValid } = await hub.readAttempt(activationId, keyId)
     if (!isKeyValid) return { kind: 'key_ended' } as const
     if (activation?.id !== agentId || activation.runAttempt !== attempt) {
@@ -43,7 +46,12 @@ export function createRunAuthorizer({
     const toolRestrictions = await readToolRestrictions(activation.name, activation.etag)
     if (!toolRestrictions) throw callerErrors.definitionUnreadable(activation.name)
     const claim = { accountId: agentId, activationId, audience: tokenAudiences, attempt }
-    const { token } = await tokens.issue({ ...claim, toolRestrictions }, clock.now(), endsAt)
+    const workspace = asked.workspace && {
+      repository: asked.workspace.repository.toLowerCase(),
+      push: asked.workspace.push,
+    }
+    const whole = { ...claim, toolRestrictions, workspace }
+    const { token } = await tokens.issue(whole, clock.now(), endsAt)
     return { kind: 'issued', token } as const
   }
 }

@@ -82,6 +82,8 @@ describe('the table of routes', () => {
     ['POST', '/mcp/hub', 'read', 'json'],
     ['POST', '/gateway/v1/messages', 'read', 'model'],
     ['GET', '/gateway/v1/models', 'read', 'model'],
+    ['GET', '/git/github/acme/tools/info/refs', 'read', 'upload'],
+    ['POST', '/git/github/acme/tools/git-receive-pack', 'read', 'upload'],
     ['GET', '/live/posts/x', 'connect', 'none'],
     ['GET', '/api/v1/search', 'search', 'none'],
     ['GET', '/search', 'search', 'none'],

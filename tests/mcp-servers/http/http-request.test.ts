@@ -178,3 +178,38 @@ describe('declaring a service', () => {
     expect((await asAdmin('DELETE', '/http-services/checked')).status).toBe(404)
   })
 })
+
+test('X11: /git takes keys of accounts with their grants, and records what they asked for', async () => {
+  const iris = await createAccount('iris')
+  const fetchRefs = async (key: string | null) => {
+    const path = 'http://hub.test/git/mirror/acme/tools/info/refs?service=git-upload-pack'
+    const headers: HeadersInit = key === null ? {} : { authorization: `Bearer ${key}` }
+    const response = await exports.default.fetch(path, { headers })
+    expect(response.status).toBe(403)
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain/)
+    return response.text()
+  }
+  for (const key of [null, 'wrong', 'rka1.e30.AAAA']) {
+    expect(await fetchRefs(key)).toMatch(/^This request has no valid key/)
+  }
+  expect(await fetchRefs(iris.key)).toMatch(/^Missing grant git:mirror:read/)
+  await allow(iris.id, ['git:mirror:read'])
+  expect(await fetchRefs(iris.key)).toContain('There is no such service')
+  const base = { base_url: `${serviceUrl}/fine`, allow_http: true, allow_private: true }
+  const put = (path: string, body: unknown) => asAdmin('PUT', path, body)
+  expect((await put('/services/git/mirror', base)).status).toBe(200)
+  const credential = { value: 'the-token-of-the-mirror', server: 'git', service: 'mirror' }
+  expect((await put('/credentials/mirror', credential)).status).toBe(200)
+  // The service answers with JSON.
+  expect(await fetchRefs(iris.key)).toContain("did not answer with git's protocol")
+  const audit = await env.DB.prepare(
+    'SELECT tool, "grant", decision, outcome FROM audit_log WHERE account_id = ? ORDER BY id',
+  )
+    .bind(iris.id)
+    .all()
+  expect(audit.results).toMatchObject([
+    { tool: 'git_fetch', grant: 'git:mirror:read', decision: 'denied' },
+    { tool: 'git_fetch', decision: 'allowed', outcome: 'error' },
+    { tool: 'git_fetch', decision: 'allowed', outcome: 'error' },
+  ])
+})

@@ -1,0 +1,13 @@
+/** Limits of git over HTTP, at `/git`. */
+export const gitProxy = {
+  /** The list of refs before the pack of a push, which is held in memory. */
+  commandBytesMax: 1024 * 1024,
+  refsMax: 100,
+  refCharsMax: 250,
+  /** A fetch or a push, from its first byte to its last. */
+  timeoutMs: 600_000,
+  /** What is quoted of a service's error. */
+  errorBytesMax: 2_000,
+  /** Branches that may be pushed to where no definition names others. */
+  pushDefault: 'rookery/*',
+} as const

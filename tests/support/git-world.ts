@@ -1,0 +1,84 @@
+import type { RunningActivation } from '../../src/hub/contract/hub'
+import type { ToolRestrictions } from '../../src/mcp-servers/contract/tools'
+import { type TokenAudience, tokenAudiences } from '../../src/mcp-servers/outside/activation-token'
+import type { AccountId, ActivationId } from '../../src/shared/ids'
+import { ada, createFakeClock, createFakeHubApi } from './fake-hub-api'
+import { fakeMemory } from './fake-memory'
+
+/** What a test says about the hub before a request of git. */
+export interface GitSetUp {
+  serviceUrl?: string
+  allowed?: string[]
+  denied?: string[]
+  requireApproval?: string[]
+  isRunning?: boolean
+  runAttempt?: number
+  audience?: TokenAudience[]
+  workspace?: { repository: string; push: string[] } | null
+  toolRestrictions?: ToolRestrictions | null
+  /** Scopes of the key `rookery_key_of_ada`. */
+  scopes?: string[]
+}
+
+const everything = ['github:read', 'github:write:acme/tools']
+
+/** A hub on which the run `activation-git` of scout's works on a repository. */
+export function createAuditedWork() {
+  const hub = createFakeHubApi({ requested: ['*'], allowed: everything, denied: [] })
+  const clock = createFakeClock()
+  const scout = { id: 'account-scout' as AccountId, name: 'scout', kind: 'agent' as const }
+  const activationId = 'activation-git' as ActivationId
+  let current: GitSetUp = {}
+  const running = (): RunningActivation => ({
+    ...scout,
+    postId: null,
+    task: 'mention',
+    requesterIds: [],
+    closed: null,
+    etag: 'etag',
+    runAttempt: current.runAttempt ?? 1,
+  })
+  hub.hubApi.findActivation = async () => (current.isRunning === false ? null : running())
+  hub.hubApi.findCaller = async () => (current.scopes ? { ...ada, scopes: current.scopes } : null)
+  const readAuthorization = hub.hubApi.readAuthorization
+  hub.hubApi.readAuthorization = async (...args) => {
+    const facts = await readAuthorization(...args)
+    const requireApproval = current.requireApproval ?? []
+    return { ...facts, policy: { ...facts.policy, requireApproval } }
+  }
+  const world = {
+    hub,
+    clock,
+    serviceUrl: '',
+    stores: {
+      memory: fakeMemory,
+      workspaceOf: () => ({}) as never,
+      results: {} as never,
+    },
+    /** Returns the claim of the run's token. */
+    setUp(next: GitSetUp) {
+      current = next
+      world.serviceUrl = next.serviceUrl ?? world.serviceUrl
+      hub.policy.allowed = next.allowed ?? everything
+      hub.policy.denied = next.denied ?? []
+      hub.audit.clear()
+      return {
+        accountId: scout.id,
+        activationId,
+        audience: next.audience ?? tokenAudiences,
+        attempt: 1,
+        toolRestrictions: next.toolRestrictions ?? null,
+        workspace:
+          next.workspace === undefined
+            ? { repository: 'github/acme/tools', push: ['rookery/*'] }
+            : next.workspace,
+      }
+    },
+    takeAudit: () =>
+      [...hub.audit.values()].map((entry) => ({
+        ...entry,
+        arguments: JSON.parse(entry.arguments ?? 'null'),
+      })),
+  }
+  return world
+}
