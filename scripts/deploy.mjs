@@ -72,14 +72,14 @@ async function migrate() {
   const { code, output } = await runWrangler(args, process.env)
   if (code === 0) return console.log('The database is migrated.')
   throw new PlainError(
-    `${output.trim()}\nA migration failed. The version before continues to run. Run \`npm run deploy\` again when the reason above is gone.`,
+    `${output.trim()}\nA migration failed. The version before continues to run, and nothing was uploaded. Run \`npm run deploy\` again when the reason above is gone.`,
   )
 }
 
 /**
  * Uploads the Worker and its secrets as one version.
  * @param {Record<string, string>} secrets
- * @returns {Promise<string[]>} URLs under which it answers
+ * @returns {Promise<string[]>} where it answers: host names and schedules
  */
 async function upload(secrets) {
   const folder = mkdtempSync(join(tmpdir(), 'rookery-deploy-'))
@@ -93,7 +93,7 @@ async function upload(secrets) {
     const { code, output } = await runWrangler(args, env)
     if (code !== 0) {
       throw new PlainError(
-        `${output.trim()}\nThe upload failed. The database is migrated, and the version before, if any, continues to run. Run \`npm run deploy\` again when the reason above is gone.`,
+        `${output.trim()}\nThe upload did not finish. The database is migrated; the version before can use it. Run \`npm run deploy\` again when the reason above is gone.`,
       )
     }
     console.log('The Worker is uploaded.')
@@ -114,7 +114,10 @@ async function upload(secrets) {
 async function introduce(plan, { adminKey }, targets) {
   const origin = plan.settings.ROOKERY_ORIGIN?.split(',')[0]?.trim().replace(/\/$/, '')
   const isElsewhere = origin === undefined && plan.storedSecrets?.includes('ROOKERY_ORIGIN')
-  const url = origin ?? targets.find((target) => target.startsWith('https://'))
+  const name = targets
+    .map((each) => each.replace('https://', ''))
+    .find((each) => /\.workers\.dev$/.test(each))
+  const url = origin ?? (name && `https://${name}`)
   if (url === undefined || isElsewhere) {
     return console.log('Set ROOKERY_ORIGIN to load agents/ and get a sign-in link.')
   }

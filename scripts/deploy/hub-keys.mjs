@@ -23,7 +23,11 @@ export function chooseHubKeys(env, stored, kept) {
   const made = { ...kept }
   /** @type {Record<string, string>} */
   const given = {}
-  const choose = (/** @type {string} */ name, /** @type {() => string} */ make, mayReplace = true) => {
+  const choose = (
+    /** @type {string} */ name,
+    /** @type {() => string} */ make,
+    mayReplace = true,
+  ) => {
     const isStored = stored.includes(name)
     const value = env[name]
     if (value && (mayReplace || !isStored)) {

@@ -1,10 +1,11 @@
-import { createServer } from 'node:http'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import * as z from 'zod'
 
 const accountId = 'a'.repeat(32)
 const databaseId = '11111111-1111-4111-8111-111111111111'
+const versionId = '22222222-2222-4222-8222-222222222222'
 const token = 'token-of-the-test'
 
 /** What an upload says beside its modules. */
@@ -13,6 +14,7 @@ const uploadMetadata = z.object({
   compatibility_date: z.iso.date(),
   compatibility_flags: z.array(z.string()),
   bindings: z.array(z.looseObject({ name: z.string(), type: z.string() })),
+  keep_bindings: z.array(z.string()).optional(),
   migrations: z
     .object({
       old_tag: z.string().optional(),
@@ -25,6 +27,11 @@ const newDatabase = z.strictObject({ name: z.string().min(1) })
 const newBucket = z.strictObject({ name: z.string().regex(/^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/) })
 const query = z.strictObject({ sql: z.string().min(1), params: z.array(z.unknown()).optional() })
 const schedules = z.array(z.object({ cron: z.string() }))
+const deployment = z.looseObject({
+  strategy: z.literal('percentage'),
+  versions: z.tuple([z.strictObject({ version_id: z.uuid(), percentage: z.literal(100) })]),
+})
+const scriptSettings = z.looseObject({ observability: z.looseObject({ enabled: z.boolean() }) })
 const subdomain = z.looseObject({ enabled: z.boolean() })
 
 export interface Upload {
@@ -32,7 +39,7 @@ export interface Upload {
   metadata: z.infer<typeof uploadMetadata>
 }
 
-class Refusal extends Error {
+export class Refusal extends Error {
   readonly status: number
   readonly code: number
 
@@ -52,6 +59,7 @@ type Handler = (request: { url: URL; body: Buffer; headers: Headers }) => unknow
 export class FakePlatform {
   database: DatabaseSync | null = null
   hasBucket = false
+  isOnSubdomain = false
   uploads: Upload[] = []
   secrets: Record<string, string> = {}
   crons: string[] = []
@@ -68,7 +76,7 @@ export class FakePlatform {
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', async () => {
       const url = new URL(request.url ?? '/', 'http://platform')
-      const headers = new Headers(request.headersDistinct as unknown as Record<string, string>)
+      const headers = toHeaders(request.headers)
       const { status, answer } = await this.#answer(request.method ?? 'GET', {
         url,
         headers,
@@ -122,8 +130,12 @@ export class FakePlatform {
     } catch (error) {
       const { status, code, message } =
         error instanceof Refusal ? error : new Refusal(400, 7400, String(error))
-      if (![10007, 10090, 10006, 10000, 10021].includes(code)) this.surprises.push(`${name}: ${message}`)
-      return { status, answer: { success: false, errors: [{ code, message }], messages: [], result: null } }
+      if (![10007, 10090, 10006, 10000, 10021].includes(code))
+        this.surprises.push(`${name}: ${message}`)
+      return {
+        status,
+        answer: { success: false, errors: [{ code, message }], messages: [], result: null },
+      }
     }
   }
 
@@ -163,12 +175,75 @@ export class FakePlatform {
       this.hasBucket = true
       return bucket
     },
+    'GET /accounts/:account/workers/subdomain': () => ({ subdomain: 'acme' }),
+    'PUT /accounts/:account/workers/scripts/rookery': (request) => this.#upload(request),
+    'GET /accounts/:account/workers/scripts/rookery/deployments': () => {
+      if (this.uploads.length === 0) throw new Refusal(404, 10007, 'This Worker does not exist.')
+      return {
+        deployments: [{ id: versionId, versions: [{ version_id: versionId, percentage: 100 }] }],
+      }
+    },
+    [`GET /accounts/:account/workers/scripts/rookery/versions/${versionId}`]: () => ({
+      id: versionId,
+      metadata: { source: 'wrangler' },
+      resources: { bindings: [], script: { etag: 'etag' } },
+    }),
+    // A later upload without new classes is a version, which a deployment makes the one that runs.
+    'POST /accounts/:account/workers/scripts/rookery/versions': async (request) => ({
+      ...(await this.#upload(request)),
+      id: versionId,
+      resources: { script: { etag: 'etag' } },
+    }),
+    'POST /accounts/:account/workers/scripts/rookery/deployments': ({ body }) =>
+      deployment.parse(JSON.parse(body.toString())),
+    'PATCH /accounts/:account/workers/scripts/rookery/script-settings': ({ body }) =>
+      scriptSettings.parse(JSON.parse(body.toString())),
+    'GET /accounts/:account/workers/scripts/rookery/settings': () => {
+      if (this.uploads.length === 0) throw new Refusal(404, 10007, 'This Worker does not exist.')
+      return { bindings: [], tags: [] }
+    },
+    'GET /accounts/:account/workers/workers/rookery': () => ({
+      id: 'worker',
+      name: 'rookery',
+      subdomain: { enabled: this.isOnSubdomain, previews_enabled: this.isOnSubdomain },
+    }),
+    'GET /accounts/:account/workers/scripts/rookery/subdomain': () => ({
+      enabled: this.isOnSubdomain,
+      previews_enabled: this.isOnSubdomain,
+    }),
+    'POST /accounts/:account/workers/scripts/rookery/subdomain': ({ body }) => {
+      this.isOnSubdomain = subdomain.parse(JSON.parse(body.toString())).enabled
+      return { enabled: this.isOnSubdomain, previews_enabled: this.isOnSubdomain }
+    },
+    'PUT /accounts/:account/workers/scripts/rookery/schedules': ({ body }) => {
+      const wanted = schedules.parse(JSON.parse(body.toString()))
+      this.crons = wanted.map(({ cron }) => cron)
+      return { schedules: wanted }
+    },
   }
 
-  #query({ sql, params = [] }: z.infer<typeof query>) {
+  async #upload({ body, headers }: Parameters<Handler>[0]) {
+    this.refuseUpload?.()
+    const form = await new Response(new Uint8Array(body), { headers }).formData()
+    const modules: Record<string, string> = {}
+    for (const [name, value] of form) {
+      if (name !== 'metadata')
+        modules[name] = typeof value === 'string' ? value : await value.text()
+    }
+    const metadata = uploadMetadata.parse(JSON.parse(String(form.get('metadata'))))
+    if (!metadata.keep_bindings?.includes('secret_text')) this.secrets = {}
+    for (const each of metadata.bindings) {
+      if (each.type === 'secret_text') this.secrets[each.name] = z.string().parse(each.text)
+    }
+    const upload = { modules, metadata }
+    this.uploads.push(upload)
+    await this.onUpload(upload)
+    return { id: 'rookery', etag: 'etag', deployment_id: versionId, startup_time_ms: 50 }
+  }
+
+  #query({ sql }: z.infer<typeof query>) {
     const { database } = this
     if (database === null) throw new Refusal(404, 7404, 'The database does not exist')
-    console.log('QUERY', sql.length, sql.slice(0, 200), sql.slice(-200), params)
     const meta = { duration: 1, rows_read: 0, rows_written: 0 }
     if (/^\s*SELECT/i.test(sql)) {
       return [{ results: database.prepare(sql).all(), success: true, meta }]
@@ -190,4 +265,6 @@ const pages = (result: unknown) =>
   Array.isArray(result)
     ? { page: 1, per_page: 100, count: result.length, total_count: result.length, total_pages: 1 }
     : undefined
-void schedules; void subdomain
+
+const toHeaders = (headers: IncomingHttpHeaders) =>
+  new Headers(Object.entries(headers).map(([name, value]) => [name, String(value)]))
