@@ -17,7 +17,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { buildWorker } from '../../../scripts/build-worker.mjs'
 import { type Hub, startHub } from '../../../scripts/hub-runtime.mjs'
 import { root } from '../../../scripts/local-state.mjs'
-import { FakePlatform, Refusal } from './fake-platform'
+import { databaseId, FakePlatform, Refusal } from './fake-platform'
 
 const folder = mkdtempSync(join(tmpdir(), 'rookery-deploy-test-'))
 const clone = join(folder, 'clone')
@@ -169,6 +169,9 @@ test('a deployment that was refused, then interrupted, is finished by the next o
   expect((await fetch(link)).status).toBe(200)
   expect(platform.crons).toEqual(['* * * * *'])
   expect(platform.isOnSubdomain).toBe(true)
+  expect(platform.uploads.at(-1)?.metadata.bindings).toContainEqual(
+    expect.objectContaining({ name: 'DB', type: 'd1', id: databaseId }),
+  )
   expect(platform.surprises).toEqual([])
   for (const creation of creations) {
     const count = platform.writes.filter((write) => write === creation).length

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import * as z from 'zod'
 
 const accountId = 'a'.repeat(32)
-const databaseId = '11111111-1111-4111-8111-111111111111'
+export const databaseId = '11111111-1111-4111-8111-111111111111'
 const versionId = '22222222-2222-4222-8222-222222222222'
 const token = 'token-of-the-test'
 
@@ -31,7 +31,7 @@ const deployment = z.looseObject({
   strategy: z.literal('percentage'),
   versions: z.tuple([z.strictObject({ version_id: z.uuid(), percentage: z.literal(100) })]),
 })
-const scriptSettings = z.looseObject({ observability: z.looseObject({ enabled: z.boolean() }) })
+const scriptSettings = z.looseObject({ observability: z.looseObject({ enabled: z.literal(true) }) })
 const subdomain = z.looseObject({ enabled: z.boolean() })
 
 export interface Upload {
