@@ -25,7 +25,7 @@ function writePage() {
     '# Reference',
     'Written by `npm run write-reference` from `src/shared/settings.ts`, `src/shared/config.ts` and `src/shared/errors.ts`; tools are in [tools.md](tools.md).',
     '## Settings',
-    'Environment variables. A deployed hub takes them from `[vars]` in `wrangler.toml`, secrets from `wrangler secret put`.',
+    'Environment variables. A deployed hub takes those that were set when you ran `npm run deploy`: [deploying.md](deploying.md).',
     table(['name', 'default', 'what it does'], describeSettings(settingsSchema)),
     'Read by the commands on your machine only:',
     table(

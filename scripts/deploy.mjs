@@ -1,0 +1,158 @@
+// `npm run deploy`: the whole hub on Cloudflare, from nothing or from the version before. Every step can be
+// done again, so an interrupted deployment is finished by the next one.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { parseArgs } from 'node:util'
+import { chooseHubKeys, KeptKeys } from './deploy/hub-keys.mjs'
+import { configName, describePlan, makePlan, toDeployedConfig } from './deploy/plan.mjs'
+import { connectPlatform } from './deploy/platform.mjs'
+import { runWrangler } from './deploy/run-wrangler.mjs'
+import { findStateDir, PlainError, root } from './local-state.mjs'
+import { runCli } from './run-cli.mjs'
+
+const usage = 'Usage: npm run deploy [-- --dry-run | --yes]'
+const healthWaitMs = 90_000
+const healthPauseMs = 1000
+
+await runCli(async () => {
+  const { isDryRun, isAccepted } = readFlags()
+  const platform = await connectPlatform(process.env)
+  const plan = await makePlan(platform, process.env)
+  const kept = new KeptKeys(findStateDir(process.env), platform.account.id, plan.config.worker)
+  const keys = chooseHubKeys(process.env, plan.storedSecrets ?? [], kept.read())
+  const steps = describePlan(plan, keys.secrets)
+  console.log(`Account: ${platform.account.name} (${platform.account.id})`)
+  for (const [at, { text }] of steps.entries()) console.log(`  ${at + 1}. ${text}`)
+  if (isDryRun) return console.log('Nothing was changed (--dry-run).')
+  if (steps.some(({ isNew }) => isNew) && !isAccepted && !(await ask('Create these?'))) {
+    throw new PlainError('Nothing was changed.')
+  }
+  kept.write(keys.made)
+  const databaseId = plan.databaseId ?? (await platform.createDatabase(plan.config.database))
+  if (!plan.hasBucket) await platform.createBucket(plan.config.bucket)
+  writeFileSync(join(root, configName), toDeployedConfig(plan.config, databaseId))
+  if (plan.migrations.length > 0) await migrate()
+  const targets = await upload({ ...plan.settings, ...keys.secrets })
+  await introduce(plan, keys, targets)
+  for (const [name, key] of Object.entries(keys.made)) console.log(`  ${name}=${key}`)
+  if (Object.keys(keys.made).length > 0) {
+    console.log('  Keep these keys: they are not shown again, and nobody can read them back.')
+  }
+  kept.delete()
+})
+
+function readFlags() {
+  try {
+    const { values } = parseArgs({
+      options: { 'dry-run': { type: 'boolean' }, yes: { type: 'boolean' } },
+    })
+    return { isDryRun: values['dry-run'] === true, isAccepted: values.yes === true }
+  } catch {
+    throw new PlainError(usage)
+  }
+}
+
+/**
+ * @param {string} question
+ * @returns {Promise<boolean>} false when there is nobody to answer
+ */
+async function ask(question) {
+  const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  const ended = new Promise((resolve) => terminal.once('close', () => resolve('')))
+  const answer = await Promise.race([terminal.question(`${question} [y/N] `), ended])
+  terminal.close()
+  return /^y(es)?$/i.test(String(answer).trim())
+}
+
+/** Migrates before the upload: every migration leaves a schema that the version before can use. */
+async function migrate() {
+  const args = ['d1', 'migrations', 'apply', 'DB', '--remote', '-c', configName]
+  const { code, output } = await runWrangler(args, process.env)
+  if (code === 0) return console.log('The database is migrated.')
+  throw new PlainError(
+    `${output.trim()}\nA migration failed. The version before continues to run, and nothing was uploaded. Run \`npm run deploy\` again when the reason above is gone.`,
+  )
+}
+
+/**
+ * Uploads the Worker and its secrets as one version.
+ * @param {Record<string, string>} secrets
+ * @returns {Promise<string[]>} where it answers: host names and schedules
+ */
+async function upload(secrets) {
+  const folder = mkdtempSync(join(tmpdir(), 'rookery-deploy-'))
+  const secretsFile = join(folder, 'secrets.json')
+  const outputFile = join(folder, 'output.ndjson')
+  try {
+    writeFileSync(secretsFile, JSON.stringify(secrets), { mode: 0o600 })
+    const args = ['deploy', '-c', configName]
+    if (Object.keys(secrets).length > 0) args.push('--secrets-file', secretsFile)
+    const env = { ...process.env, WRANGLER_OUTPUT_FILE_PATH: outputFile }
+    const { code, output } = await runWrangler(args, env)
+    if (code !== 0) {
+      throw new PlainError(
+        `${output.trim()}\nThe upload did not finish. The database is migrated; the version before can use it. Run \`npm run deploy\` again when the reason above is gone.`,
+      )
+    }
+    console.log('The Worker is uploaded.')
+    const lines = readFileSync(outputFile, 'utf8').trim().split('\n')
+    const deployed = lines.map((line) => JSON.parse(line)).find(({ type }) => type === 'deploy')
+    return deployed?.targets ?? []
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/**
+ * Waits for the hub, loads the agents and prints a sign-in link.
+ * @param {import('./deploy/plan.mjs').Plan} plan
+ * @param {import('./deploy/hub-keys.mjs').HubKeys} keys
+ * @param {string[]} targets
+ */
+async function introduce(plan, { adminKey }, targets) {
+  const origin = plan.settings.ROOKERY_ORIGIN?.split(',')[0]?.trim().replace(/\/$/, '')
+  const isElsewhere = origin === undefined && plan.storedSecrets?.includes('ROOKERY_ORIGIN')
+  const name = targets
+    .map((each) => each.replace('https://', ''))
+    .find((each) => /\.workers\.dev$/.test(each))
+  const url = origin ?? (name && `https://${name}`)
+  if (url === undefined || isElsewhere) {
+    return console.log('Set ROOKERY_ORIGIN to load agents/ and get a sign-in link.')
+  }
+  await waitForHealth(url)
+  console.log(`\n  Rookery    ${url}`)
+  if (adminKey === null) {
+    return console.log('  Set ROOKERY_ADMIN_KEY to load agents/ and get a sign-in link.')
+  }
+  const { HubClient } = await import('../client/index.ts')
+  const { demand } = await import('./hub-client.mjs')
+  const { seedAgents } = await import('./seed-agents.mjs')
+  const client = new HubClient({ url, key: adminKey })
+  const agents = await seedAgents(client, url)
+  const { url: link } = await demand(client.call('POST /sessions/link', { body: {} }))
+  const { pathname, search } = new URL(link, url)
+  console.log(`  Sign in    ${url}${pathname}${search}
+             (as admin; works once, within a day)
+  Agents     ${agents.join(', ')}`)
+}
+
+/**
+ * A new name on workers.dev takes up to a minute until it answers.
+ * @param {string} url
+ */
+async function waitForHealth(url) {
+  const deadline = Date.now() + healthWaitMs
+  for (;;) {
+    const response = await fetch(`${url}/healthz`).catch(() => null)
+    if (response?.ok) return
+    if (Date.now() > deadline) {
+      const seen = response === null ? 'no answer' : `status ${response.status}`
+      throw new PlainError(
+        `The Worker is uploaded, but ${url}/healthz gives ${seen}. Look at \`npx wrangler tail\`, then run \`npm run deploy\` again.`,
+      )
+    }
+    await new Promise((resolve) => setTimeout(resolve, healthPauseMs))
+  }
+}

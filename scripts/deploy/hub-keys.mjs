@@ -1,0 +1,81 @@
+// The hub's own keys. New ones are kept in a file from before the upload until they were shown, so that an
+// interrupted deployment loses none.
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * @typedef {object} HubKeys
+ * @property {Record<string, string>} secrets keys to store with the upload, by name
+ * @property {Record<string, string>} made those of them that were made here, to be shown
+ * @property {string | null} adminKey null when only the hub knows it
+ */
+
+/**
+ * Decides which keys a deployment stores. A vault key that is stored is replaced only together with
+ * ROOKERY_VAULT_OLD_KEYS, because without the old key all credentials are lost.
+ * @param {Record<string, string | undefined>} env
+ * @param {string[]} stored names of the secrets that the Worker has
+ * @param {Record<string, string>} kept keys of an interrupted deployment
+ * @returns {HubKeys}
+ */
+export function chooseHubKeys(env, stored, kept) {
+  const made = { ...kept }
+  /** @type {Record<string, string>} */
+  const given = {}
+  const choose = (
+    /** @type {string} */ name,
+    /** @type {() => string} */ make,
+    mayReplace = true,
+  ) => {
+    const isStored = stored.includes(name)
+    const value = env[name]
+    if (value && (mayReplace || !isStored)) {
+      given[name] = value
+      delete made[name]
+    } else if (!isStored) made[name] ??= make()
+  }
+  const prefix = env.ROOKERY_KEY_PREFIX || 'rookery_'
+  choose('ROOKERY_ADMIN_KEY', () => `${prefix}${randomBytes(32).toString('base64url')}`)
+  const mayReplace = Boolean(env.ROOKERY_VAULT_OLD_KEYS)
+  choose('ROOKERY_VAULT_KEY', () => randomBytes(32).toString('base64'), mayReplace)
+  const secrets = { ...made, ...given }
+  return { secrets, made, adminKey: secrets.ROOKERY_ADMIN_KEY ?? null }
+}
+
+/**
+ * @param {string} stateDir
+ * @param {string} account
+ * @param {string} worker
+ */
+const findPath = (stateDir, account, worker) =>
+  join(stateDir, `deploying-${account.slice(0, 8)}-${worker}.json`)
+
+/** File of keys that were made and not shown yet. */
+export class KeptKeys {
+  /** @type {string} */ #path
+
+  /**
+   * @param {string} stateDir
+   * @param {string} account
+   * @param {string} worker
+   */
+  constructor(stateDir, account, worker) {
+    this.#path = findPath(stateDir, account, worker)
+  }
+
+  /** @returns {Record<string, string>} */
+  read() {
+    return existsSync(this.#path) ? JSON.parse(readFileSync(this.#path, 'utf8')) : {}
+  }
+
+  /** @param {Record<string, string>} keys */
+  write(keys) {
+    mkdirSync(join(this.#path, '..'), { recursive: true, mode: 0o700 })
+    writeFileSync(this.#path, JSON.stringify(keys), { mode: 0o600 })
+  }
+
+  delete() {
+    rmSync(this.#path, { force: true })
+  }
+}

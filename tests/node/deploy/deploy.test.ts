@@ -1,0 +1,209 @@
+import { spawn } from 'node:child_process'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { buildWorker } from '../../../scripts/build-worker.mjs'
+import { type Hub, startHub } from '../../../scripts/hub-runtime.mjs'
+import { root } from '../../../scripts/local-state.mjs'
+import { databaseId, FakePlatform, Refusal } from './fake-platform'
+
+const folder = mkdtempSync(join(tmpdir(), 'rookery-deploy-test-'))
+const clone = join(folder, 'clone')
+const stateDir = join(folder, 'state')
+const platform = new FakePlatform()
+const creations = [
+  'POST /accounts/:account/d1/database',
+  'POST /accounts/:account/r2/buckets',
+  'PUT /accounts/:account/workers/scripts/rookery',
+]
+let env: Record<string, string> = {}
+let hub: Hub | undefined
+let port = 0
+
+beforeAll(async () => {
+  mkdirSync(clone)
+  for (const name of ['agents', 'client', 'migrations', 'scripts', 'src']) {
+    cpSync(join(root, name), join(clone, name), { recursive: true })
+  }
+  for (const name of ['package.json', 'tsconfig.json', 'wrangler.toml']) {
+    cpSync(join(root, name), join(clone, name))
+  }
+  symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'))
+  port = await findFreePort()
+  env = {
+    PATH: dirname(process.execPath),
+    HOME: folder,
+    CLOUDFLARE_CF_FETCH_ENABLED: 'false',
+    ROOKERY_STATE_DIR: stateDir,
+    ROOKERY_ORIGIN: `http://127.0.0.1:${port}`,
+    ...(await platform.start()),
+  }
+})
+
+afterAll(async () => {
+  await hub?.stop()
+  platform.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function findFreePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address ? address.port : 0
+}
+
+/** Starts `npm run deploy` in the clone, in a process group of its own. */
+function start(args: string[] = [], answer = '', more: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [join(clone, 'scripts/deploy.mjs'), ...args], {
+    env: { ...env, ...more },
+    detached: true,
+  })
+  child.stdin.end(answer)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      output += chunk
+    })
+  }
+  const ended = new Promise<{ code: number | null; output: string }>((resolve) =>
+    child.once('close', (code) => resolve({ code, output })),
+  )
+  const kill = () => child.pid !== undefined && process.kill(-child.pid, 'SIGKILL')
+  return { ended, kill }
+}
+
+const deploy = (...args: Parameters<typeof start>) => start(...args).ended
+
+const listApplied = () =>
+  platform.database
+    ?.prepare('SELECT name FROM d1_migrations ORDER BY id')
+    .all()
+    .map((row) => row.name)
+
+const listMigrations = () =>
+  readdirSync(join(clone, 'migrations'))
+    .filter((name) => name.endsWith('.sql'))
+    .sort()
+
+/** Runs the very modules that were uploaded, with the secrets that were uploaded. */
+async function runUpload(modules: Record<string, string>): Promise<void> {
+  const bundlePath = join(folder, 'uploaded')
+  mkdirSync(join(bundlePath, 'worker'), { recursive: true })
+  for (const [name, text] of Object.entries(modules)) {
+    writeFileSync(join(bundlePath, 'worker', name), text)
+  }
+  cpSync(join(await buildWorker(), 'options.json'), join(bundlePath, 'options.json'))
+  hub = await startHub({ port, stateDir: join(folder, 'hub'), bundlePath, env: platform.secrets })
+}
+
+test('a deployment without permission changes nothing and says which permissions it needs', async () => {
+  platform.isAllowed = false
+  const { code, output } = await deploy(['--yes'])
+  platform.isAllowed = true
+  expect(output).toMatch(/Authentication error.*D1: Edit/)
+  expect(code).toBe(1)
+  expect(platform.writes).toEqual([])
+})
+
+test('--dry-run lists every step, and neither it nor a no changes anything', async () => {
+  const dry = await deploy(['--dry-run'])
+  expect(dry.code).toBe(0)
+  for (const step of [
+    'D1 database',
+    'R2 bucket',
+    `${listMigrations().length} migrations`,
+    'Worker',
+  ]) {
+    expect(dry.output).toContain(step)
+  }
+  expect(dry.output).toMatch(/Add secrets: ROOKERY_ADMIN_KEY, ROOKERY_ORIGIN, ROOKERY_VAULT_KEY/)
+  for (const answer of ['n\n', '']) expect((await deploy([], answer)).code).toBe(1)
+  expect(platform.writes).toEqual([])
+  expect(existsSync(stateDir)).toBe(false)
+  expect(existsSync(join(clone, 'wrangler.deploy.toml'))).toBe(false)
+})
+
+test('a deployment that was refused, then interrupted, is finished by the next one', async () => {
+  platform.refuseUpload = () => {
+    throw new Refusal(400, 10021, 'Script startup exceeded CPU time limit.')
+  }
+  const refused = await deploy([], 'y\n')
+  platform.refuseUpload = null
+  expect(refused.output).toMatch(/10021[\s\S]*The upload did not finish/)
+  expect(refused.code).toBe(1)
+  expect(listApplied()).toEqual(listMigrations())
+
+  const accepted = new Promise<void>((resolve) => {
+    platform.onUpload = () => {
+      resolve()
+      return new Promise(() => {})
+    }
+  })
+  const interrupted = start(['--yes'])
+  await accepted
+  interrupted.kill()
+  await interrupted.ended
+  const { ROOKERY_ADMIN_KEY: adminKey = '', ROOKERY_VAULT_KEY: vaultKey = '' } = platform.secrets
+
+  platform.onUpload = ({ modules }) => runUpload(modules)
+  const { code, output } = await deploy(['--yes'])
+  expect(output).toContain(`ROOKERY_ADMIN_KEY=${adminKey}\n`)
+  expect(output).toContain(`ROOKERY_VAULT_KEY=${vaultKey}\n`)
+  expect(output).toMatch(/Agents {5}archivist, scout/)
+  expect(code).toBe(0)
+  const link = /Sign in +(\S+)/.exec(output)?.[1] ?? ''
+  expect((await fetch(link)).status).toBe(200)
+  expect(platform.crons).toEqual(['* * * * *'])
+  expect(platform.isOnSubdomain).toBe(true)
+  expect(platform.uploads.at(-1)?.metadata.bindings).toContainEqual(
+    expect.objectContaining({ name: 'DB', type: 'd1', id: databaseId }),
+  )
+  expect(platform.surprises).toEqual([])
+  for (const creation of creations) {
+    const count = platform.writes.filter((write) => write === creation).length
+    // a refused upload was one, too
+    expect(count, creation).toBe(creation.startsWith('PUT') ? 2 : 1)
+  }
+  expect(readdirSync(stateDir)).toEqual(['pushed.json'])
+}, 120_000)
+
+test('a later deployment applies what was added, creates nothing and shows no key', async () => {
+  const added = '9999_added.sql'
+  writeFileSync(join(clone, 'migrations', added), 'CREATE TABLE added_later (id TEXT);\n')
+  platform.onUpload = () => undefined
+  platform.writes.length = 0
+  const before = { ...platform.secrets }
+  const { code, output } = await deploy([], '', {
+    ROOKERY_VAULT_KEY: Buffer.alloc(32).toString('base64'),
+  })
+  expect(output).toContain(`Apply 1 migration: ${added}`)
+  expect(output).toContain('Set ROOKERY_ADMIN_KEY to load agents/')
+  expect(code).toBe(0)
+  expect(output).not.toContain(before.ROOKERY_ADMIN_KEY)
+  expect(listApplied()).toEqual(listMigrations())
+  expect(platform.writes.filter((write) => creations.includes(write))).toEqual([])
+  expect(platform.secrets).toEqual(before)
+  expect(platform.surprises).toEqual([])
+  expect(readFileSync(join(clone, 'wrangler.toml'), 'utf8')).toBe(
+    readFileSync(join(root, 'wrangler.toml'), 'utf8'),
+  )
+
+  rmSync(join(clone, 'migrations', added))
+  const older = await deploy(['--yes'])
+  expect(older.output).toContain('a newer version was deployed')
+  expect(older.code).toBe(1)
+}, 120_000)
