@@ -205,9 +205,11 @@ describe('rookery', () => {
     const agent = join(folder, 'finch')
     const config = 'name: finch\ndescription: Finds things.\nbrain:\n  provider: offline\n'
     mkdirSync(agent)
-    writeFileSync(join(agent, 'config.yaml'), `${config}capabilities:\n  grants: [hub:read]\n`)
     writeFileSync(join(agent, 'system-prompt.md'), 'You answer with links.')
+    // only an admin says where requests go
+    writeFileSync(join(agent, 'config.yaml'), `${config}  api_base: https://models.example\n`)
     expect((await rookery(['agents', 'push', agent])).code).toBe(4)
+    writeFileSync(join(agent, 'config.yaml'), `${config}capabilities:\n  grants: [hub:read]\n`)
     expect((await rookery(['agents', 'push', agent], asAdmin)).answer()).toMatchObject({
       name: 'finch',
     })

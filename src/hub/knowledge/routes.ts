@@ -89,6 +89,13 @@ const change = async (call: Call<unknown, unknown>, input: KnowledgeInput) => {
   return { changed: true as const }
 }
 
+/** Returns the number of an item. @throws NOT_FOUND when it is none */
+function readId({ param }: Pick<Call<unknown, unknown>, 'param'>, kind: 'fact' | 'task'): number {
+  const id = itemId.safeParse(param('id'))
+  if (!id.success) throw knowledgeErrors.notKnown(kind)
+  return id.data
+}
+
 const write = { tag, access: 'write', rate: 'write', answer: changedAnswer } as const
 
 /** What people read and correct of what an agent knows. */
@@ -129,7 +136,7 @@ export const knowledgeRoutes: Route[] = [
     handle: (call) =>
       change(call, {
         change: 'correct_fact',
-        id: itemId.parse(call.param('id')),
+        id: readId(call, 'fact'),
         text: call.body.text,
       }),
   }),
@@ -138,7 +145,7 @@ export const knowledgeRoutes: Route[] = [
     method: 'delete',
     path: '/agents/:name/knowledge/facts/:id',
     summary: 'Deletes a fact: one for everybody as an admin or the owner, or one private to you',
-    handle: (call) => change(call, { change: 'delete_fact', id: itemId.parse(call.param('id')) }),
+    handle: (call) => change(call, { change: 'delete_fact', id: readId(call, 'fact') }),
   }),
   route({
     ...write,
@@ -146,7 +153,7 @@ export const knowledgeRoutes: Route[] = [
     path: '/agents/:name/knowledge/tasks/:id/close',
     summary:
       'Closes an open task: one for everybody as an admin or the owner, or one private to you',
-    handle: (call) => change(call, { change: 'close_task', id: itemId.parse(call.param('id')) }),
+    handle: (call) => change(call, { change: 'close_task', id: readId(call, 'task') }),
   }),
   route({
     ...write,

@@ -28,10 +28,14 @@ const shared = [
   'GET /budgets',
   'GET /credentials',
   'GET /inbox',
+  'GET /models',
+  'GET /runners',
   'GET /search',
   'GET /tools',
   'POST /approvals',
   'POST /approvals/:id',
+  'POST /models/test',
+  'POST /runners/keys',
 ]
 
 describe('H3: routes of the API at /', () => {

@@ -42,11 +42,16 @@ test.each(withParams)('unknown ids return 404, never 500: $method $path', async 
     '/budgets/:id': { limit_microusd: 1 },
     '/bans/:id/appeal': { text: 'x' },
     '/runners/:id': { is_draining: true },
+    '/agents/:name/knowledge/facts/:id': { text: 'x' },
     '/agents/:name/private/share': { kind: 'fact', id: 1 },
     '/agents/:name/private/unshare': { kind: 'fact', id: 1 },
     '/agents/:name/private/delete': { kind: 'fact', id: 1 },
   }
-  const query = route.method === 'delete' && route.path === '/agents/:name' ? '?words=keep' : ''
+  const queries: Record<string, string> = {
+    'delete /agents/:name': '?words=keep',
+    'delete /agents/:name/knowledge/files': '?path=x',
+  }
+  const query = queries[`${route.method} ${route.path}`] ?? ''
   const defaults = route.tag === 'moderation' ? moderating : {}
   for (const id of garbage) {
     const path = route.path.replace(/:\w+/g, () =>
