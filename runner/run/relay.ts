@@ -14,7 +14,7 @@ import type { RunOrder } from '../../src/shared/runner-protocol.ts'
 /** What passed through the relay: what a program claims is compared with it. */
 export interface RelayFacts {
   modelRequests: number
-  /** Model requests that were answered to their end. */
+  /** Model requests that were answered, up to where the program stopped reading. */
   modelAnswers: number
   /** Whether the program itself listed the hub's tools. */
   hasListedTools: boolean
@@ -92,10 +92,27 @@ async function pass(context: Context, request: IncomingMessage, response: Server
   answer.on('data', context.onActivity)
   response.writeHead(answer.statusCode ?? 502, withoutHopHeaders(answer.headers))
   response.flushHeaders()
-  pipeline(answer, response, (error) => {
-    if (isCounted && !error && answer.statusCode === 200) facts.modelAnswers++
-  })
+  const isAnswer = isCounted && answer.statusCode === 200
+  if (isAnswer) countAnswer(facts, answer, response)
+  pipeline(answer, response, () => undefined)
   facts.hasListedTools ||= answer.statusCode === 200 && isToolsList(body)
+}
+
+/**
+ * Counts an answer from its first byte on, unless it breaks. Some programs close the connection as soon as they have
+ * read the last event, before the hub ends the answer.
+ */
+function countAnswer(facts: RelayFacts, answer: IncomingMessage, response: ServerResponse): void {
+  answer.once('data', () => {
+    let isLeft = false
+    facts.modelAnswers++
+    response.once('close', () => {
+      isLeft = answer.errored === null
+    })
+    answer.once('error', () => {
+      if (!isLeft) facts.modelAnswers--
+    })
+  })
 }
 
 /** Returns false when the run has used its model requests. */

@@ -47,7 +47,7 @@ const callTools = (method, params) =>
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
   })
 
-const callModel = (headers = { authorization: `Bearer ${process.env.ANTHROPIC_AUTH_TOKEN}` }) =>
+const askModel = (headers = { authorization: `Bearer ${process.env.ANTHROPIC_AUTH_TOKEN}` }) =>
   fetch(`${process.env.ANTHROPIC_BASE_URL}/v1/messages`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
@@ -57,10 +57,13 @@ const callModel = (headers = { authorization: `Bearer ${process.env.ANTHROPIC_AU
       stream: true,
       messages: [{ role: 'user', content: 'What is to be done?' }],
     }),
-  }).then(async (response) => {
-    await response.text()
-    return response.status
   })
+
+const callModel = async (headers) => {
+  const response = await askModel(headers)
+  await response.text()
+  return response.status
+}
 
 const acts = {
   async good() {
@@ -90,11 +93,12 @@ const acts = {
     say(`child ${child.pid}`, 'm1')
     await new Promise(() => undefined)
   },
-  /** Hangs in the first run of this program alone, wherever the later ones are. */
+  /** Asks the model and hangs, but only the first time that any run of this program does. */
   async hangonce() {
     const marker = join(import.meta.dirname, 'has-hung')
     if (existsSync(marker)) return
     writeFileSync(marker, '')
+    callModel().catch(() => undefined)
     await acts.hang()
   },
   die() {
@@ -118,6 +122,19 @@ const acts = {
       await wait(50)
     }
     say('Done slowly.', 'm9')
+  },
+  /** Reads a part of an answer, and closes the connection. */
+  async leaves() {
+    const { body } = await askModel()
+    const reader = body.getReader()
+    await reader.read()
+    await reader.cancel()
+    say('Read enough.', 'm1')
+  },
+  /** Goes on after an answer that broke. */
+  async breaks() {
+    await callModel().catch(() => undefined)
+    say('Nothing is wrong.', 'm1')
   },
   async permissions() {
     const answers = []
