@@ -90,12 +90,15 @@ async function pass(context: Context, request: IncomingMessage, response: Server
   target.search = search
   const answer = await send(target, request, response, body, order.token)
   answer.on('data', context.onActivity)
+  if (isCounted) countAnswer(facts, answer, response)
+  passAnswer(answer, response)
+  facts.hasListedTools ||= answer.statusCode === 200 && isToolsList(body)
+}
+
+function passAnswer(answer: IncomingMessage, response: ServerResponse): void {
   response.writeHead(answer.statusCode ?? 502, withoutHopHeaders(answer.headers))
   response.flushHeaders()
-  const isAnswer = isCounted && answer.statusCode === 200
-  if (isAnswer) countAnswer(facts, answer, response)
   pipeline(answer, response, () => undefined)
-  facts.hasListedTools ||= answer.statusCode === 200 && isToolsList(body)
 }
 
 /**
@@ -103,6 +106,7 @@ async function pass(context: Context, request: IncomingMessage, response: Server
  * read the last event, before the hub ends the answer.
  */
 function countAnswer(facts: RelayFacts, answer: IncomingMessage, response: ServerResponse): void {
+  if (answer.statusCode !== 200) return
   answer.once('data', () => {
     let isLeft = false
     facts.modelAnswers++

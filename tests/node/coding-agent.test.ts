@@ -30,11 +30,16 @@ async function api<Answer>(method: string, path: string, body?: unknown): Promis
   return JSON.parse(text)
 }
 
+/** Reads a page as an admin who has signed in. */
 async function readPage(path: string): Promise<string> {
-  const response = await fetch(`${hub.url}${path}`, {
-    headers: { authorization: `Bearer ${hub.adminKey}` },
+  const login = await fetch(`${hub.url}/login`, {
+    method: 'POST',
+    headers: { origin: hub.url },
+    body: new URLSearchParams({ key: hub.adminKey }),
+    redirect: 'manual',
   })
-  return response.text()
+  const cookie = login.headers.get('set-cookie')?.split(';')[0] ?? ''
+  return (await fetch(`${hub.url}${path}`, { headers: { cookie, accept: 'text/html' } })).text()
 }
 
 async function select<Row>(sql: string): Promise<Row[]> {
@@ -104,14 +109,12 @@ const waitForEnd = (postId: string): Promise<Run> =>
     return runs[0] as Run
   }, patience)
 
-/** Returns the process that a hanging program has started. */
-const findChild = (name: string): Promise<number> =>
-  vi.waitFor(() => {
-    const runs = join(folder, name, 'runs')
-    const texts = readdirSync(runs).map((run) =>
-      readFileSync(join(runs, run, 'reports.ndjson'), 'utf8'),
-    )
-    const child = Number(/child (\d+)/.exec(texts.join())?.[1])
+/** Returns the process that the hanging program of a post has started on the first runner. */
+const findChild = (postId: string): Promise<number> =>
+  vi.waitFor(async () => {
+    const [run] = await findRuns(postId)
+    const path = join(folder, 'first/runs', `${run?.id}-1`, 'reports.ndjson')
+    const child = Number(/child (\d+)/.exec(readFileSync(path, 'utf8'))?.[1])
     expect(child).toBeGreaterThan(0)
     return child
   }, patience)
@@ -200,13 +203,12 @@ test('X1 X3 X4 X8: a task for a coding agent has one reply, that of its program,
 
 test('X9: a cancelled run ends its program with all it started', async () => {
   const postId = await ask('Scanner', 'hang')
-  const child = await findChild('first')
+  const child = await findChild(postId)
   const [run] = await findRuns(postId)
   const { runners: listed } = await api<RunnerAnswer>('GET', '/runners')
   expect(listed).toMatchObject([{ name: 'first', runs: [{ agent: 'coder', attempt: 1 }] }])
   expect(isAlive(child)).toBe(true)
   const page = await readPage('/runners')
-  expect(page).toContain('1 of 2 slots')
   expect(page).toContain(`/activations/${run?.id}`)
   await api('POST', `/activations/${run?.id}/cancel`)
   expect((await waitForEnd(postId)).outcome).toBe('cancelled')
@@ -223,7 +225,7 @@ test('X1 X9 X13: when a machine dies another takes over, with one reply and ever
   const slow = { text: 'word '.repeat(1_000), pieceMs: 100 }
   provider.setScript('', { answers: [fast, slow, fast] })
   const postId = await ask('Copier', 'hangonce search')
-  const child = await findChild('first')
+  const child = await findChild(postId)
   await vi.waitFor(() => expect(provider.inFlight()).toBe(1), patience)
   runners[0]?.process.kill('SIGKILL')
   startRunner('second')
@@ -241,6 +243,5 @@ test('X1 X9 X13: when a machine dies another takes over, with one reply and ever
   const charges = (await readCharges(run.id)).map(({ cost }) => cost)
   expect(charges).toHaveLength(3)
   expect(charges.filter((cost) => cost === 200)).toHaveLength(2)
-  console.log(charges)
   expect(await api('GET', '/system/budget-audit')).toMatchObject({ agrees: true })
 })
