@@ -29,7 +29,13 @@ const extension = (name: string, available: string[]) => ({
 
 const provider = ({ protocol, relayUrl, key }: LaunchFacts): Record<string, string> =>
   protocol === 'openai-chat'
-    ? { GOOSE_PROVIDER: 'openai', OPENAI_HOST: relayUrl, OPENAI_API_KEY: key }
+    ? {
+        GOOSE_PROVIDER: 'openai',
+        OPENAI_HOST: relayUrl,
+        // With the default path, which this one equals, it uses the Responses API for some models.
+        OPENAI_BASE_PATH: 'v1/./chat/completions',
+        OPENAI_API_KEY: key,
+      }
     : { GOOSE_PROVIDER: 'anthropic', ANTHROPIC_HOST: relayUrl, ANTHROPIC_API_KEY: key }
 
 export const goose: Profile = {

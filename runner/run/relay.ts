@@ -14,7 +14,7 @@ import type { RunOrder } from '../../src/shared/runner-protocol.ts'
 /** What passed through the relay: what a program claims is compared with it. */
 export interface RelayFacts {
   modelRequests: number
-  /** Model requests that were answered to their end. */
+  /** Model requests that were answered, up to where the program stopped reading. */
   modelAnswers: number
   /** Whether the program itself listed the hub's tools. */
   hasListedTools: boolean
@@ -90,12 +90,33 @@ async function pass(context: Context, request: IncomingMessage, response: Server
   target.search = search
   const answer = await send(target, request, response, body, order.token)
   answer.on('data', context.onActivity)
+  if (isCounted) countAnswer(facts, answer, response)
+  passAnswer(answer, response)
+  facts.hasListedTools ||= answer.statusCode === 200 && isToolsList(body)
+}
+
+function passAnswer(answer: IncomingMessage, response: ServerResponse): void {
   response.writeHead(answer.statusCode ?? 502, withoutHopHeaders(answer.headers))
   response.flushHeaders()
-  pipeline(answer, response, (error) => {
-    if (isCounted && !error && answer.statusCode === 200) facts.modelAnswers++
+  pipeline(answer, response, () => undefined)
+}
+
+/**
+ * Counts an answer from its first byte on, unless it breaks. Some programs close the connection as soon as they have
+ * read the last event, before the hub ends the answer.
+ */
+function countAnswer(facts: RelayFacts, answer: IncomingMessage, response: ServerResponse): void {
+  if (answer.statusCode !== 200) return
+  answer.once('data', () => {
+    let isLeft = false
+    facts.modelAnswers++
+    response.once('close', () => {
+      isLeft = answer.errored === null
+    })
+    answer.once('error', () => {
+      if (!isLeft) facts.modelAnswers--
+    })
   })
-  facts.hasListedTools ||= answer.statusCode === 200 && isToolsList(body)
 }
 
 /** Returns false when the run has used its model requests. */

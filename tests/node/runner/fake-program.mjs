@@ -1,5 +1,5 @@
 // A coding agent for tests: speaks the Agent Client Protocol over its standard streams, and does what the words of the
-// prompt say. It stands where the adapter of Claude Code stands.
+// prompt say, or those after "Do:" where the prompt has more. It stands where the adapter of Claude Code stands.
 import { spawn } from 'node:child_process'
 import {
   appendFileSync,
@@ -41,20 +41,29 @@ const callTools = (method, params) =>
     method: 'POST',
     headers: {
       'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
       ...Object.fromEntries(mcp.headers.map(({ name, value }) => [name, value])),
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
   })
 
-const callModel = (headers = { authorization: `Bearer ${process.env.ANTHROPIC_AUTH_TOKEN}` }) =>
+const askModel = (headers = { authorization: `Bearer ${process.env.ANTHROPIC_AUTH_TOKEN}` }) =>
   fetch(`${process.env.ANTHROPIC_BASE_URL}/v1/messages`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({ model: 'test', messages: [] }),
-  }).then(async (response) => {
-    await response.text()
-    return response.status
+    body: JSON.stringify({
+      model: 'test',
+      max_tokens: 1_000,
+      stream: true,
+      messages: [{ role: 'user', content: 'What is to be done?' }],
+    }),
   })
+
+const callModel = async (headers) => {
+  const response = await askModel(headers)
+  await response.text()
+  return response.status
+}
 
 const acts = {
   async good() {
@@ -68,10 +77,29 @@ const acts = {
     say('The printer is ', 'm3')
     say('on fire.', 'm3')
   },
+  async search() {
+    const call = { toolCallId: 's1', title: 'mcp__rookery__hub_search', status: 'pending' }
+    update('tool_call', call)
+    const response = await callTools('tools/call', {
+      name: 'hub_search',
+      arguments: { query: 'printer' },
+    })
+    const status = /"isError":true/.test(await response.text()) ? 'failed' : 'completed'
+    update('tool_call_update', { toolCallId: 's1', status })
+    say('The printer is on fire.', 'm4')
+  },
   async hang() {
     const child = spawn('sleep', ['300'], { detached: true, stdio: 'ignore' })
     say(`child ${child.pid}`, 'm1')
     await new Promise(() => undefined)
+  },
+  /** Asks the model and hangs, but only the first time that any run of this program does. */
+  async hangonce() {
+    const marker = join(import.meta.dirname, 'has-hung')
+    if (existsSync(marker)) return
+    writeFileSync(marker, '')
+    callModel().catch(() => undefined)
+    await acts.hang()
   },
   die() {
     console.error('the fake program is broken')
@@ -94,6 +122,19 @@ const acts = {
       await wait(50)
     }
     say('Done slowly.', 'm9')
+  },
+  /** Reads a part of an answer, and closes the connection. */
+  async leaves() {
+    const { body } = await askModel()
+    const reader = body.getReader()
+    await reader.read()
+    await reader.cancel()
+    say('Read enough.', 'm1')
+  },
+  /** Goes on after an answer that broke. */
+  async breaks() {
+    await callModel().catch(() => undefined)
+    say('Nothing is wrong.', 'm1')
   },
   async permissions() {
     const answers = []
@@ -183,7 +224,8 @@ const methods = {
     return {}
   },
   async 'session/prompt'(params) {
-    const words = params.prompt[0].text.split(' ')
+    const { text } = params.prompt[0]
+    const words = (text.match(/(?<=Do: )[a-z ]+(?=\.)/g)?.at(-1) ?? text).split(' ')
     if (!words.includes('toolless')) await callTools('tools/list', {})
     if (!words.includes('modelless')) await callModel()
     for (const word of words) await acts[word]?.(words)

@@ -82,6 +82,16 @@ describe('a turn', () => {
     expect(ended.answer).toBe('yes no no')
   })
 
+  test('X8: an answer counts that the program left itself, and one that broke does not', async () => {
+    stage.models.setScript('', { answers: [{ text: 'Look there.', fault: 'comments' }] })
+    const left = await play('modelless leaves')
+    stage.models.setScript('', { answers: [{ text: 'Look there.', fault: 'cut' }] })
+    const broken = await play('modelless breaks')
+    stage.models.setScript('', { answers: [{ text: 'This is the fake model.' }] })
+    expect(left.ended).toMatchObject({ end: 'end_turn', is_success: true })
+    expect(broken.ended).toMatchObject({ end: 'end_turn', is_success: false })
+  })
+
   test('X13: a later run loads the session where it was, and reports nothing twice', async () => {
     const first = await play('good')
     const next = await play('good', { session_id: first.ended.session_id })
