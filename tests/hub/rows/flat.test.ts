@@ -47,6 +47,7 @@ const exceptions: { names: string[]; max?: number; reason: string }[] = [
     names: [
       'GET /agents',
       'GET /a/:name/edit',
+      'GET /a/:name/edit (owned)',
 
       ...['GET /', 'GET /m/:name', 'GET /m/:name (private)', 'GET /dm', 'GET /tools'],
       ...['GET /p/:id', 'GET /p/:id (private)', 'GET /p/:id (members)'],

@@ -25,7 +25,7 @@ const listReads = (world: World, table: Table, base: string): Operation[] =>
 
 /** Pages of credentials, remote servers and connected accounts are of the whole Worker; sockets have no answer to read. */
 const isOfOthers = (name: string) =>
-  /^GET \/(credentials|tools\/remote|settings\/connections|connect|live)\b/.test(name)
+  /^GET \/(credentials|models|tools\/remote|settings\/connections|connect|live)\b/.test(name)
 
 async function read(world: World, name: string, row: Row, base: string) {
   const column = readCell(row, 'owner') === '+' ? 'owner' : 'admin'
