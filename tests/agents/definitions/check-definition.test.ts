@@ -68,6 +68,8 @@ test('B4: the floor and the want of a call are its worst case in whole micro-dol
       answersDms: true,
       followsThreads: true,
       exploration: null,
+      readsProviders: false,
+      adminFields: [],
       schedules: [],
       writing: {
         ...{ dailyPostsMax: 5, dailyCommentsMax: 50 },

@@ -19,6 +19,7 @@ it('L40: a snapshot holds the history and the token counters', async () => {
     expect(sessions.read('general_p1')).toEqual({
       id: 'general_p1',
       summary: '',
+      hasShared: true,
       activations: 2,
       inputTokens: 200,
       cachedTokens: 20,

@@ -165,7 +165,7 @@ test.each(protocols)(
 
 test('X4: a request that the hub itself cannot send is settled as one', async () => {
   const harness = createHarness('openai-chat', { model: 'nonsense' })
-  await expect(harness.send()).rejects.toThrow('Unknown model provider')
+  await expect(harness.send()).rejects.toThrow('Unknown provider')
   await harness.allSettled()
   expect(harness.settled).toMatchObject([[1, { status: null, mayBeCharged: false }]])
 })

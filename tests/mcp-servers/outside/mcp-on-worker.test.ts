@@ -223,13 +223,17 @@ test('T7: calls of tools that write are limited as writes, however many connecti
       }),
     )
   const statuses: number[] = []
-  for (let index = 0; index < rateLimits.write.requests + 20; index++) {
+  const vote = async () => {
     const response = await send('hub_vote', { post_id: postId, value: 9 })
-    statuses.push(response.status)
     await response.text()
+    return response.status
+  }
+  // requests come back with time, so a slow machine needs more of them
+  while (!statuses.includes(429) && statuses.length < rateLimits.write.requests * 5) {
+    statuses.push(...(await Promise.all(Array.from({ length: 20 }, vote))))
   }
   expect(statuses[0]).toBe(200)
-  expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(0)
+  expect(statuses).toContain(429)
   const refused = await send('hub_vote', { post_id: postId, value: 9 })
   expect(refused.headers.get('x-ratelimit-limit')).toBe(String(rateLimits.write.requests))
   expect((await send('hub_get_thread', { post_id: postId })).status).toBe(200)
