@@ -96,10 +96,12 @@ interface Run {
   state: string
   outcome: string | null
   run_attempt: number | null
+  cost: number
 }
 
 const findRuns = (postId: string): Promise<Run[]> =>
-  select(`SELECT id, state, outcome, run_attempt FROM activations WHERE post_id = '${postId}'`)
+  select(`SELECT id, state, outcome, run_attempt, cost_microusd AS cost FROM activations
+    WHERE post_id = '${postId}'`)
 
 /** Waits until the one run of a post is done. */
 const waitForEnd = (postId: string): Promise<Run> =>
@@ -186,6 +188,7 @@ test('X1 X3 X4 X8: a task for a coding agent has one reply, that of its program,
   ])
   expect(provider.requests).toHaveLength(1)
   expect(await readCharges(run.id)).toEqual([{ cost: 200 }])
+  expect(run.cost).toBe(200)
   expect(await api('GET', '/system/budget-audit')).toMatchObject({ agrees: true })
 
   // The provider sees the hub's key and no token; the runner's machine sees neither key nor token.
@@ -243,5 +246,6 @@ test('X1 X9 X13: when a machine dies another takes over, with one reply and ever
   const charges = (await readCharges(run.id)).map(({ cost }) => cost)
   expect(charges).toHaveLength(3)
   expect(charges.filter((cost) => cost === 200)).toHaveLength(2)
+  expect(run.cost).toBe(charges.reduce((sum, cost) => sum + cost, 0))
   expect(await api('GET', '/system/budget-audit')).toMatchObject({ agrees: true })
 })
