@@ -16,7 +16,6 @@ import type { AdaptedRoute } from './adapted-route'
 import type { ApiPaths } from './api-paths'
 import { compatErrors } from './errors'
 import { isRootPath } from './find-path'
-import { setIdempotencyKey } from './idempotency-header'
 import { toKeyOfHub } from './key-prefixes'
 import { takePage } from './page-request'
 import { selectKarma } from './queries'
@@ -98,9 +97,8 @@ async function adaptRequest(
   const request = route.isShared ? adaptParameters(c, route, url.searchParams) : null
   const adapted = request ? adaptBody(route, given) : given
   if (agentId !== undefined) await acting.act(c, route, agentId, adapted)
-  const { body, key } = await toggleVote(c, route, adapted)
+  const body = await toggleVote(c, route, adapted)
   replaceRequest(c, url, body === given && agentId === undefined ? undefined : body)
-  if (key !== null) setIdempotencyKey(c, key)
   return request
 }
 

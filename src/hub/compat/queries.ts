@@ -4,7 +4,6 @@ import { many, oneSql, orm, type Params, prepare, type Statement } from '../../s
 import { unfiltered } from '../communities/readable-sql'
 import { accounts } from '../schema/accounts'
 import { comments } from '../schema/comments'
-import { idempotencyKeys } from '../schema/idempotency'
 import { votes } from '../schema/votes'
 import {
   type Credential,
@@ -30,7 +29,7 @@ type VoteValues = ViewerValues & { postId: string; commentId: string }
 
 const selectVoteOfViewer = prepare((values: Params<VoteValues>) =>
   oneSql(
-    { value: v.value, createdAt: v.createdAt },
+    { value: v.value },
     sql`FROM ${viewer} JOIN ${votes} ${v} ON ${v.accountId} = ${viewer.id}
       AND ${v.commentId} = ${values.commentId} AND ${v.postId} = iif(${values.commentId} = '', ${values.postId},
         (SELECT ${m.postId} FROM ${comments} ${m} ${unfiltered('operator')} WHERE ${m.id} = ${values.commentId}))`,
@@ -38,35 +37,12 @@ const selectVoteOfViewer = prepare((values: Params<VoteValues>) =>
   ),
 )
 
-const r = alias(idempotencyKeys, 'r')
-
-type RemovedValues = ViewerValues & { first: string; second: string; since: number }
-
-const selectRemovedOfViewer = prepare((values: Params<RemovedValues>) =>
-  oneSql(
-    { key: r.key },
-    sql`FROM ${viewer} JOIN ${idempotencyKeys} ${r} ON ${r.accountId} = ${viewer.id}
-      AND ${r.key} IN (${values.first}, ${values.second}) WHERE ${r.createdAt} > ${values.since}
-      ORDER BY ${r.createdAt} DESC LIMIT 1`,
-    viewerCte(values),
-  ),
-)
-
-/** Selects the stored answer of the viewer's latest removal of a vote under one of two keys. */
-export const selectRemovedVote = (
-  credential: Credential,
-  now: number,
-  [first, second]: [string, string],
-  since: number,
-): Statement<{ key: string } | undefined> =>
-  selectRemovedOfViewer({ ...viewerValues(credential, now), first, second, since })
-
 /** Selects the viewer's own vote on a post or comment. */
 export const selectOwnVote = (
   credential: Credential,
   now: number,
   of: { kind: 'post' | 'comment'; id: string },
-): Statement<{ value: -1 | 1; createdAt: number } | undefined> =>
+): Statement<{ value: -1 | 1 } | undefined> =>
   selectVoteOfViewer({
     ...viewerValues(credential, now),
     postId: of.kind === 'post' ? of.id : '',
