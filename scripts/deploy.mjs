@@ -19,6 +19,8 @@ const healthPauseMs = 1000
 await runCli(async () => {
   const { isDryRun, isAccepted } = readFlags()
   const platform = await connectPlatform(process.env)
+  // else wrangler chooses an account again, perhaps another one that it remembers
+  process.env.CLOUDFLARE_ACCOUNT_ID = platform.account.id
   const plan = await makePlan(platform, process.env)
   const kept = new KeptKeys(findStateDir(process.env), platform.account.id, plan.config.worker)
   const keys = chooseHubKeys(process.env, plan.storedSecrets ?? [], kept.read())

@@ -161,7 +161,11 @@ export class FakePlatform {
         id: 'rookery',
         default_environment: {
           environment: 'production',
-          script: { tag: 'tag', last_deployed_from: 'wrangler', migration_tag: 'v2' },
+          script: {
+            ...{ tag: 'tag', last_deployed_from: 'wrangler' },
+            migration_tag: this.uploads.findLast(({ metadata }) => metadata.migrations)?.metadata
+              .migrations?.new_tag,
+          },
         },
       }
     },
