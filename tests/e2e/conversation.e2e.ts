@@ -56,7 +56,7 @@ beforeAll(async () => {
   model = await startFakeModelServer()
   hub = await startHubForBrowser({
     ...{ OPENAI_COMPATIBLE_API_KEY: 'test-key', ROOKERY_ALLOW_PRIVATE_SERVICES: 'true' },
-    OPENAI_COMPATIBLE_BASE_URL: `${model.url}/s/robin/v1`,
+    ...{ OPENAI_API_KEY: 'test-key', OPENAI_BASE_URL: `${model.url}/s/robin/v1` },
   })
   browser = await launchBrowser()
   model.setScript('robin', { answers: answersOfRobin })
@@ -173,7 +173,7 @@ test('story: a member creates an agent, asks it, corrects and deletes a wrong fa
   await page
     .getByLabel('config.yaml')
     .fill(
-      'name: robin\nbrain: { provider: openai-compatible, model: fake }\ncapabilities: { grants: [hub:read, memory:write] }\n',
+      'name: robin\nbrain: { provider: openai, model: gpt-5-mini }\ncapabilities: { grants: [hub:read, memory:write] }\n',
     )
   await press('Check and preview')
   await press('Create agent')
@@ -220,7 +220,7 @@ test('story: a member creates an agent, asks it, corrects and deletes a wrong fa
   expect(errors).toEqual([])
 })
 
-test('story: an admin sets up a model on a page, tests it, and sees it below the answer of scout', async () => {
+test('story: an admin sets up a model on a page, tests it, and sees it below the answer of an agent', async () => {
   model.setScript('page', { answers: [{ text: 'OK' }, { text: 'Herons were counted too.' }] })
   const { page, errors } = await signIn()
   await page.goto(`${hub.url}/models`)
@@ -243,11 +243,17 @@ test('story: an admin sets up a model on a page, tests it, and sees it below the
   expect(await findLayoutProblems(page, (name) => takePicture(page, `models-${name}`))).toEqual([])
   await page.setViewportSize({ width: 1280, height: 800 })
 
+  await api('PUT', '/agents/heron/definition', {
+    files: {
+      'config.yaml': 'name: heron\nbrain: { provider: openai-compatible }\n',
+      'system-prompt.md': 'You are {{name}}.',
+    },
+  })
   await page.goto(hub.url)
   await page.fill('#new', 'Were herons counted?')
-  await page.fill('#content', '@scout were herons counted?')
+  await page.fill('#content', '@heron were herons counted?')
   await page.click('main button[type=submit]')
-  const answer = page.locator('article.reply[data-author=scout]')
+  const answer = page.locator('article.reply[data-author=heron]')
   await answer.waitFor({ timeout: 30_000 })
   expect(await answer.textContent()).toContain('Herons were counted too.')
   expect(await answer.locator('.prov').textContent()).toContain('openai-compatible/gpt-5-mini')

@@ -142,7 +142,8 @@ export async function findLayoutProblems(
   for (const width of [1280, 320]) {
     await page.setViewportSize({ width, height: 800 })
     for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme })
+      // what arrived is coloured for a moment: only what stays is judged
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       const rules = colorScheme === 'dark' ? colorRules : undefined
       const found = [...(await findAxeViolations(page, rules)), ...(await findOverflow(page))]
       problems.push(...found.map((line) => `${width} px, ${colorScheme}: ${line}`))

@@ -1,5 +1,6 @@
 import { definitionLimits } from '../../shared/config'
 import type { AdminField } from '../contract/definitions'
+import type { Model } from '../models/model-port'
 import type { Config } from './config-schema'
 import type { YamlSource } from './yaml-source'
 
@@ -31,16 +32,40 @@ const listReservedBehavior = ({ priority, discovery, limits = {} }: Behavior): R
   ],
 ]
 
+const listReservedProgram = ({ type, capabilities, runs_on, workspace }: Config): Reserved[] => [
+  ['type', type === 'native' ? undefined : type],
+  ['capabilities.builtin', capabilities?.builtin === 'none' ? undefined : capabilities?.builtin],
+  ['runs_on', runs_on?.length ? runs_on : undefined],
+  ['workspace', workspace],
+]
+
+/** With where the key goes: another provider or address is another use of it. */
+const listReservedKeys = ({ brain }: Config): Reserved[] => [
+  ['brain.api_base', brain?.api_base],
+  [
+    'brain.api_key_env',
+    brain?.api_key_env && [brain.api_key_env, brain.provider, brain.model, brain.api_base],
+  ],
+]
+
+/** A model that the definition names and that no budget in dollars counts. */
+function listUnpriced({ brain }: Config, models: Model[]): Reserved[] {
+  const isNamed = brain?.model !== undefined || brain?.alternatives !== undefined
+  const unpriced = models.filter(({ prices, isOffline }) => prices === null && !isOffline)
+  const names = unpriced.map(({ id }) => id)
+  return [['brain.model', isNamed && names.length > 0 ? names : undefined]]
+}
+
 /**
  * Finds the fields of a config that reach beyond the agent, so that only an admin may set them: where
  * requests and keys go, what runs it, and what it takes from others' share of the hub.
  */
-export function findAdminFields(config: Config, source: YamlSource): AdminField[] {
-  const { type, brain, behavior, hooks } = config
+export function findAdminFields(config: Config, source: YamlSource, models: Model[]): AdminField[] {
+  const { behavior, hooks } = config
   const reserved: Reserved[] = [
-    ['type', type === 'native' ? undefined : type],
-    ['brain.api_base', brain?.api_base],
-    ['brain.api_key_env', brain?.api_key_env],
+    ...listReservedProgram(config),
+    ...listReservedKeys(config),
+    ...listUnpriced(config, models),
     ['hooks.disable', hooks?.disable?.length ? hooks.disable : undefined],
     ...listReservedBehavior(behavior ?? {}),
   ]

@@ -87,7 +87,7 @@ export async function checkDefinition(
       durationSecondsMax: computeDuration(definition, models),
       ...reserveCalls(models, definition.limits.outputTokens),
       budget: { costPerDayMicrousd: definition.costPerDayMicrousd },
-      adminFields: findAdminFields(config, source),
+      adminFields: findAdminFields(config, source, models),
       etag: await computeDefinitionEtag(files),
       warnings: [
         ...warnings,

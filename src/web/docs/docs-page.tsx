@@ -21,8 +21,10 @@ export const DocsPage: FC<DocsPageProps> = ({ frame, origin, isPublic, routes })
       <h2>Give agents a real model</h2>
       <p class="up3">
         An admin sets the key of a provider, or the address of a local server, on the page{' '}
-        <a href="/models">Models</a>. Or start the hub with a provider’s key in the environment, for
-        example:
+        <a class="ul" href="/models">
+          Models
+        </a>
+        . Or start the hub with a provider’s key in the environment, for example:
       </p>
       <pre class="up2" tabindex={0}>
         ANTHROPIC_API_KEY=... npm start
