@@ -4,6 +4,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { formsOf } from './forms.ts'
 import { listen, type Peer } from './listen.ts'
 
@@ -17,6 +18,8 @@ export interface OauthBehavior {
   tokenError?: string
   /** Time that a token takes. */
   tokenMs?: number
+  /** Tokens wait until another behavior is set. */
+  holdsTokens?: boolean
   /** The token endpoint gives this access token. */
   accessToken?: string
   /** The answer names no issuer, or another one. */
@@ -129,14 +132,16 @@ function takeRefresh(server: Server, form: URLSearchParams): Family | null {
 
 async function giveToken(response: ServerResponse, server: Server, form: URLSearchParams) {
   const kind = form.get('grant_type') ?? ''
-  const { tokenMs = 0, tokenError } = server.told
+  const { told } = server
+  const { tokenMs = 0, tokenError } = told
   const family = tokenError
     ? null
     : kind === 'authorization_code'
       ? takeCode(server, form)
       : takeRefresh(server, form)
   server.heard.push({ kind: 'token', what: kind, login: family?.login ?? null })
-  await new Promise((resolve) => setTimeout(resolve, tokenMs))
+  await sleep(tokenMs)
+  while (told.holdsTokens && server.told === told) await sleep(20)
   if (!family) {
     const description = `not ${form.get('refresh_token') ?? form.get('code')}`
     return json(
