@@ -72,7 +72,7 @@ const support = { globalSetup: ['tests/support/global-setup.ts'] }
 /** More files than cores: those that kill processes or watch a clock mostly wait. */
 const maxWorkers = Math.ceil(availableParallelism() * 1.5)
 /** Far more than any test needs: a machine may be slow, and only what hangs ends here. */
-const patience = { testTimeout: 60_000, hookTimeout: 60_000 }
+const patience = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000 } } }
 
 export default defineConfig({
   test: {
@@ -119,6 +119,7 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['tests/node/**/*.test.ts'],
+          ...patience,
           testTimeout: 120_000,
           hookTimeout: 120_000,
           maxWorkers,

@@ -1,4 +1,4 @@
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
 import { connectRunner } from '../../support/connect-runner'
 import type { TestHub } from '../create-test-hub'
 
@@ -15,10 +15,12 @@ export function createRunners(hub: TestHub, admin: Admin) {
     const runner = await connectRunner(hub.fetch, key, { name: `runner-${++runners}` })
     if (isConnected) return runner.id
     runner.close()
-    await vi.waitFor(async () => {
-      const { runners: listed } = await hub.context().agents.runners.list()
-      expect(listed.find(({ id }) => id === runner.id)?.isConnected).toBe(false)
-    })
+    await expect
+      .poll(async () => {
+        const { runners: listed } = await hub.context().agents.runners.list()
+        return listed.find(({ id }) => id === runner.id)?.isConnected
+      })
+      .toBe(false)
     return runner.id
   }
   return { newRunnerKey, newRunner }

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { createPost } from '../../../src/hub/posts/actions'
 import { createTestHub } from '../create-test-hub'
 
@@ -71,7 +71,7 @@ test('H5: whoever writes is answered before an agent starts to work', async () =
   await createPost(hub.context(), actor, text)
   await Promise.resolve()
   expect(hub.seen.woken).toEqual([])
-  await vi.waitFor(() => expect(hub.seen.disarmed).toEqual([1]))
+  await expect.poll(() => hub.seen.disarmed).toEqual([1])
   expect(hub.seen.woken).toEqual([scout.id])
 })
 

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { createLivePublisher } from '../../../src/hub/live/live-publisher'
 import { createScene, form } from '../../web/open-pages'
 import { adminKey, createTestHub } from '../create-test-hub'
@@ -25,7 +25,7 @@ test('H16: a viewer who can read a post can watch it, and receives a reply', asy
     key: mira.key,
     body: { content: 'news' },
   })
-  await vi.waitFor(() => expect(heard.join('\n')).toContain(body.comment.id))
+  await expect.poll(() => heard.join('\n')).toContain(body.comment.id)
 })
 
 test('H16: the first message of a socket has the number of comments and the running activations in the database', async () => {
@@ -45,7 +45,7 @@ test('H16: the first message of a socket has the number of comments and the runn
     heard.push(String(data))
   })
   response.webSocket?.accept()
-  await vi.waitFor(() => expect(heard.length).toBeGreaterThan(0))
+  await expect.poll(() => heard.length).toBeGreaterThan(0)
   expect(JSON.parse(heard[0] ?? '')).toEqual({
     type: 'hello',
     comments: 1,

@@ -1,6 +1,6 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import {
   accountTag,
   keyTag,
@@ -31,7 +31,7 @@ async function watch(of = topic, known = nothing) {
     heard.push(JSON.parse(String(data)))
   })
   socket.accept()
-  await vi.waitFor(() => expect(heard.length).toBeGreaterThan(0))
+  await expect.poll(() => heard.length).toBeGreaterThan(0)
   return { heard, socket }
 }
 
@@ -66,10 +66,10 @@ test('T10: sockets of an account, or of one of its keys, are closed at once on e
   const [one, two] = [await open(topic, 'a1', 'k1'), await open(`${topic}-b`, 'a1', 'k2')]
   const other = await open(topic, 'a2', 'k3')
   await live.disconnect([keyTag('k1')])
-  await vi.waitFor(() => expect(one()).toBe(4403))
+  await expect.poll(() => one()).toBe(4403)
   expect([two(), other()]).toEqual([0, 0])
   await live.disconnect([accountTag('a1')])
-  await vi.waitFor(() => expect(two()).toBe(4403))
+  await expect.poll(() => two()).toBe(4403)
   await live.publish(topic, comment)
   expect(other()).toBe(0)
 })
@@ -78,10 +78,10 @@ test('H16: every watcher of a topic receives its events, and watchers of other t
   const neighbour = neighbourOf(topic)
   const [one, two, other] = [await watch(), await watch(), await watch(neighbour)]
   await live.publish(topic, comment)
-  await vi.waitFor(() => expect(two.heard).toHaveLength(2))
+  await expect.poll(() => two.heard).toHaveLength(2)
   expect(one.heard[1]).toEqual(comment)
   await live.publish(neighbour, { ...comment, id: 'c2' })
-  await vi.waitFor(() => expect(other.heard).toHaveLength(2))
+  await expect.poll(() => other.heard).toHaveLength(2)
   expect(other.heard[1]).toEqual({ ...comment, id: 'c2' })
   expect(one.heard).toHaveLength(2)
 })
@@ -109,7 +109,7 @@ test('H16: events published while the socket was opening are sent too', async ()
   await live.publish(topic, working('searching the hub'))
   await live.publish(topic, comment)
   const { heard } = await watch()
-  await vi.waitFor(() => expect(heard).toHaveLength(3))
+  await expect.poll(() => heard).toHaveLength(3)
   expect(heard.slice(1)).toEqual([working('searching the hub'), comment])
 })
 
@@ -136,7 +136,7 @@ test('live: a watcher that leaves does not disturb the others', async () => {
   const [one, two] = [await watch(), await watch()]
   one.socket.close()
   await live.publish(topic, comment)
-  await vi.waitFor(() => expect(two.heard).toHaveLength(2))
+  await expect.poll(() => two.heard).toHaveLength(2)
 })
 
 test('live: a plain request to a topic is rejected with 426', async () => {

@@ -258,7 +258,7 @@ test('M1: a cancelled call ends at once, even before it starts', async () => {
   expect(run).not.toHaveBeenCalled()
   const later = new AbortController()
   const pending = gateway.call(scoutAtWork, call, later.signal)
-  await vi.waitFor(() => expect(run).toHaveBeenCalledOnce())
+  await expect.poll(() => run).toHaveBeenCalledOnce()
   later.abort()
   expect((await pending).audit.outcome).toBe('cancelled')
 })
