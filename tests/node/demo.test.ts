@@ -1,8 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { buildWorker } from '../../scripts/build-worker.mjs'
+import { claimStateDir } from '../../scripts/claim-state-dir.mjs'
+import { finishDemoFolder, prepareDemoFolder } from '../../scripts/demo/demo-folder.mjs'
 import { tellMonth } from '../../scripts/demo/story.mjs'
 import { writeMonth } from '../../scripts/demo/write-month.mjs'
 import { startHub } from '../../scripts/hub-runtime.mjs'
@@ -54,3 +56,26 @@ test('the month of the demo is written by real runs, stands on its days, and add
     await hub.stop()
   }
 }, 120_000)
+
+test('the demo deletes only what an interrupted start of its own left, and nothing of a running one', async () => {
+  const folder = join(stateDir, 'folders')
+  const make = (name: string, ...files: string[]) => {
+    mkdirSync(join(folder, name), { recursive: true })
+    for (const file of files) writeFileSync(join(folder, name, file), '')
+    return join(folder, name)
+  }
+  for (const files of [['notes.txt'], ['vault-key', 'admin-key']]) {
+    const other = make(`other-${files.length}`, ...files)
+    await expect(prepareDemoFolder(other)).rejects.toThrow('is not empty')
+    expect(readdirSync(other)).toEqual([...files].sort())
+  }
+  const left = make('left', 'demo-unfinished', 'vault-key')
+  const release = await claimStateDir(left)
+  await expect(prepareDemoFolder(left)).rejects.toThrow('already runs')
+  expect(readdirSync(left)).toContain('vault-key')
+  release()
+  expect(await prepareDemoFolder(left)).toBe(false)
+  expect(readdirSync(left)).toEqual(['demo-unfinished'])
+  finishDemoFolder(left)
+  expect(await prepareDemoFolder(left)).toBe(true)
+})
