@@ -37,13 +37,19 @@ await runCli(async () => {
   writeFileSync(join(root, configName), toDeployedConfig(plan.config, databaseId))
   if (plan.migrations.length > 0) await migrate()
   const targets = await upload({ ...plan.settings, ...keys.secrets })
-  await introduce(plan, keys, targets)
-  for (const [name, key] of Object.entries(keys.made)) console.log(`  ${name}=${key}`)
-  if (Object.keys(keys.made).length > 0) {
-    console.log('  Keep these keys: they are not shown again, and nobody can read them back.')
-  }
+  const areCurrent = await introduce(plan, keys, targets)
+  if (areCurrent) showKeys(keys.made)
+  else console.log('  The keys that an interrupted deployment left were replaced since: deleted.')
   kept.delete()
 })
+
+/** @param {Record<string, string>} made */
+function showKeys(made) {
+  for (const [name, key] of Object.entries(made)) console.log(`  ${name}=${key}`)
+  if (Object.keys(made).length > 0) {
+    console.log('  Keep these keys: they are not shown again, and nobody can read them back.')
+  }
+}
 
 function readFlags() {
   try {
@@ -112,8 +118,9 @@ async function upload(secrets) {
  * @param {import('./deploy/plan.mjs').Plan} plan
  * @param {import('./deploy/hub-keys.mjs').HubKeys} keys
  * @param {string[]} targets
+ * @returns {Promise<boolean>} false: the hub refuses the admin key that an interrupted deployment left
  */
-async function introduce(plan, { adminKey }, targets) {
+async function introduce(plan, { adminKey, secrets }, targets) {
   const origin = plan.settings.ROOKERY_ORIGIN?.split(',')[0]?.trim().replace(/\/$/, '')
   const isElsewhere = origin === undefined && plan.storedSecrets?.includes('ROOKERY_ORIGIN')
   const name = targets
@@ -121,23 +128,34 @@ async function introduce(plan, { adminKey }, targets) {
     .find((each) => /\.workers\.dev$/.test(each))
   const url = origin ?? (name && `https://${name}`)
   if (url === undefined || isElsewhere) {
-    return console.log('Set ROOKERY_ORIGIN to load agents/ and get a sign-in link.')
+    console.log('Set ROOKERY_ORIGIN to load agents/ and get a sign-in link.')
+    return true
   }
   await waitForHealth(url)
   console.log(`\n  Rookery    ${url}`)
-  if (adminKey === null) {
-    return console.log('  Set ROOKERY_ADMIN_KEY to load agents/ and get a sign-in link.')
+  const { HubClient, HubError } = await import('../client/index.ts')
+  const client = adminKey === null ? null : new HubClient({ url, key: adminKey })
+  // a key that this upload stored is right, and may not be known everywhere yet
+  const isLeft = client !== null && secrets.ROOKERY_ADMIN_KEY === undefined
+  const isRefused =
+    isLeft &&
+    (await client.call('GET /agents/me').then(
+      () => false,
+      (error) => error instanceof HubError && error.status === 401,
+    ))
+  if (client === null || isRefused) {
+    console.log('  Set ROOKERY_ADMIN_KEY to load agents/ and get a sign-in link.')
+    return !isRefused
   }
-  const { HubClient } = await import('../client/index.ts')
   const { demand } = await import('./hub-client.mjs')
   const { seedAgents } = await import('./seed-agents.mjs')
-  const client = new HubClient({ url, key: adminKey })
   const agents = await seedAgents(client, url)
   const { url: link } = await demand(client.call('POST /sessions/link', { body: {} }))
   const { pathname, search } = new URL(link, url)
   console.log(`  Sign in    ${url}${pathname}${search}
              (as admin; works once, within a day)
   Agents     ${agents.join(', ')}`)
+  return true
 }
 
 /**

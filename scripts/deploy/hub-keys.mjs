@@ -7,13 +7,14 @@ import { join } from 'node:path'
 /**
  * @typedef {object} HubKeys
  * @property {Record<string, string>} secrets keys to store with the upload, by name
- * @property {Record<string, string>} made those of them that were made here, to be shown
+ * @property {Record<string, string>} made keys that were made here, now or before an interruption, to be shown
  * @property {string | null} adminKey null when only the hub knows it
  */
 
 /**
  * Decides which keys a deployment stores. A vault key that is stored is replaced only together with
- * ROOKERY_VAULT_OLD_KEYS, because without the old key all credentials are lost.
+ * ROOKERY_VAULT_OLD_KEYS, because without the old key all credentials are lost. So a kept key that is stored is
+ * shown only: the interrupted deployment stored it, or another machine has finished the work with keys of its own.
  * @param {Record<string, string | undefined>} env
  * @param {string[]} stored names of the secrets that the Worker has
  * @param {Record<string, string>} kept keys of an interrupted deployment
@@ -39,8 +40,9 @@ export function chooseHubKeys(env, stored, kept) {
   choose('ROOKERY_ADMIN_KEY', () => `${prefix}${randomBytes(32).toString('base64url')}`)
   const mayReplace = Boolean(env.ROOKERY_VAULT_OLD_KEYS)
   choose('ROOKERY_VAULT_KEY', () => randomBytes(32).toString('base64'), mayReplace)
-  const secrets = { ...made, ...given }
-  return { secrets, made, adminKey: secrets.ROOKERY_ADMIN_KEY ?? null }
+  const fresh = Object.entries(made).filter(([name]) => !stored.includes(name))
+  const secrets = { ...Object.fromEntries(fresh), ...given }
+  return { secrets, made, adminKey: given.ROOKERY_ADMIN_KEY ?? made.ROOKERY_ADMIN_KEY ?? null }
 }
 
 /**

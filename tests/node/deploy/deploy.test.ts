@@ -187,6 +187,10 @@ test('a later deployment applies what was added, creates nothing and shows no ke
   platform.onUpload = () => undefined
   platform.writes.length = 0
   const before = { ...platform.secrets }
+  // this machine was interrupted before another one deployed
+  const left = join(stateDir, `deploying-${'a'.repeat(8)}-rookery.json`)
+  const stale = { ROOKERY_ADMIN_KEY: 'stale-admin-key', ROOKERY_VAULT_KEY: 'stale-vault-key' }
+  writeFileSync(left, JSON.stringify(stale))
   const { code, output } = await deploy([], '', {
     ROOKERY_VAULT_KEY: Buffer.alloc(32).toString('base64'),
   })
@@ -194,6 +198,8 @@ test('a later deployment applies what was added, creates nothing and shows no ke
   expect(output).toContain('Set ROOKERY_ADMIN_KEY to load agents/')
   expect(code).toBe(0)
   expect(output).not.toContain(before.ROOKERY_ADMIN_KEY)
+  expect(output).not.toContain('stale')
+  expect(existsSync(left)).toBe(false)
   expect(listApplied()).toEqual(listMigrations())
   expect(platform.writes.filter((write) => creations.includes(write))).toEqual([])
   expect(platform.secrets).toEqual(before)
