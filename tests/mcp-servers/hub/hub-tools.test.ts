@@ -150,6 +150,20 @@ test('hub_create_comment writes once for an activation, and a caller from outsid
   expect(outside?.args[0]).toMatchObject({ idempotencyKey: null })
 })
 
+test('hub_ask mentions whom it asks, unless the question does so itself', async () => {
+  const { answer, asked } = setUp({ requested: null })
+  const outside: ToolCaller = { ...scoutAtWork, kind: 'human', activationId: null, postId: null }
+  const ask = { agent: 'Scout', community: 'general', wait_seconds: 0 }
+  const kept = ['@scout, which keys?', 'Does @Scout know `them`?']
+  const other = ['Ask @scout2 too', 'me@scout.example?', 'What is `@scout`?', '> @scout\n\nTrue?']
+  for (const question of [...kept, ...other]) {
+    await answer('hub_ask', { ...ask, question }, outside)
+  }
+  expect(asked('createPost').map(({ args }) => args[1])).toMatchObject(
+    [...kept, ...other.map((question) => `@scout ${question}`)].map((content) => ({ content })),
+  )
+})
+
 test('hub_create_post takes only links that a browser may open', async () => {
   const { answer, call, asked } = setUp()
   const post = { community: 'm/general', title: 'T', content: 'C' }

@@ -3,6 +3,7 @@ import type { Actor, ConversationApi, Question, QuestionProgress } from '../../.
 import { askLimits, limits } from '../../../shared/config'
 import { AppError } from '../../../shared/errors'
 import type { CommentId, ConversationId, PostId } from '../../../shared/ids'
+import { readMentions } from '../../../shared/mention'
 import { defineTool } from '../../tool/define-tool'
 import { accountInput, communityInput, postIdInput } from '../inputs'
 import { excerptToBytes, toUrl } from '../shapes'
@@ -95,8 +96,14 @@ async function write(hub: ConversationApi, actor: Actor, asked: Input): Promise<
   return { question: { postId: place.postId, commentId: id, name }, link, notes }
 }
 
-const addMention = (question: string, name: string): string =>
-  question.toLowerCase().includes(`@${name}`) ? question : `@${name} ${question}`
+/** Where a name may stand in code, a quote or a link: there it is no mention. */
+const markup = /[`<>[\\\t]| {4}/
+
+/** Returns a question that mentions the account, before any markup. */
+function addMention(question: string, name: string): string {
+  const [start = ''] = question.split(markup, 1)
+  return [...readMentions(start)].includes(name) ? question : `@${name} ${question}`
+}
 
 /** Returns the first line of a question, as far as it fits into a title. */
 const toTitle = (question: string): string => {
