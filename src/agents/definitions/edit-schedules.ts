@@ -1,4 +1,4 @@
-import { isSeq, parseDocument } from 'yaml'
+import { type Document, isMap, isNode, isSeq, parseDocument, visit } from 'yaml'
 import type { DefinitionFiles } from '../contract/agents'
 import type { ScheduleEdit, ScheduleEntry } from '../contract/schedules'
 import { countedRunsMax } from '../contract/schedules'
@@ -42,11 +42,12 @@ function listRuns(cron: string, timezone: string, now: number): number[] {
 /** Changes `behavior.schedule` in the YAML of a valid definition. Null when the entry is not there. */
 export function editSchedules(files: DefinitionFiles, edit: ScheduleEdit): DefinitionFiles | null {
   const document = parseDocument(files[configFile] ?? '')
+  writeOutAliases(document)
   const toFiles = () => ({ ...files, [configFile]: document.toString({ lineWidth: 0 }) })
   if (edit.kind === 'add') {
     const { cron, timezone, task } = edit
     const entry = document.createNode({ cron, timezone, task })
-    if (!document.hasIn(['behavior'])) document.setIn(['behavior'], document.createNode({}))
+    if (!isMap(document.get('behavior'))) document.set('behavior', document.createNode({}))
     if (isSeq(document.getIn(place))) document.addIn(place, entry)
     else document.setIn(place, document.createNode([entry]))
     return toFiles()
@@ -57,4 +58,16 @@ export function editSchedules(files: DefinitionFiles, edit: ScheduleEdit): Defin
   else if (edit.kind === 'resume') document.deleteIn([...place, index, 'paused'])
   else document.deleteIn([...place, index])
   return toFiles()
+}
+
+/** Writes a copy in place of each alias, so that a part can change, or go, without the others. */
+function writeOutAliases(document: Document): void {
+  visit(document, {
+    Alias(_key, alias) {
+      const copy = alias.resolve(document)?.clone()
+      if (!isNode(copy)) return undefined
+      if ('anchor' in copy) delete copy.anchor
+      return copy
+    },
+  })
 }
