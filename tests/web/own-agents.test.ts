@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
 import { checkDefinition } from '../../src/agents/definitions/check-definition'
 import { createModelRegistry } from '../../src/agents/models/registry'
+import { createHubApi } from '../../src/hub/api/hub-api'
 import { isGranted } from '../../src/mcp-servers/gateway/decide'
 import { readSettings } from '../../src/shared/settings'
 import { adminKey, createTestHub, readCost } from '../hub/create-test-hub'
@@ -159,4 +160,38 @@ test('schedules in the browser: the owner previews, creates, pauses and deletes 
   expect((await send({ key, base: '4', do: 'delete' })).status).toBe(303)
   expect((await due()).results).toEqual([])
   expect((await send({ key, base: '5', do: 'delete' })).status).toBe(409)
+})
+
+test("T20: an admin who saves a member's agent lends its scheduled tasks nothing: they run for both", async () => {
+  const vera = await hub.join('vera', 'human')
+  const own = await signIn(hub, vera.key)
+  await own.send('/agents/new', fields(configOf('linnet', 'hub:read'), 0, { do: 'save' }))
+  const path = '/a/linnet/schedules'
+  const save = async (by: Browser, task: string, base: string) => {
+    const form = { cron: '@daily', timezone: 'UTC', task, base, do: 'save' }
+    expect((await by.send(path, form)).status).toBe(303)
+  }
+  const { agent } = (await hub.call('/agents/profile?name=linnet', { key: vera.key })).body
+  const key = JSON.stringify(['@daily', 'UTC', 'Count.'])
+  const requesters = async () => {
+    await env.DB.prepare('UPDATE schedules SET due_at = 1 WHERE account_id = ?')
+      .bind(agent.id)
+      .run()
+    await createHubApi(hub.context).createScheduledTasks(
+      [{ agentId: agent.id, key, dueAt: 1, nextAt: 2 }],
+      hub.clock.now(),
+    )
+    const item = await env.DB.prepare('DELETE FROM inbox_items WHERE account_id = ? RETURNING *')
+      .bind(agent.id)
+      .first<{ requesters: string }>()
+    return JSON.parse(item?.requesters ?? 'null')
+  }
+  await save(own, 'Count.', '1')
+  expect(await requesters()).toEqual([vera.id])
+  await save(admin, 'Weigh.', '2')
+  const { id } = (await hub.call('/agents/me', { key: adminKey })).body.agent
+  expect((await requesters()).sort()).toEqual([vera.id, id].sort())
+  const html = await own.read(path)
+  for (const name of ['vera', 'admin'])
+    expect(html).toMatch(new RegExp(`for [^.]*@${name}[^.]*[.]`))
 })

@@ -143,6 +143,17 @@ const dueSchedulesSql = (due: SQLWrapper): SQL => sql`
   json_each(${due}) d JOIN ${schedules} ${s} ON ${s.accountId} = d.value ->> 'agentId'
     AND ${s.key} = d.value ->> 'key' AND ${s.dueAt} = d.value ->> 'dueAt'`
 
+/**
+ * For whom the scheduled tasks of an agent run: who saved the definition, and the owner of the agent, because the
+ * other may have written the tasks.
+ */
+export const scheduleRequestersSql = (
+  agent: SQLWrapper,
+): SQL => sql`(SELECT json_group_array(n.id) FROM (
+  SELECT ${f.createdBy} AS id FROM ${agents} ${g} JOIN ${agentDefinitions} ${f}
+    ON ${f.accountId} = ${g.accountId} AND ${f.version} = ${g.definitionVersion} WHERE ${g.accountId} = ${agent}
+  UNION SELECT ${a.ownerId} FROM ${accounts} ${a} WHERE ${a.id} = ${agent}) n WHERE n.id IS NOT NULL)`
+
 const insertScheduledTasks = prepare(({ due, now }: Params<{ due: string; now: number }>) =>
   write(
     insertSelect(
@@ -157,10 +168,7 @@ const insertScheduledTasks = prepare(({ due, now }: Params<{ due: string; now: n
         isTask: true,
         task: 'scheduled',
         scheduleKey: s.key,
-        requesters: sql`(SELECT iif(${f.createdBy} IS NULL, '[]', json_array(${f.createdBy}))
-          FROM ${agents} ${g} JOIN ${agentDefinitions} ${f}
-            ON ${f.accountId} = ${g.accountId} AND ${f.version} = ${g.definitionVersion}
-          WHERE ${g.accountId} = ${s.accountId})`,
+        requesters: scheduleRequestersSql(s.accountId),
       },
       sql`FROM ${dueSchedulesSql(due)} JOIN ${accounts} ${u} ON ${u.id} = ${systemAccountId}
         WHERE ${s.dueAt} > 0 AND NOT EXISTS (SELECT 1 FROM ${inboxItems} ${waiting}

@@ -1,15 +1,13 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { scheduleRequestersSql } from '../../hub/exploration/sweep-queries'
 import { accounts } from '../../hub/schema/accounts'
 import { activations } from '../../hub/schema/activations'
-import { agentDefinitions, agents } from '../../hub/schema/definitions'
 import { inboxItems } from '../../hub/schema/inbox'
 import { nullable, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement'
 
 const a = alias(accounts, 'a')
-const d = alias(agentDefinitions, 'd')
-const g = alias(agents, 'g')
 const i = alias(inboxItems, 'i')
 const o = alias(accounts, 'o')
 const u = alias(accounts, 'u')
@@ -43,11 +41,15 @@ export const selectLastRuns = prepare(({ name }: Params<{ name: string }>) =>
 /** Selects for whom the scheduled tasks of an agent run, and who owns it. */
 export const selectScheduleNames = prepare(({ name }: Params<{ name: string }>) =>
   oneSql(
-    { requester: nullable(u.name), ownerName: nullable(o.name) },
-    sql`FROM ${accounts} ${a} JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
-      JOIN ${agentDefinitions} ${d} ON ${d.accountId} = ${a.id} AND ${d.version} = ${g.definitionVersion}
-      LEFT JOIN ${accounts} ${u} ON ${u.id} = ${d.createdBy}
-      LEFT JOIN ${accounts} ${o} ON ${o.id} = ${a.ownerId}
+    {
+      requesters:
+        sql`(SELECT json_group_array(${u.name}) FROM json_each(${scheduleRequestersSql(a.id)}) n
+        JOIN ${accounts} ${u} ON ${u.id} = n.value)`.mapWith((json: string): string[] =>
+          JSON.parse(json),
+        ),
+      ownerName: nullable(o.name),
+    },
+    sql`FROM ${accounts} ${a} LEFT JOIN ${accounts} ${o} ON ${o.id} = ${a.ownerId}
       WHERE ${a.name} = ${name}`,
   ),
 )

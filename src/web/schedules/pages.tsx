@@ -53,7 +53,7 @@ async function show(c: PageContext, { form, isPreview }: Shown, status = 200): P
   const checked = await agents.checkDefinition(files)
   const props = {
     ...{ frame, name: definition.name, base: definition.version, form, lastRuns },
-    requester: names?.requester ?? null,
+    requesters: names?.requesters ?? [],
     ownerName: names?.ownerName ?? null,
     entries: agents.schedules.list(files, frame.now),
     facts: checked.ok ? checked.facts : null,

@@ -23,8 +23,8 @@ export interface SchedulePreview {
 export interface SchedulesPageProps {
   frame: Frame
   name: string
-  /** Name of who saved the definition: for whom its scheduled tasks run. */
-  requester: string | null
+  /** For whom its scheduled tasks run: who saved the definition, and the owner. */
+  requesters: string[]
   ownerName: string | null
   /** The version that the forms start from. */
   base: number
@@ -39,7 +39,7 @@ export const schedulesPath = (name: string): string => `/a/${encodeURIComponent(
 
 /** Lists the schedules of an agent with their next runs, and previews a new one before it is saved. */
 export const SchedulesPage: FC<SchedulesPageProps> = (props) => {
-  const { frame, name, entries, preview, requester, ownerName } = props
+  const { frame, name, entries, preview, requesters, ownerName } = props
   return (
     <Layout frame={frame} title={`Schedules of ${name}`} place="agents" sheet="admin">
       <h1>Schedules of {name}</h1>
@@ -48,8 +48,8 @@ export const SchedulesPage: FC<SchedulesPageProps> = (props) => {
       </p>
       <p class="lede">
         Tasks that {name} gets at set times
-        {requester !== null && `, for @${requester}, who saved the definition`}. A run is paid like
-        any other of {name}
+        {requesters.length > 0 && `, for ${requesters.map((each) => `@${each}`).join(' and ')}`}. A
+        run is paid like any other of {name}
         {ownerName !== null && `, also from the budget of @${ownerName}`}.
       </p>
       {preview && <Preview {...props} preview={preview} />}
