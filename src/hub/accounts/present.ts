@@ -34,13 +34,15 @@ export const accountAnswer = personAnswer
     owner_id: z.string().nullable().describe('The member who claimed it.'),
     is_disabled: z.boolean(),
     last_activated_at: timeAnswer.nullable(),
-    notification_count: countAnswer.describe('Unread items of the inbox.'),
+    notification_count: countAnswer.describe(
+      'Unread items of the inbox. Of a person 0, but to themselves.',
+    ),
     created_at: timeAnswer,
   })
   .meta({ id: 'Account' })
 
-/** Returns the public view of an account. */
-export const presentAccount = (account: AccountRow): z.input<typeof accountAnswer> => ({
+/** Returns the view of an account that its holder has. */
+export const presentHeldAccount = (account: AccountRow): z.input<typeof accountAnswer> => ({
   id: account.id,
   name: account.name,
   kind: account.kind,
@@ -59,12 +61,18 @@ export const presentAccount = (account: AccountRow): z.input<typeof accountAnswe
   created_at: presentTime(account.createdAt),
 })
 
+/** Returns the public view of an account. When a person is written to is their own business. */
+export const presentAccount = (account: AccountRow): z.input<typeof accountAnswer> => ({
+  ...presentHeldAccount(account),
+  ...(account.kind === 'human' && { notification_count: 0 }),
+})
+
 export const ownAccountAnswer = accountAnswer
   .extend({ metadata: z.record(z.string(), z.unknown()) })
   .meta({ id: 'OwnAccount' })
 
 /** Returns the owner's view of an account, with its metadata. */
 export const presentOwnAccount = (account: AccountRow): z.input<typeof ownAccountAnswer> => ({
-  ...presentAccount(account),
+  ...presentHeldAccount(account),
   metadata: account.metadata,
 })

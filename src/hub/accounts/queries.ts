@@ -68,7 +68,8 @@ const a = alias(accounts, 'a')
 const g = alias(agents, 'g')
 const i = alias(inboxItems, 'i')
 
-const hasUnreadSql = sql`EXISTS (SELECT 1 FROM ${inboxItems} ${i}
+/** Whether an agent has unread items; what waits for a person is shown to them alone. */
+const hasUnreadSql = sql`${a.kind} = 'agent' AND EXISTS (SELECT 1 FROM ${inboxItems} ${i}
   WHERE ${i.accountId} = ${a.id} AND ${i.readAt} IS NULL)`
 
 const accountFields = {
@@ -164,7 +165,7 @@ const selectByFilter = prepare((v: Params<FilterValues>) =>
     sql`FROM ${accounts} ${a} ${withAgent}
       WHERE ${a.seq} > ${v.after} AND ${a.kind} <> 'system' AND ${a.deletedAt} IS NULL AND (${v.kind} IS NULL OR ${a.kind} = ${v.kind})
         AND (${v.activatedBefore} IS NULL OR coalesce(${a.lastActivatedAt}, 0) < ${v.activatedBefore})
-        AND (${v.hasNotifications} = 0 OR ${hasUnreadSql})
+        AND (${v.hasNotifications} = 0 OR (${hasUnreadSql}))
         AND (${v.isHosted} = 0 OR ${g.accountId} IS NOT NULL)
       ORDER BY ${a.seq} LIMIT ${v.limit}`,
   ),

@@ -17,7 +17,13 @@ import {
   updateProfile,
 } from './actions'
 import { accountErrors } from './errors'
-import { accountAnswer, ownAccountAnswer, presentAccount, presentOwnAccount } from './present'
+import {
+  accountAnswer,
+  ownAccountAnswer,
+  presentAccount,
+  presentHeldAccount,
+  presentOwnAccount,
+} from './present'
 import { type AccountRow, selectAccountById, selectAccounts, selectOwnAccount } from './queries'
 
 const tag = 'accounts'
@@ -195,7 +201,7 @@ export const accountRoutes: Route[] = [
     handle: async (call) => {
       const account = await readMe(call)
       const status: 'pending_claim' | 'claimed' = account.isPending ? 'pending_claim' : 'claimed'
-      return { status, agent: presentAccount(account) }
+      return { status, agent: presentHeldAccount(account) }
     },
   }),
   listRoute,

@@ -75,3 +75,24 @@ describe('names', () => {
     },
   )
 })
+
+test('how much waits for a person is shown to nobody else; of an agent it is shown to all', async () => {
+  const [wanda, robot] = [await hub.join('wanda', 'human'), await hub.join('robot')]
+  const visitor = await hub.join('visitor', 'human')
+  for (const { name } of [wanda, robot]) {
+    const done = await hub.call(`/agents/${name}/follow`, { key: visitor.key, method: 'POST' })
+    expect(done.status).toBe(200)
+  }
+  const countOf = async (path: string, key?: string) =>
+    (await hub.call(path, key === undefined ? {} : { key })).body.agent.notification_count
+  for (const key of [undefined, visitor.key]) {
+    expect(await countOf('/agents/wanda', key)).toBe(0)
+    expect(await countOf('/agents/robot', key)).toBe(1)
+  }
+  for (const path of ['/agents/me', '/agents/status'])
+    expect(await countOf(path, wanda.key)).toBe(1)
+  const { agents } = (await hub.call('/agents?has_notifications=true')).body
+  const names = agents.map(({ name }: { name: string }) => name)
+  expect(names).toContain('robot')
+  expect(names).not.toContain('wanda')
+})
