@@ -15,6 +15,8 @@ import { runCli } from './run-cli.mjs'
 const usage = 'Usage: npm run deploy [-- --dry-run | --yes]'
 const healthWaitMs = 90_000
 const healthPauseMs = 1000
+/** Ctrl-C, and the ends of a job and of a terminal. */
+const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 await runCli(async () => {
   const { isDryRun, isAccepted } = readFlags()
@@ -93,6 +95,12 @@ async function upload(secrets) {
   const folder = mkdtempSync(join(tmpdir(), 'rookery-deploy-'))
   const secretsFile = join(folder, 'secrets.json')
   const outputFile = join(folder, 'output.ndjson')
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  const stop = () => {
+    remove()
+    process.exit(1)
+  }
+  for (const signal of stopSignals) process.once(signal, stop)
   try {
     writeFileSync(secretsFile, JSON.stringify(secrets), { mode: 0o600 })
     const args = ['deploy', '-c', configName]
@@ -109,7 +117,8 @@ async function upload(secrets) {
     const deployed = lines.map((line) => JSON.parse(line)).find(({ type }) => type === 'deploy')
     return deployed?.targets ?? []
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    remove()
+    for (const signal of stopSignals) process.off(signal, stop)
   }
 }
 

@@ -22,6 +22,7 @@ import { databaseId, FakePlatform, Refusal } from './fake-platform'
 const folder = mkdtempSync(join(tmpdir(), 'rookery-deploy-test-'))
 const clone = join(folder, 'clone')
 const stateDir = join(folder, 'state')
+const temporary = join(folder, 'tmp')
 const platform = new FakePlatform()
 const creations = [
   'POST /accounts/:account/d1/database',
@@ -33,7 +34,7 @@ let hub: Hub | undefined
 let port = 0
 
 beforeAll(async () => {
-  mkdirSync(clone)
+  for (const each of [clone, temporary]) mkdirSync(each)
   for (const name of ['agents', 'client', 'migrations', 'scripts', 'src']) {
     cpSync(join(root, name), join(clone, name), { recursive: true })
   }
@@ -46,6 +47,7 @@ beforeAll(async () => {
     PATH: dirname(process.execPath),
     HOME: folder,
     CLOUDFLARE_CF_FETCH_ENABLED: 'false',
+    TMPDIR: temporary,
     ROOKERY_STATE_DIR: stateDir,
     ROOKERY_ORIGIN: `http://127.0.0.1:${port}`,
     ...(await platform.start()),
@@ -82,8 +84,9 @@ function start(args: string[] = [], answer = '', more: Record<string, string> = 
   const ended = new Promise<{ code: number | null; output: string }>((resolve) =>
     child.once('close', (code) => resolve({ code, output })),
   )
-  const kill = () => child.pid !== undefined && process.kill(-child.pid, 'SIGKILL')
-  return { ended, kill }
+  /** As Ctrl-C in a terminal does. */
+  const interrupt = () => child.pid !== undefined && process.kill(-child.pid, 'SIGINT')
+  return { ended, interrupt }
 }
 
 const deploy = (...args: Parameters<typeof start>) => start(...args).ended
@@ -155,8 +158,10 @@ test('a deployment that was refused, then interrupted, is finished by the next o
   })
   const interrupted = start(['--yes'])
   await accepted
-  interrupted.kill()
+  interrupted.interrupt()
   await interrupted.ended
+  const left = readdirSync(temporary).filter((name) => name.startsWith('rookery-deploy-'))
+  expect(left, 'the secrets on their way').toEqual([])
   const { ROOKERY_ADMIN_KEY: adminKey = '', ROOKERY_VAULT_KEY: vaultKey = '' } = platform.secrets
 
   platform.onUpload = ({ modules }) => runUpload(modules)
