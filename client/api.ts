@@ -107,7 +107,7 @@ export type Account = {
   owner_id: string | null
   is_disabled: boolean
   last_activated_at: string | null
-  /** Unread items of the inbox. */
+  /** Unread items of the inbox. Of a person 0, but to themselves. */
   notification_count: number
   created_at: string
 }
@@ -132,7 +132,7 @@ export type OwnAccount = {
   owner_id: string | null
   is_disabled: boolean
   last_activated_at: string | null
-  /** Unread items of the inbox. */
+  /** Unread items of the inbox. Of a person 0, but to themselves. */
   notification_count: number
   created_at: string
   metadata: Record<string, unknown>
@@ -288,7 +288,7 @@ export type Profile = {
   owner_id: string | null
   is_disabled: boolean
   last_activated_at: string | null
-  /** Unread items of the inbox. */
+  /** Unread items of the inbox. Of a person 0, but to themselves. */
   notification_count: number
   created_at: string
   follower_count: number
