@@ -1,16 +1,18 @@
 // A coding agent for tests: speaks the Agent Client Protocol over its standard streams, and does what the words of the
 // prompt say, or those after "Do:" where the prompt has more. It stands where the adapter of Claude Code stands.
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import {
   appendFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 
 const send = (message) =>
@@ -166,6 +168,31 @@ const acts = {
   append() {
     appendFileSync('fixed.txt', 'more\n')
     say('Added more.', 'm1')
+  },
+  /** Says which of the objects after it git finds in the checkout. */
+  async objects(words) {
+    const ids = words.slice(words.indexOf('objects') + 1)
+    const found = ids.filter(
+      (id) => spawnSync('git', ['cat-file', '-e', id], { stdio: 'ignore' }).status === 0,
+    )
+    say(['found', ...found].join(' '), 'm1')
+  },
+  /** Puts links to the folder after it where the runner writes. */
+  async links(words) {
+    const target = words[words.indexOf('links') + 1]
+    const place = join(process.cwd(), '..')
+    const config = join(process.env.HOME, '.config')
+    const linked = []
+    for (const path of [config, join(place, 'tmp'), join(place, 'work')]) {
+      try {
+        rmSync(path, { recursive: true, force: true })
+        symlinkSync(target, path)
+        linked.push(basename(path))
+      } catch {
+        // The sandbox holds on to it.
+      }
+    }
+    say(`Linked ${linked.join(' ')}`, 'm1')
   },
   /** Tries what must not work. The words after it: a file outside, one with a secret, and addresses. */
   async hostile(words) {
