@@ -38,7 +38,22 @@ const ask = (method, params) =>
   })
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
-const callTools = (method, params) =>
+/** Whether it asks again when nobody answers, as real programs do. */
+let isPatient = false
+const persist = async (act) => {
+  for (;;) {
+    try {
+      const response = await act()
+      if (!isPatient || response.status < 500) return response
+    } catch (error) {
+      if (!isPatient) throw error
+    }
+    await wait(200)
+  }
+}
+
+const callTools = (method, params) => persist(() => sendToTools(method, params))
+const sendToTools = (method, params) =>
   fetch(mcp.url, {
     method: 'POST',
     headers: {
@@ -62,9 +77,12 @@ const askModel = (headers = { authorization: `Bearer ${process.env.ANTHROPIC_AUT
   })
 
 const callModel = async (headers) => {
-  const response = await askModel(headers)
-  await response.text()
-  return response.status
+  const { status } = await persist(async () => {
+    const response = await askModel(headers)
+    await response.text()
+    return response
+  })
+  return status
 }
 
 const acts = {
@@ -102,6 +120,10 @@ const acts = {
     writeFileSync(marker, '')
     callModel().catch(() => undefined)
     await acts.hang()
+  },
+  /** Asks the model once more. */
+  async twice() {
+    await callModel()
   },
   die() {
     console.error('the fake program is broken')
@@ -253,6 +275,7 @@ const methods = {
   async 'session/prompt'(params) {
     const { text } = params.prompt[0]
     const words = (text.match(/(?<=Do: )[a-z ]+(?=\.)/g)?.at(-1) ?? text).split(' ')
+    isPatient = words.includes('patient')
     if (!words.includes('toolless')) await callTools('tools/list', {})
     if (!words.includes('modelless')) await callModel()
     for (const word of words) await acts[word]?.(words)
