@@ -12,6 +12,9 @@ import { startFakeModelServer } from '../../support/fake-model-server.ts'
 /** The key of the model provider, which no machine of a runner may see. */
 export const providerKey = 'the-key-that-only-the-hub-has'
 
+/** Says where a request comes from. */
+export const addressHeader = 'x-test-address'
+
 export interface RunnerProcess {
   process: ChildProcess
   log: string
@@ -61,6 +64,8 @@ export async function startCodingHub() {
       env: {
         ROOKERY_LOG_LEVEL: 'error',
         ROOKERY_ALLOW_PRIVATE_SERVICES: 'true',
+        // Many requests from addresses of their own meet no limit by address.
+        ROOKERY_CLIENT_ADDRESS_HEADER: addressHeader,
         ANTHROPIC_API_KEY: providerKey,
         ANTHROPIC_BASE_URL: `${provider.url}/v1`,
       },

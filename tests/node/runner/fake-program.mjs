@@ -121,10 +121,7 @@ const acts = {
     callModel().catch(() => undefined)
     await acts.hang()
   },
-  /** Asks the model once more. */
-  async twice() {
-    await callModel()
-  },
+  twice: () => callModel(),
   die() {
     console.error('the fake program is broken')
     process.exit(3)
@@ -215,6 +212,11 @@ const acts = {
       }
     }
     say(`Linked ${linked.join(' ')}`, 'm1')
+  },
+  /** Tries everything that a file beside it knows. */
+  async attack() {
+    const { attack } = await import(join(import.meta.dirname, 'hostile-program.mjs'))
+    say((await attack(callTools)).join('\n'), 'm1')
   },
   /** Tries what must not work. The words after it: a file outside, one with a secret, and addresses. */
   async hostile(words) {
