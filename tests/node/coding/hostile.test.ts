@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import {
   copyFileSync,
   existsSync,
@@ -12,6 +12,7 @@ import type { AddressInfo } from 'node:net'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findSandboxProblem } from '../../../runner/run/sandbox.ts'
 import type { HubMessage, RunOrder } from '../../../src/shared/runner-protocol.ts'
@@ -21,6 +22,7 @@ import { startForge } from './forge.ts'
 import { asBearer, closed, opened, tryEveryRoute, useToken } from './use-token.ts'
 
 /** A program that does all it can on a runner, and a runner that does all it can with a run's token. */
+const execute = promisify(execFile)
 const grants = ['hub:read', 'git:forge:read', 'git:forge:write:acme/tools']
 const mark = `rookery-daemon-${process.pid}`
 let hub: CodingHub
@@ -173,39 +175,37 @@ test('X3 X11: a runner that uses a token for more than its run is refused everyw
     body: JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: call }),
   })
   expect(await readAudit(order.activation_id, 'hub_create_post')).toEqual(['denied'])
-  const push = (repository: string, ref: string): string => {
+  const push = async (repository: string, ref: string): Promise<string> => {
     const env = {
       ...{ PATH: process.env.PATH, GIT_TERMINAL_PROMPT: '0', GIT_CONFIG_COUNT: '1' },
       GIT_CONFIG_KEY_0: `http.${order.endpoints.git}.extraHeader`,
       GIT_CONFIG_VALUE_0: `Authorization: Bearer ${order.token}`,
     }
-    try {
-      const args = ['push', `${order.endpoints.git}/${repository}`, `main:refs/heads/${ref}`]
-      execFileSync('git', args, { cwd: service.bare, env, stdio: 'pipe' })
-      return 'pushed'
-    } catch (error) {
-      return String((error as { stderr?: Buffer }).stderr)
-    }
+    const args = ['push', `${order.endpoints.git}/${repository}`, `main:refs/heads/${ref}`]
+    return execute('git', args, { cwd: service.bare, env }).then(
+      () => 'pushed',
+      (error: { stderr: string }) => error.stderr,
+    )
   }
-  expect(push('forge/acme/tools', 'other')).toContain('refused: refs/heads/other')
-  expect(push('forge/acme/other', 'rookery/x')).toContain('Missing grant')
-  expect(push('github/acme/tools', 'rookery/x')).toContain('Missing grant')
-  expect(push('forge/acme/tools', 'rookery/x')).toBe('pushed')
+  expect(await push('forge/acme/tools', 'other')).toContain('refused: refs/heads/other')
+  expect(await push('forge/acme/other', 'rookery/x')).toContain('Missing grant')
+  expect(await push('github/acme/tools', 'rookery/x')).toContain('Missing grant')
+  expect(await push('forge/acme/tools', 'rookery/x')).toBe('pushed')
   expect(await readAudit(order.activation_id, 'git_push')).toEqual(
     expect.arrayContaining(['invalid', 'allowed']),
   )
   expect(await readAudit(order.activation_id, 'git_begin_push')).toContain('denied')
 
   // Reports about a run that it does not have are ignored, also with the number of a later attempt.
-  const postId = await hub.ask('coder', 'nothing')
-  const waiting = await until(
-    'a run that waits',
+  const postId = await hub.ask('coder', 'hang')
+  const others = await until(
+    'the run of another runner',
     async () => (await hub.findRuns(postId))[0] ?? null,
   )
   const end = { kind: 'ended', end: 'end_turn', detail: null, is_success: true, answer: 'Hostile' }
   const reports = [{ ...end, session_id: null, changes: null }]
   for (const attempt of [1, 2]) {
-    const of = { activation_id: waiting.id, attempt }
+    const of = { activation_id: others.id, attempt }
     socket.send(JSON.stringify({ type: 'report', ...of, first: 1, reports }))
   }
 
@@ -224,5 +224,5 @@ test('X3 X11: a runner that uses a token for more than its run is refused everyw
   await hub.api('DELETE', `/runners/keys/${own.id}`)
   expect(await useToken(hub, token)).toEqual(closed)
   await until('the socket to close', () => (code === 4403 ? true : null))
-  await hub.api('POST', `/activations/${waiting.id}/cancel`)
+  await hub.api('POST', `/activations/${others.id}/cancel`)
 })

@@ -9,13 +9,21 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   },
 })
+let isStopping = false
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, () => {
+    isStopping = true
+  })
+}
 const random = createRandom(Number(values.seed))
 const hub = await startCodingHub()
+let played = 0
 let failed = 0
 let more = 0
 try {
   await prepareKills(hub)
-  for (let count = 1; count <= Number(values.count); count++) {
+  for (let count = 1; count <= Number(values.count) && !isStopping; count++) {
+    played = count
     const { victim, afterMs, attempts, problems } = await killOnce(hub, random)
     if (problems.length > 0) failed++
     if (attempts.some((attempt) => attempt > 1)) more++
@@ -28,6 +36,6 @@ try {
   await hub.close()
 }
 console.log(
-  `${values.count} kills with seed ${values.seed}: ${more} led to a new attempt, ${failed} failed.`,
+  `${played} kills with seed ${values.seed}: ${more} led to a new attempt, ${failed} failed.`,
 )
 process.exitCode = failed === 0 ? 0 : 1
