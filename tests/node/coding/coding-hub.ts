@@ -98,6 +98,7 @@ export async function startCodingHub() {
   return {
     ...{ folder, adapter, programFolder, provider, line, request, api, select, newRunnerKey },
     runnerKey,
+    /** Those that were not killed, by their names. */
     runners,
     /** Its own address; runners use that of the line. */
     url: () => hub.url,
@@ -126,6 +127,7 @@ export async function startCodingHub() {
     },
     async killRunner(name: string): Promise<void> {
       await end(runners.get(name)?.process, 'SIGKILL')
+      runners.delete(name)
     },
     waitForRunner: (name: string) =>
       until(`runner ${name}`, async () => {

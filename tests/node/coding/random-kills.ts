@@ -2,9 +2,12 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type CodingHub, listProgramProcesses, until } from './coding-hub.ts'
 
 const victims = ['runner', 'hub', 'line', 'runner and hub'] as const
+/** Its runs go to another runner a minute after it was disconnected, so this is rare. */
+const forGood = 'runner for good'
+const forGoodChance = 0.03
 
 export interface Kill {
-  victim: (typeof victims)[number]
+  victim: (typeof victims)[number] | typeof forGood
   /** After the tasks were given. */
   afterMs: number
   /** Attempts that the runs needed. */
@@ -34,11 +37,11 @@ const windowMs = 3_500
 
 /** Prepares a hub for `killOnce`. */
 export async function prepareKills(hub: CodingHub): Promise<void> {
-  hub.startRunner('one')
+  hub.startRunner(firstRunner)
   for (const { agent } of tasks) {
     await hub.pushAgent(agent, ['capabilities: { grants: [hub:read] }'])
   }
-  await hub.waitForRunner('one')
+  await hub.waitForRunner(firstRunner)
 }
 
 /**
@@ -48,12 +51,15 @@ export async function prepareKills(hub: CodingHub): Promise<void> {
  * @param random from 0 to 1, by which victim and moment are chosen
  */
 export async function killOnce(hub: CodingHub, random: () => number): Promise<Kill> {
-  const victim = victims[Math.floor(random() * victims.length)] ?? 'runner'
+  const isForGood = random() < forGoodChance
+  const chosen = victims[Math.floor(random() * victims.length)] ?? 'runner'
+  const victim = isForGood ? forGood : chosen
   const afterMs = Math.floor(random() * windowMs)
   const asked = hub.provider.requests.length
   const posts = await Promise.all(tasks.map(({ agent, acts }) => hub.ask(agent, acts)))
   await wait(afterMs)
-  await kill(hub, victim)
+  if (victim === forGood) await replaceRunner(hub)
+  else await kill(hub, victim)
   const problems: string[] = []
   const runs = await Promise.all(
     posts.map((postId, index) => checkTask(hub, postId, tasks[index]?.answer ?? '', problems)),
@@ -70,11 +76,24 @@ export async function killOnce(hub: CodingHub, random: () => number): Promise<Ki
   return { victim, afterMs, attempts: runs.map(({ attempt }) => attempt), problems }
 }
 
-async function kill(hub: CodingHub, victim: Kill['victim']): Promise<void> {
+const firstRunner = 'runner-1'
+const nameRunner = (hub: CodingHub): string => [...hub.runners.keys()].at(-1) ?? firstRunner
+
+/** Kills the runner when another one is connected, which takes what it had. */
+async function replaceRunner(hub: CodingHub): Promise<void> {
+  const old = nameRunner(hub)
+  const next = `runner-${Number(old.split('-')[1]) + 1}`
+  hub.startRunner(next)
+  await hub.waitForRunner(next)
+  await hub.killRunner(old)
+}
+
+async function kill(hub: CodingHub, victim: (typeof victims)[number]): Promise<void> {
+  const name = nameRunner(hub)
   if (victim === 'line') hub.line.cut()
-  if (victim.includes('runner')) await hub.killRunner('one')
+  if (victim.includes('runner')) await hub.killRunner(name)
   if (victim.includes('hub')) await hub.killHub()
-  if (victim.includes('runner')) hub.startRunner('one')
+  if (victim.includes('runner')) hub.startRunner(name)
 }
 
 async function checkTask(hub: CodingHub, postId: string, answer: string, problems: string[]) {
