@@ -124,7 +124,7 @@ export class RunDispatcher {
     await Promise.all(lost.map((run) => this.#reportLoss(run)))
   }
 
-  /** Ends the tokens of lost runs before their agents hear of it. What fails here is done with that. */
+  /** Ends the tokens of lost runs before their agents are notified. What fails here is done with that. */
   async endLostTokens(): Promise<void> {
     const lost = this.#store.listOpenRuns().filter(({ state }) => state === 'lost')
     const ending = lost.map((run) => this.#deps.attempts.end(toRunKey(run)))

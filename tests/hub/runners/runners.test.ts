@@ -187,7 +187,7 @@ test.each([
   const token = findOrder(runner)?.token
   expect(await opens(token)).toEqual([true, true, true])
   await end(name, id)
-  // Not only when the agent has heard of it.
+  // Not only when the agent was notified.
   expect(await opens(token)).toEqual([false, false, false])
   await until(() => expect(runner.code).toBe(4403))
   await until(() => expect(agent.lost).toContain(`${activation}/1`))

@@ -10,7 +10,7 @@ import { type Hub, startHub } from '../../../scripts/hub-runtime.mjs'
 import { startFakeModelServer } from '../../support/fake-model-server.ts'
 
 /** The key of the model provider, which no machine of a runner may see. */
-export const providerKey = 'the-key-that-only-the-hub-has'
+const providerKey = 'the-key-that-only-the-hub-has'
 
 /** Says where a request comes from. */
 export const addressHeader = 'x-test-address'
