@@ -21,6 +21,7 @@ import { profiles } from './profiles/profiles.ts'
 import type { InstalledProgram } from './programs.ts'
 import { RunLimits } from './run/limits.ts'
 import { Places } from './run/places.ts'
+import { cleanCopies } from './run/repository-copies.ts'
 import { runAttempt } from './run/run.ts'
 
 export interface RunnerOptions {
@@ -80,6 +81,7 @@ export class Runner {
       this.#held.set(toKey(held), held)
     }
     this.#places.clean(Date.now())
+    cleanCopies(this.#options.folder, Date.now())
     const timer = setInterval(() => this.#showStatus(), 1_000)
     try {
       await this.#connection.run()

@@ -1,13 +1,14 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { aiderFiles } from '../profiles/aider.ts'
 import type { Claim, Drive, DriveFacts } from './drive.ts'
+import { readInside } from './place-files.ts'
 
 /** Runs one turn of a program that ends with it, and reads what it wrote into its files. */
 export function driveCommandLine(facts: DriveFacts): Drive {
   const { child, relay, profile } = facts
-  const temp = join(facts.cwd, '../tmp')
-  const readAnswer = (): string => readLastAnswer(readText(join(temp, aiderFiles.history)))
+  // The program may have put anything there.
+  const readFile = (name: string): string => readInside(dirname(facts.cwd), join('tmp', name))
+  const readAnswer = (): string => readLastAnswer(readFile(aiderFiles.history))
   const run = async (): Promise<Claim> => {
     facts.report({ kind: 'started', version: facts.version, session_id: null, is_resumed: false })
     child.stdin.end()
@@ -19,7 +20,7 @@ export function driveCommandLine(facts: DriveFacts): Drive {
     const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
     if (code !== 0) throw new Error(`The program ended with code ${code}`)
     const answer = readAnswer()
-    const hasSentMessage = readText(join(temp, aiderFiles.analytics)).includes('"message_send"')
+    const hasSentMessage = readFile(aiderFiles.analytics).includes('"message_send"')
     const isSuccess =
       relay.facts.modelAnswers > 0 &&
       profile.isSuccess({ result: { hasSentMessage }, hasFailureUpdate: false, answer })
@@ -32,14 +33,6 @@ export function driveCommandLine(facts: DriveFacts): Drive {
     },
     answer: readAnswer,
     sessionId: () => null,
-  }
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
   }
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import * as z from 'zod'
+import { emptyFolder, ensureFolder } from './place-files.ts'
 
 const place = z.object({
   program: z.string(),
@@ -25,6 +26,8 @@ export interface Place {
   work: string
   /** For temporary files. */
   temp: string
+  /** The run's own objects of its repository, where no program writes. */
+  repository: string
   facts: PlaceFacts
 }
 
@@ -59,11 +62,11 @@ export class Places {
       home: join(folder, 'home'),
       work: join(folder, 'work'),
       temp: join(folder, 'tmp'),
+      repository: `${folder}.git`,
       facts: facts ?? { ...wanted, session_id: null, used_at: now, has_unsaved_work: false },
     }
-    for (const path of [place.home, place.work, place.temp]) {
-      mkdirSync(path, { recursive: true, mode: 0o700 })
-    }
+    for (const path of [folder, place.home, place.work]) ensureFolder(path)
+    emptyFolder(place.temp)
     this.save(place, {})
     return place
   }
@@ -94,7 +97,7 @@ export class Places {
       .slice(0, keptMax)
     const folders = new Set([...kept.map(({ folder }) => folder), ...this.#used])
     for (const name of readdirSync(this.#root)) {
-      const folder = join(this.#root, name.replace(/\.json$/, ''))
+      const folder = join(this.#root, name.replace(/\.(json|git)$/, ''))
       if (!folders.has(folder)) this.#delete(folder)
     }
   }
@@ -131,5 +134,6 @@ export class Places {
   #delete(folder: string): void {
     rmSync(folder, { recursive: true, force: true })
     rmSync(`${folder}.json`, { force: true })
+    rmSync(`${folder}.git`, { recursive: true, force: true })
   }
 }

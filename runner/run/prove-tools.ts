@@ -1,16 +1,42 @@
+import { setTimeout as wait } from 'node:timers/promises'
+
 /** The run's tools cannot be used, so that the program would work without them and not say so. */
 export class NoToolsError extends Error {}
+
+/** The hub did not answer, or not for a reason of this run: it may be starting again. */
+class UnreachableError extends NoToolsError {}
 
 interface Answer {
   result?: unknown
   error?: { message?: string }
 }
 
+const patienceMs = 30_000
+const pauseMs = 500
+
 /**
- * Lists the hub's tools with the run's token before the program starts.
+ * Lists the hub's tools with the run's token before the program starts. A hub that cannot be reached is asked again.
+ *
+ * @param forMs how long it is asked
  * @throws NoToolsError
  */
-export async function proveTools(url: string, token: string, signal: AbortSignal): Promise<void> {
+export async function proveTools(
+  url: string,
+  token: string,
+  signal: AbortSignal,
+  forMs = patienceMs,
+): Promise<void> {
+  for (const end = Date.now() + forMs; ; ) {
+    try {
+      return await proveOnce(url, token, signal)
+    } catch (error) {
+      if (!(error instanceof UnreachableError) || Date.now() > end) throw error
+    }
+    await wait(pauseMs, undefined, { signal })
+  }
+}
+
+async function proveOnce(url: string, token: string, signal: AbortSignal): Promise<void> {
   let session: string | null = null
   const call = async (body: object): Promise<Answer> => {
     const response = await fetch(url, {
@@ -26,7 +52,10 @@ export async function proveTools(url: string, token: string, signal: AbortSignal
       signal: AbortSignal.any([signal, AbortSignal.timeout(30_000)]),
     })
     const text = await response.text()
-    if (!response.ok) throw new NoToolsError(`The hub's tools answered ${response.status}`)
+    if (!response.ok) {
+      const Failure = response.status >= 500 ? UnreachableError : NoToolsError
+      throw new Failure(`The hub's tools answered ${response.status}`)
+    }
     session ??= response.headers.get('mcp-session-id')
     return parseAnswer(text, response.headers.get('content-type') ?? '')
   }
@@ -40,7 +69,7 @@ export async function proveTools(url: string, token: string, signal: AbortSignal
     expectResult(await call({ id: 2, method: 'tools/list', params: {} }))
   } catch (error) {
     if (error instanceof NoToolsError || signal.aborted) throw error
-    throw new NoToolsError(`The hub's tools cannot be reached: ${(error as Error).message}`)
+    throw new UnreachableError(`The hub's tools cannot be reached: ${(error as Error).message}`)
   }
 }
 

@@ -1,5 +1,4 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { RunOrder, RunReport } from '../../src/shared/runner-protocol.ts'
@@ -9,6 +8,7 @@ import type { InstalledProgram } from '../programs.ts'
 import { driveCommandLine } from './command-line.ts'
 import { type Claim, type Drive, driveAcp, toEnding } from './drive.ts'
 import type { RunLimits } from './limits.ts'
+import { writeInside } from './place-files.ts'
 import type { Place, Places } from './places.ts'
 import { killGroup, markerName, startGroup, toMarker } from './processes.ts'
 import { proveTools } from './prove-tools.ts'
@@ -159,8 +159,7 @@ class Attempt {
       programFolder: program.folder,
     })
     for (const [path, text] of Object.entries(launch.files)) {
-      mkdirSync(dirname(join(home, path)), { recursive: true })
-      writeFileSync(join(home, path), text, { mode: 0o600 })
+      writeInside(this.#place.folder, join('home', path), text)
     }
     return { relay, launch }
   }

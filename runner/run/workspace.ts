@@ -1,12 +1,16 @@
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync, lstatSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { RunOrder, RunReport } from '../../src/shared/runner-protocol.ts'
 import type { Log } from '../log.ts'
+import { createGit, type Git, plainGitEnv } from './git.ts'
+import { emptyFolder } from './place-files.ts'
 import type { Place, Places } from './places.ts'
+import { fetchBase } from './repository-copies.ts'
 import { socketFolder, wrapInSandbox } from './sandbox.ts'
+
+const execute = promisify(execFile)
 
 type Changes = Extract<RunReport, { kind: 'ended' }>['changes']
 
@@ -23,6 +27,7 @@ export interface Workspace {
 
 interface Facts {
   order: RunOrder
+  /** The runner's folder. */
   folder: string
   runFolder: string
   place: Place
@@ -34,129 +39,79 @@ interface Facts {
 /**
  * Prepares the work folder on the run's branch.
  *
- * The runner's copy of the repository lies where programs cannot write; git runs there with the token. A program gets
- * a checkout that borrows the copy's objects. Whatever it left there, hooks and configuration included, is only ever
- * run inside the sandbox: its commits come out as a bundle.
+ * The runner's copies of repositories and the run's own objects lie where programs cannot write; git runs there with
+ * the token. A program gets a checkout that borrows both. Whatever it left there, hooks and configuration included, is
+ * only ever run inside the sandbox: its commits come out as a bundle.
  *
  * @throws when the repository or the ref cannot be fetched
  */
 export async function openWorkspace(facts: Facts): Promise<Workspace> {
-  const { order, place } = facts
+  const { order, place, folder } = facts
   const { workspace } = order
   if (!workspace) throw new Error('The order has no workspace')
-  const git = createGit(facts, workspace.repository)
-  await git.create()
-  const refs = `refs/runs/${basename(facts.runFolder)}`
+  const url = `${order.endpoints.git.replace(/\/$/, '')}/${workspace.repository}`
+  const git = createGit({ url, home: folder, endpoint: order.endpoints.git, token: order.token })
+  const base = await fetchBase(git, folder, workspace.ref ?? 'HEAD', Date.now())
+  const own = place.repository
+  // What is in a checkout is worth nothing without its objects.
+  const isKept = place.facts.has_unsaved_work && existsSync(join(own, 'HEAD'))
+  if (!isKept) {
+    rmSync(own, { recursive: true, force: true })
+    await git.create(own)
+  }
+  borrow(own, base.folder)
   const branch = `refs/heads/${workspace.branch}`
-  await git.fetch(`${workspace.ref ?? 'HEAD'}:${refs}/base`)
-  const hasBranch = (await git.listRemote(branch)) !== ''
-  if (hasBranch) await git.fetch(`${branch}:${refs}/start`)
-  const start = await git.run('rev-parse', `${refs}/${hasBranch ? 'start' : 'base'}^{commit}`)
-  if (!place.facts.has_unsaved_work) await checkOut(git, place, workspace.branch, start)
+  const hasBranch = (await git.listRemote(own, branch)) !== ''
+  if (hasBranch) await git.fetch(own, `${branch}:refs/start`)
+  const start = hasBranch ? await git.run(own, 'rev-parse', 'refs/start^{commit}') : base.commit
+  if (!isKept) await checkOut(git, place, workspace.branch, start)
   facts.places.save(place, { has_unsaved_work: order.builtin !== 'none' })
   return {
-    readable: [git.folder],
-    finish: (isPushed) =>
-      saveChanges({ facts, git, refs, branch: workspace.branch, start, isPushed }),
+    readable: listReadable(own),
+    finish: (isPushed) => saveChanges({ facts, git, branch: workspace.branch, start, isPushed }),
   }
 }
 
-interface Git {
-  folder: string
-  create(): Promise<void>
-  run(...args: string[]): Promise<string>
-  runIn(folder: string, ...args: string[]): Promise<string>
-  fetch(refspec: string): Promise<void>
-  listRemote(ref: string): Promise<string>
-  push(refspec: string): Promise<void>
+const alternates = 'objects/info/alternates'
+
+const readBorrowed = (repository: string): string[] => {
+  const file = join(repository, alternates)
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
 }
 
-const execute = promisify(execFile)
-const outputMax = 16 * 1024 * 1024
-
-/** No configuration of this machine, no questions, and the token for the hub alone, in the environment. */
-function createGit({ order, folder }: Facts, repository: string): Git {
-  const url = `${order.endpoints.git.replace(/\/$/, '')}/${repository}`
-  const copy = join(
-    folder,
-    'repositories',
-    `${createHash('sha256').update(url).digest('hex').slice(0, 32)}.git`,
-  )
-  const plain = { ...plainGitEnv, PATH: process.env.PATH ?? '', HOME: folder }
-  const settings = [
-    [`http.${order.endpoints.git}.extraHeader`, `Authorization: Bearer ${order.token}`],
-    ['transfer.fsckObjects', 'true'],
-    ['gc.auto', '0'],
-  ]
-  const withToken = {
-    ...plain,
-    GIT_CONFIG_COUNT: String(settings.length),
-    ...Object.fromEntries(
-      settings.flatMap(([key, value], index) => [
-        [`GIT_CONFIG_KEY_${index}`, key],
-        [`GIT_CONFIG_VALUE_${index}`, value],
-      ]),
-    ),
-  }
-  const start = async (env: Record<string, string>, args: string[]): Promise<string> => {
-    try {
-      const { stdout } = await execute('git', args, { env, maxBuffer: outputMax, timeout: 600_000 })
-      return stdout.trim()
-    } catch (error) {
-      const said = String((error as { stderr?: string }).stderr ?? (error as Error).message)
-      throw new Error(
-        `git ${args.find((each) => !each.startsWith('-') && each !== copy)}: ${said.trim()}`,
-      )
-    }
-  }
-  const inCopy = (...args: string[]) => start(withToken, ['--git-dir', copy, ...args])
-  return {
-    folder: copy,
-    async create() {
-      if (existsSync(join(copy, 'HEAD'))) return
-      mkdirSync(join(folder, 'repositories'), { recursive: true, mode: 0o700 })
-      await start(plain, ['init', '--quiet', '--bare', '--template=', copy])
-    },
-    run: inCopy,
-    runIn: (path, ...args) => start(plain, ['-C', path, ...args]),
-    fetch: async (refspec) => {
-      await inCopy('fetch', '--quiet', '--no-tags', '--no-write-fetch-head', url, `+${refspec}`)
-    },
-    listRemote: (ref) => inCopy('ls-remote', url, ref),
-    push: async (refspec) => {
-      await inCopy('push', '--quiet', url, refspec)
-    },
-  }
+/** Lets a repository read the objects of a copy. A checkout that is kept may need those of an older copy, too. */
+function borrow(repository: string, copy: string): void {
+  const borrowed = new Set([...readBorrowed(repository), join(copy, 'objects')])
+  mkdirSync(join(repository, 'objects/info'), { recursive: true })
+  writeFileSync(join(repository, alternates), `${[...borrowed].join('\n')}\n`)
 }
 
-const plainGitEnv = {
-  GIT_CONFIG_NOSYSTEM: '1',
-  GIT_CONFIG_GLOBAL: '/dev/null',
-  GIT_TERMINAL_PROMPT: '0',
-  GIT_ALLOW_PROTOCOL: 'http:https:file',
-}
+const listReadable = (own: string): string[] => [own, ...readBorrowed(own)]
 
 /** Fills an empty work folder. Nothing that a program wrote is there yet. */
-async function checkOut(git: Git, { work }: Place, branch: string, start: string): Promise<void> {
-  rmSync(work, { recursive: true, force: true })
-  mkdirSync(work, { mode: 0o700 })
+async function checkOut(
+  git: Git,
+  { work, repository }: Place,
+  branch: string,
+  start: string,
+): Promise<void> {
+  emptyFolder(work)
   await git.runIn(work, 'init', '--quiet', '--template=', '-b', branch)
-  mkdirSync(join(work, '.git/objects/info'), { recursive: true })
-  writeFileSync(join(work, '.git/objects/info/alternates'), `${git.folder}/objects\n`)
+  borrow(join(work, '.git'), repository)
   await git.runIn(work, 'reset', '--quiet', '--hard', start)
 }
 
 interface Saving {
   facts: Facts
   git: Git
-  refs: string
   branch: string
   start: string
   isPushed: boolean
 }
 
 async function saveChanges(saving: Saving): Promise<{ changes: Changes; problem: string | null }> {
-  const { facts, git, refs, branch, start } = saving
+  const { facts, git, branch, start } = saving
+  const { repository } = facts.place
   const nothing = { branch, pushed: null, stat: '', patch: '' }
   try {
     if (facts.order.builtin === 'none') return { changes: nothing, problem: null }
@@ -166,8 +121,8 @@ async function saveChanges(saving: Saving): Promise<{ changes: Changes; problem:
       return { changes: nothing, problem: null }
     }
     const show = ['diff', '--no-ext-diff', '--no-textconv', '--no-color']
-    const stat = await git.run(...show, '--stat=100', start, end)
-    const patch = await git.run(...show, start, end)
+    const stat = await git.run(repository, ...show, '--stat=100', start, end)
+    const patch = await git.run(repository, ...show, start, end)
     const problem = saving.isPushed ? await pushBranch(saving, end) : null
     const isSaved = saving.isPushed && problem === null
     if (isSaved) facts.places.save(facts.place, { has_unsaved_work: false })
@@ -184,26 +139,24 @@ async function saveChanges(saving: Saving): Promise<{ changes: Changes; problem:
       problem: `The changes could not be read: ${(error as Error).message}`,
     }
   } finally {
-    for (const name of ['base', 'start', 'end']) {
-      await git.run('update-ref', '-d', `${refs}/${name}`).catch(() => undefined)
-    }
+    if (!facts.place.facts.has_unsaved_work) rmSync(repository, { recursive: true, force: true })
   }
 }
 
-/** Commits what is left in the work folder, and fetches all its commits into the runner's copy. Returns the last one. */
-async function takeCommits({ facts, git, refs, start }: Saving): Promise<string> {
+/** Commits what is left in the work folder, and takes its commits over. Returns the last one. */
+async function takeCommits({ facts, git, start }: Saving): Promise<string> {
   const { order, place, hasSandbox, folder, runFolder } = facts
+  const { repository } = place
   if (!hasSandbox) throw new Error('There is no sandbox')
-  mkdirSync(place.temp, { recursive: true })
+  emptyFolder(place.temp)
   const bundle = join(place.temp, 'commits.bundle')
-  rmSync(bundle, { force: true, recursive: true })
   const command = wrapInSandbox(
     ['sh', '-c', commitScript, 'commit', start, bundle, order.agent],
     {
       folder: place.folder,
       temp: place.temp,
       cwd: place.work,
-      readable: [git.folder],
+      readable: listReadable(repository),
       relay: null,
       hidden: folder,
     },
@@ -218,15 +171,8 @@ async function takeCommits({ facts, git, refs, start }: Saving): Promise<string>
   await execute(command[0] ?? '', command.slice(1), { env, cwd: place.temp, timeout: 120_000 })
   if (!existsSync(bundle)) return start
   if (!lstatSync(bundle).isFile()) throw new Error('The bundle is not a file')
-  await git.run(
-    'fetch',
-    '--quiet',
-    '--no-tags',
-    '--no-write-fetch-head',
-    bundle,
-    `+HEAD:${refs}/end`,
-  )
-  return git.run('rev-parse', `${refs}/end^{commit}`)
+  await git.fetchFile(repository, bundle, 'HEAD:refs/end')
+  return git.run(repository, 'rev-parse', 'refs/end^{commit}')
 }
 
 const commitScript = `
@@ -240,16 +186,13 @@ git diff --cached --quiet || git commit --quiet --no-verify -m "Save the changes
 `
 
 /** Returns why the branch was not pushed; null when it was. */
-async function pushBranch(
-  { facts, git, refs, branch }: Saving,
-  end: string,
-): Promise<string | null> {
+async function pushBranch({ facts, git, branch }: Saving, end: string): Promise<string | null> {
   const allowed = facts.order.workspace?.push ?? []
   if (!allowed.some((pattern) => matches(pattern, branch))) {
     return `The definition does not allow a push to ${branch}.`
   }
   try {
-    await git.push(`${refs}/end:refs/heads/${branch}`)
+    await git.push(facts.place.repository, `refs/end:refs/heads/${branch}`)
     facts.log.info(`${facts.order.agent}: pushed ${end.slice(0, 12)} to ${branch}`)
     return null
   } catch (error) {

@@ -104,6 +104,7 @@ export async function withGitWorld(use: (world: GitWorld) => Promise<void>): Pro
   for (const name of ['tools', 'other']) {
     const bare = join(folder, `served/acme/${name}.git`)
     await execute('git', ['init', '-q', '--bare', '-b', 'main', bare])
+    await execute('git', ['-C', bare, 'config', 'receive.advertisePushOptions', 'true'])
   }
   const seed = join(folder, 'seed')
   await execute('git', ['clone', '-q', join(folder, 'served/acme/tools.git'), seed])

@@ -46,7 +46,9 @@ test('X11: git clones, fetches and pushes with the credential of the hub, and on
       },
     ])
     await world.commit('large', randomBytes(6_000_000))
-    const large = await world.git('push', '-o', 'ci.skip', '--atomic', 'origin', 'HEAD')
+    // The service offers options, with which some merge what is pushed; the hub does not.
+    const option = ['-o', 'merge_request.merge_when_pipeline_succeeds']
+    const large = await world.git('push', ...option, '--atomic', 'origin', 'HEAD')
     expect(large.text).toContain('does not support push options')
     const chunked = await world.git('push', '--atomic', 'origin', 'HEAD')
     expect(chunked.code, chunked.text).toBe(0)
@@ -199,12 +201,15 @@ test('X11: only three paths exist, and a push that cannot be read changes nothin
       `${packet(`${line}${caps}`)}${packet(line.replace('x', 'y')).repeat(100)}0000`,
       `${packet(`${line}/../../main${caps}`)}0000`,
       `${packet(`${line}\tmain${caps}`)}0000`,
+      `${packet(`${line}${caps} push-options`)}0000${packet('merge_request.create')}0000`,
     ]
     for (const body of unreadable) {
       const answer = await world.post(push, body)
       expect(answer.status).toBe(200)
       expect(await answer.text(), body).toContain('\x02Rookery: ')
     }
+    const options = await (await world.post(push, unreadable.at(-1) ?? '')).text()
+    expect(options).toContain('push options are not supported: push without -o')
     // Without the side band the report stands alone.
     const plain = await world.post(
       push,

@@ -124,6 +124,16 @@ export class RunDispatcher {
     await Promise.all(lost.map((run) => this.#reportLoss(run)))
   }
 
+  /** Ends the tokens of lost runs before their agents are notified. What fails here is done with that. */
+  async endLostTokens(): Promise<void> {
+    const lost = this.#store.listOpenRuns().filter(({ state }) => state === 'lost')
+    const ending = lost.map((run) => this.#deps.attempts.end(toRunKey(run)))
+    for (const result of await Promise.allSettled(ending)) {
+      if (result.status === 'rejected')
+        this.#deps.log.warn('failed to end a token', { error: result.reason })
+    }
+  }
+
   async #reportLoss(run: StoredRun): Promise<void> {
     const { activationId, attempt, agentId, reason } = run
     const key = toRunKey(run)

@@ -231,7 +231,7 @@ export class RunnersShell {
     return 'removed'
   }
 
-  /** Ends the connections with any of the tags, and gives up what their runners run. */
+  /** Ends the connections with any of the tags, and gives up what their runners run. Resolves when its tokens ended. */
   async disconnect(tags: string[]): Promise<void> {
     const reason = 'The key is not valid any more.'
     for (const { socket } of this.#connections.list(tags)) {
@@ -243,6 +243,7 @@ export class RunnersShell {
       this.#dispatcher.loseRunsOn(id, 'The key of its runner was revoked.')
     }
     await this.#setAlarm()
+    await this.#dispatcher.endLostTokens()
   }
 
   async alarm(): Promise<void> {

@@ -14,16 +14,22 @@ export async function closeSockets(
   if (tags.length === 0) return
   // A runner belongs to no community.
   const runnerTags = tags.filter(isOfAccountOrKey)
-  try {
-    const watched = await run(db, selectWatchedAgents())
-    await Promise.all([
-      live.disconnect?.(tags),
-      runnerTags.length === 0 ? null : agents.runners.disconnect(runnerTags),
-      ...watched.map(({ agentId }) => agents.disconnect(agentId, tags)),
-    ])
-  } catch (error) {
-    log.error('failed to close sockets', { error })
+  const closing = [
+    live.disconnect?.(tags),
+    runnerTags.length === 0 ? null : agents.runners.disconnect(runnerTags),
+    closeAgentSockets({ db, agents }, tags),
+  ]
+  for (const result of await Promise.allSettled(closing)) {
+    if (result.status === 'rejected') log.error('failed to close sockets', { error: result.reason })
   }
+}
+
+async function closeAgentSockets(
+  { db, agents }: Pick<ActionContext, 'db' | 'agents'>,
+  tags: string[],
+): Promise<void> {
+  const watched = await run(db, selectWatchedAgents())
+  await Promise.all(watched.map(({ agentId }) => agents.disconnect(agentId, tags)))
 }
 
 /**

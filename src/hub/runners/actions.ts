@@ -68,7 +68,7 @@ export async function createRunnerKey(
   })
 }
 
-/** Deletes a key; the runners that use it are disconnected, and what they run is lost. @throws NOT_FOUND */
+/** Deletes a key; the runners that use it are disconnected, their tokens end, and what they run is lost. @throws NOT_FOUND */
 export async function revokeRunnerKey(
   context: ActionContext,
   admin: Admin,
@@ -80,8 +80,9 @@ export async function revokeRunnerKey(
       ...{ action: 'runner_key.revoke', targetType: 'runner_key', targetId: id },
     }),
   })
-  if (!isDeleted) throw runnerErrors.keyNotFound()
+  // Also when it was deleted before: that attempt may have ended here.
   await context.agents.runners.disconnect([keyTag(id)])
+  if (!isDeleted) throw runnerErrors.keyNotFound()
 }
 
 /** Lets a runner take no further runs, or runs again. @throws NOT_FOUND */

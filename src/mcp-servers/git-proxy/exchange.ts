@@ -5,6 +5,7 @@ import { joinPath } from '../fetch/join-path'
 import { readText } from '../fetch/read-text'
 import { gitErrors } from '../git/errors'
 import { toLoginHeader } from '../git/server'
+import { hidePushOptions } from './hide-push-options'
 import type { GitRequest } from './read-git-request'
 
 export interface Exchange {
@@ -53,7 +54,8 @@ export function createExchange(
         await received.body?.cancel()
         throw gitErrors.notGit(service)
       }
-      const counted = countBytes(received.body)
+      const isPushBegin = asked.kind === 'begin_push'
+      const counted = countBytes(isPushBegin ? hidePushOptions(received.body) : received.body)
       const headers = { 'content-type': type, 'cache-control': 'no-cache' }
       begun.resolve(new Response(counted.body, { headers }))
       return { bytes: await counted.bytes }

@@ -16,6 +16,8 @@ export interface StreamHead {
   slice(from: number, to: number): Promise<Uint8Array | null>
   /** Reads on behind what `bytes` returns; null at the end. */
   read(): Promise<Uint8Array | null>
+  /** Ends the stream. */
+  cancel(reason: unknown): Promise<void>
 }
 
 export function createStreamHead(body: ReadableStream<Uint8Array> | null): StreamHead {
@@ -46,6 +48,7 @@ export function createStreamHead(body: ReadableStream<Uint8Array> | null): Strea
       return buffer.subarray(from, to)
     },
     read,
+    cancel: async (reason) => reader?.cancel(reason),
   }
 }
 

@@ -16,8 +16,12 @@ export interface PushHead {
   body: StreamHead
 }
 
+/** The capability of a push with options, which can make a service merge what is pushed. */
+export const pushOptions = 'push-options'
+
 const problems = {
   malformed: 'the list of refs is malformed',
+  options: 'push options are not supported: push without -o',
   certificate: 'signed pushes are not supported: push without --signed',
   tooLong: `a push can have at most ${gitProxy.refsMax} refs`,
 }
@@ -48,6 +52,7 @@ function readLine({ commands, capabilities }: PushHead, content: string): string
   // Git reads capabilities behind a zero byte on any line.
   const [text = '', ...lists] = content.replace(/\n$/, '').split('\0')
   for (const each of lists.join(' ').split(' ')) capabilities.add(each)
+  if (capabilities.has(pushOptions)) return problems.options
   if (/^shallow [0-9a-f]{40,64}$/.test(text)) return null
   if (text.startsWith('push-cert')) return problems.certificate
   const [, old, next, ref] = command.exec(text) ?? []

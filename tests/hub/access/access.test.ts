@@ -11,6 +11,7 @@ import { compatTable } from './compat-table'
 import { createWorld, type World } from './create-world'
 import { moduleTable } from './module-table'
 import { pageTable } from './page-table'
+import { programTable } from './program-table'
 import { type Column, columns } from './requesters'
 import { formatDeviations, runTable } from './run-table'
 
@@ -113,7 +114,12 @@ test('T1: every route of the API and every page has a row that says who can use 
 })
 
 test('T1: no row repeats what its group says', () => {
-  for (const [name, row] of Object.entries({ ...apiTable, ...moduleTable, ...pageTable })) {
+  for (const [name, row] of Object.entries({
+    ...apiTable,
+    ...moduleTable,
+    ...pageTable,
+    ...programTable,
+  })) {
     for (const column of columns) {
       const { except, ...plain } = row
       if (except?.[column] === undefined) continue
@@ -149,6 +155,17 @@ describe('T1: each kind of requester gets what the table says', () => {
     const hidden = { ...run, isPublic: false, send: sendModule(false) }
     const chosen = ['nobody', 'expired', 'token'] as const
     expect(formatDeviations(await runTable(world, moduleTable, hidden, chosen))).toBe('')
+  })
+
+  test('T1, X3: from tools, the model gateway and repositories', {
+    timeout: patience,
+  }, async () => {
+    const isSuccess = (_name: string, { status }: Response) => status === 200
+    const run = { ...json, base: '', isSuccess, isPublic: true, send: sendModule(true) }
+    expect(formatDeviations(await runTable(world, programTable, run))).toBe('')
+    const hidden = { ...run, isPublic: false, send: sendModule(false) }
+    const chosen = ['nobody', 'expired', 'token', 'runner'] as const
+    expect(formatDeviations(await runTable(world, programTable, hidden, chosen))).toBe('')
   })
 
   test('T1: from the pages of a public hub', { timeout: patience }, async () => {

@@ -52,6 +52,12 @@ const groups = {
   admin: '401 401 401  403  403 403  403 403 403 403  403 +  403 403 403',
   /** What only a runner key opens. */
   runnerOnly: '401 401 401  401  401 401  401 401 401 401  401 401  401 401 401',
+  /** Tools over MCP: keys and tokens of runs, no sessions. */
+  tools: '401 403 +  +  + +  + + + 403  + +  403 403 403',
+  /** Repositories over git, without any grant. */
+  gitRefs: '403 403 403  403  403 403  403 403 403 403  403 403  403 403 403',
+  /** The same where git reads why in an answer of its own, for who has a key. */
+  gitBody: '403 403 403  +  + +  + + + 403  + +  403 403 403',
   /** What programs do with a service key, which no column has. */
   serviceOnly: '401 401 401  403  403 403  403 403 403 403  403 403  403 403 403',
 }

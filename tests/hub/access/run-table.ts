@@ -65,7 +65,7 @@ async function toRequest(
   return new Request(`http://hub.test${base}${sent.path ?? path}`, {
     method,
     redirect: 'manual',
-    headers: { ...sent.headers, ...(body ? { 'content-type': body.type } : {}) },
+    headers: { ...(body ? { 'content-type': body.type } : {}), ...sent.headers },
     ...(body ? { body: body.text } : {}),
   })
 }

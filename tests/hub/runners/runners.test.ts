@@ -6,6 +6,8 @@ import type { NewRun } from '../../../src/agents/contract/coding-agents'
 import { computeDefinitionEtag } from '../../../src/agents/definitions/definition-etag'
 import { createDefinitionStore } from '../../../src/agents/definitions/definition-store'
 import { createRunnerApi } from '../../../src/agents/runners/runner-api'
+import { keyTag } from '../../../src/hub/contract/live-event'
+import { closeSockets } from '../../../src/hub/live/close-sockets'
 import { createHubApi } from '../../../src/hub/api/hub-api'
 import { createActivationTokens } from '../../../src/mcp-servers/outside/activation-token'
 import { findTokenActivation } from '../../../src/mcp-servers/outside/authenticate-caller'
@@ -89,6 +91,17 @@ const findOrder = ({ received }: ConnectedRunner, attempt = 1) => {
   return starts.find((order) => order.attempt === attempt)
 }
 
+/** Whether a token opens tools, the model gateway and the git proxy. */
+const opens = async (token = '') => {
+  const { ROOKERY_VAULT_KEY: vaultKey = '' } = readSettings({ ...env } as never)
+  const tokens = createActivationTokens([vaultKey])
+  const deps = { hub: createHubApi(() => hub.context()), tokens }
+  const found = ['mcp', 'models', 'git'] as const
+  return Promise.all(
+    found.map(async (of) => (await findTokenActivation(deps, token, of, Date.now())) !== null),
+  )
+}
+
 test('X2 X3: a runner takes a run over its socket, and its token ends with the attempt', async () => {
   const runner = await connectRunner(hub.fetch, (await newKey()).api_key)
   const id = await activate()
@@ -96,16 +109,6 @@ test('X2 X3: a runner takes a run over its socket, and its token ends with the a
   await until(() => expect(findOrder(runner)).toBeDefined())
   const order = findOrder(runner)
   expect(order?.endpoints.models).toBe('http://hub.test/gateway')
-  const { ROOKERY_VAULT_KEY: vaultKey = '' } = readSettings({ ...env } as never)
-  const tokens = createActivationTokens([vaultKey])
-  const hubApi = createHubApi(() => hub.context())
-  const opens = async (token = '') => {
-    const deps = { hub: hubApi, tokens }
-    const found = ['mcp', 'models', 'git'] as const
-    return Promise.all(
-      found.map(async (of) => (await findTokenActivation(deps, token, of, Date.now())) !== null),
-    )
-  }
   expect(await opens(order?.token)).toEqual([true, true, true])
   // It opens nothing of the API, and a hibernation changes nothing.
   expect((await hub.call('/agents/me', { key: order?.token ?? '' })).status).toBe(401)
@@ -180,11 +183,41 @@ test.each([
   const runner = await connectRunner(hub.fetch, api_key, { name })
   const activation = await activate()
   await runners.start(createRun(activation))
+  await until(() => expect(findOrder(runner)).toBeDefined())
+  const token = findOrder(runner)?.token
+  expect(await opens(token)).toEqual([true, true, true])
   await end(name, id)
+  // Not only when the agent was notified.
+  expect(await opens(token)).toEqual([false, false, false])
   await until(() => expect(runner.code).toBe(4403))
   await until(() => expect(agent.lost).toContain(`${activation}/1`))
   const headers = { upgrade: 'websocket', authorization: `Bearer ${api_key}` }
   expect((await hub.fetch('/runners/socket', { headers })).status).toBe(401)
+})
+
+test('X3: what a crash left of a revoked key ends when it is revoked again, and no other failure keeps it open', async () => {
+  const begin = async (name: string) => {
+    const key = await newKey()
+    const runner = await connectRunner(hub.fetch, key.api_key, { name })
+    await runners.start(createRun(await activate()))
+    await until(() => expect(findOrder(runner)).toBeDefined())
+    return { ...key, runner, token: findOrder(runner)?.token }
+  }
+  const deleted = await begin('deleted')
+  await env.DB.prepare('DELETE FROM runner_keys WHERE id = ?').bind(deleted.id).run()
+  const path = `/runners/keys/${deleted.id}`
+  expect((await hub.call(path, { key: adminKey, method: 'DELETE' })).status).toBe(404)
+  expect(await opens(deleted.token)).toEqual([false, false, false])
+  await until(() => expect(deleted.runner.code).toBe(4403))
+
+  const other = await begin('other')
+  const context = hub.context()
+  const batch = () => Promise.reject(new Error('The database is down.'))
+  const db = { batch, prepare: batch, withSession: batch } as never
+  const live = { ...context.live, disconnect: batch }
+  await closeSockets({ ...context, db, live }, [keyTag(other.id)])
+  expect(await opens(other.token)).toEqual([false, false, false])
+  await until(() => expect(other.runner.code).toBe(4403))
 })
 
 test('X14: admins see runners, drain and remove them, and each change is in the admin log', async () => {

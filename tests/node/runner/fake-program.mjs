@@ -1,16 +1,18 @@
 // A coding agent for tests: speaks the Agent Client Protocol over its standard streams, and does what the words of the
 // prompt say, or those after "Do:" where the prompt has more. It stands where the adapter of Claude Code stands.
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import {
   appendFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 
 const send = (message) =>
@@ -36,7 +38,22 @@ const ask = (method, params) =>
   })
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
-const callTools = (method, params) =>
+/** Whether it asks again when nobody answers, as real programs do. */
+let isPatient = false
+const persist = async (act) => {
+  for (;;) {
+    try {
+      const response = await act()
+      if (!isPatient || response.status < 500) return response
+    } catch (error) {
+      if (!isPatient) throw error
+    }
+    await wait(200)
+  }
+}
+
+const callTools = (method, params) => persist(() => sendToTools(method, params))
+const sendToTools = (method, params) =>
   fetch(mcp.url, {
     method: 'POST',
     headers: {
@@ -60,9 +77,12 @@ const askModel = (headers = { authorization: `Bearer ${process.env.ANTHROPIC_AUT
   })
 
 const callModel = async (headers) => {
-  const response = await askModel(headers)
-  await response.text()
-  return response.status
+  const { status } = await persist(async () => {
+    const response = await askModel(headers)
+    await response.text()
+    return response
+  })
+  return status
 }
 
 const acts = {
@@ -101,6 +121,7 @@ const acts = {
     callModel().catch(() => undefined)
     await acts.hang()
   },
+  twice: () => callModel(),
   die() {
     console.error('the fake program is broken')
     process.exit(3)
@@ -167,6 +188,36 @@ const acts = {
     appendFileSync('fixed.txt', 'more\n')
     say('Added more.', 'm1')
   },
+  /** Says which of the objects after it git finds in the checkout. */
+  async objects(words) {
+    const ids = words.slice(words.indexOf('objects') + 1)
+    const found = ids.filter(
+      (id) => spawnSync('git', ['cat-file', '-e', id], { stdio: 'ignore' }).status === 0,
+    )
+    say(['found', ...found].join(' '), 'm1')
+  },
+  /** Puts links to the folder after it where the runner writes. */
+  async links(words) {
+    const target = words[words.indexOf('links') + 1]
+    const place = join(process.cwd(), '..')
+    const config = join(process.env.HOME, '.config')
+    const linked = []
+    for (const path of [config, join(place, 'tmp'), join(place, 'work')]) {
+      try {
+        rmSync(path, { recursive: true, force: true })
+        symlinkSync(target, path)
+        linked.push(basename(path))
+      } catch {
+        // The sandbox holds on to it.
+      }
+    }
+    say(`Linked ${linked.join(' ')}`, 'm1')
+  },
+  /** Tries everything that a file beside it knows. */
+  async attack() {
+    const { attack } = await import(join(import.meta.dirname, 'hostile-program.mjs'))
+    say((await attack(callTools)).join('\n'), 'm1')
+  },
   /** Tries what must not work. The words after it: a file outside, one with a secret, and addresses. */
   async hostile(words) {
     const [, outside, secret, ...addresses] = words
@@ -226,6 +277,7 @@ const methods = {
   async 'session/prompt'(params) {
     const { text } = params.prompt[0]
     const words = (text.match(/(?<=Do: )[a-z ]+(?=\.)/g)?.at(-1) ?? text).split(' ')
+    isPatient = words.includes('patient')
     if (!words.includes('toolless')) await callTools('tools/list', {})
     if (!words.includes('modelless')) await callModel()
     for (const word of words) await acts[word]?.(words)

@@ -26,10 +26,17 @@ beforeAll(async () => {
   mkdirSync(join(aider, 'bin'), { recursive: true })
   copyFileSync(join(root, 'tests/node/runner/fake-aider.mjs'), join(aider, 'bin/aider'))
   chmodSync(join(aider, 'bin/aider'), 0o755)
+  const goose = join(stage.folder, 'goose')
+  const bin = join(goose, `node_modules/@aaif/goose-binary-${process.platform}-${process.arch}/bin`)
+  mkdirSync(bin, { recursive: true })
+  copyFileSync(join(root, 'tests/node/runner/fake-program.mjs'), join(bin, 'fake.mjs'))
+  const script = `#!/bin/sh\nexec ${process.execPath} ${join(bin, 'fake.mjs')}\n`
+  writeFileSync(join(bin, 'goose'), script, { mode: 0o755 })
   stage.start({
     hasSandbox: sandboxProblem === null,
     programs: [
       { type: 'claude-code', version: '1.2.3', folder: stage.programFolder },
+      { type: 'goose', version: '1.0.0', folder: goose },
       { type: 'aider', version: '0.86.1', folder: aider },
     ],
   })
@@ -105,6 +112,48 @@ describe.skipIf(sandboxProblem !== null)('inside the sandbox', () => {
     })
     expect(ended).toMatchObject({ end: 'end_turn', is_success: true, answer: 'I fixed it.' })
     expect(git.git('show', 'rookery/aider:aider.txt')).toBe('You fix things.')
+  })
+
+  test('X11: a run reads what its own refs reach, and nothing that other runs made or fetched', async () => {
+    const listKept = () =>
+      readdirSync(join(stage.folder, 'state/places')).filter((name) => name.endsWith('.git'))
+    const kept = listKept()
+    const old = git.git('rev-parse', 'main')
+    const branch = { ...workspace, branch: 'rookery/private' }
+    const first = await play('write', { builtin: 'files', workspace: branch })
+    const made = first.changes?.pushed ?? ''
+    const blob = git.git('rev-parse', `${made}:fixed.txt`)
+    // A later run of the conversation fetches the branch.
+    const next = await play(`append objects ${made} ${blob}`, {
+      builtin: 'shell',
+      workspace: branch,
+    })
+    expect(next.answer).toBe(`Added more.found ${made} ${blob}`)
+    const others = { ...workspace, branch: 'rookery/others' }
+    const look = `objects ${old} ${made} ${blob} ${next.changes?.pushed}`
+    const other = await play(look, { builtin: 'shell', workspace: others })
+    expect(other.answer).toBe(`found ${old}`)
+    // Neither what was removed from the history of its ref.
+    const rewritten = git.git('commit-tree', '-m', 'Rewritten', `${old}^{tree}`)
+    git.git('update-ref', 'refs/heads/main', rewritten)
+    const later = await play(`${look} ${rewritten}`, { builtin: 'shell', workspace: others })
+    expect(later.answer).toBe(`found ${rewritten}`)
+    // All was pushed, so no objects of these runs are left.
+    expect(listKept()).toEqual(kept)
+  })
+
+  test('X3: a link that a program leaves where the runner writes is not followed', async () => {
+    const outside = join(stage.folder, 'elsewhere')
+    mkdirSync(outside)
+    const changes = {
+      ...{ program: 'goose' as const, builtin: 'shell' as const, system_prompt: '' },
+      workspace: { ...workspace, branch: 'rookery/links' },
+    }
+    const ended = await play(`modelless links ${outside}`, changes)
+    expect(ended.answer).toMatch(/^Linked \.config .*work/)
+    const next = await play('modelless write', { ...changes, session_id: ended.session_id })
+    expect(readdirSync(outside)).toEqual([])
+    expect(next.answer).toBe('Fixed.')
   })
 
   test('X10: a hostile checkout runs nothing outside, and a hostile program reaches nothing', async () => {
