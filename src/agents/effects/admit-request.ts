@@ -45,7 +45,7 @@ export async function admitRequest(
   if (!desk.isCurrent()) return refuse('not_running')
   if (reservation.kind === 'wait') return refuseForNow('budget_exhausted', reservation.retryAt)
   if (reservation.kind === 'refused') return end(context, desk, reservation.refusal)
-  call.request.maxOutputTokens = Math.max(1, reservation.outputTokens)
+  call.request.maxOutputTokens = reservation.outputTokens
   const { maySteer } = reservation
   return record(context, desk, call, { facts, maySteer, place: read.work.definition.brain })
 }

@@ -2,7 +2,7 @@ import type { Reservation } from '../../hub/contract/hub'
 import { countChars, estimateTokensOfChars } from '../loop/estimate'
 import type { Charge } from '../loop/event'
 import type { ModelAnswer, ModelFailure, ModelUsage, ReceivedAnswer } from '../loop/message'
-import { calculateCost, calculateCostMax } from '../models/catalogue'
+import { calculateCost, calculateCostMax, calculateOutputMax } from '../models/catalogue'
 import { countTokensMax, countWideBytes } from '../models/count-tokens-max'
 import { estimateTokens } from '../models/estimate-tokens'
 import type { Model, ModelRequest } from '../models/model-port'
@@ -83,11 +83,9 @@ export function worstCaseReservation(plan: PricedCall, outputTokens: number): Re
 
 /** Returns the most tokens that the answer may have within the reservation. */
 export function affordableOutputTokens(plan: PricedCall, reservation: Reservation): number {
-  const prompt = worstCaseReservation(plan, 0)
-  const byTokens = reservation.tokens - prompt.tokens
-  const price = plan.model.prices?.output ?? 0
-  const left = reservation.microusd - prompt.microusd
-  const byMoney = price > 0 ? Math.floor((left * 1_000_000) / price) : Number.POSITIVE_INFINITY
+  const promptTokens = boundPromptTokens(plan)
+  const byMoney = calculateOutputMax(plan.model.prices, promptTokens, reservation.microusd)
+  const byTokens = reservation.tokens - promptTokens
   return Math.max(0, Math.min(plan.request.maxOutputTokens, byTokens, byMoney))
 }
 

@@ -7,6 +7,7 @@ import { outputTokensLeast, renewReservation } from './reserve-call'
 import { findNewItems } from './steer'
 
 export type RequestReservation =
+  /** The answer may have at least one token. */
   | { kind: 'reserved'; outputTokens: number; maySteer: boolean }
   | { kind: 'wait'; retryAt: number }
   | {
@@ -38,7 +39,8 @@ export async function reserveRequest(
     return { tokens: tokens + open.tokens, microusd: microusd + open.microusd }
   }
   const floor = withOpen(Math.min(outputTokensLeast, wanted))
-  const answer = await renewReservation(context, { want: withOpen(wanted), floor }, call.model.id)
+  const money = { want: withOpen(wanted), floor, held: open }
+  const answer = await renewReservation(context, money, call.model.id)
   if (answer.kind === 'wait') return { kind: 'wait', retryAt: answer.retryAt }
   if (answer.kind === 'refused') {
     const { reason } = answer
@@ -51,6 +53,9 @@ export async function reserveRequest(
     tokens: tokens - open.tokens,
     microusd: microusd - open.microusd,
   })
+  if (outputTokens < 1) {
+    return { kind: 'refused', refusal: { reason: 'budget_exhausted', needs: floor } }
+  }
   const maySteer = findNewItems(context, answer.steering ?? []).length > 0
   return { kind: 'reserved', outputTokens, maySteer }
 }

@@ -78,21 +78,21 @@ function findPartProblem(
   part: JsonObject,
   isItem: boolean,
 ): string | null {
+  const { type } = part
   // An earlier answer that was spoken is stored at the provider.
   if (isItem && !isAbsent(part.audio ?? null)) return 'A reference to a stored answer'
-  if (part.type === undefined && isItem) return null
-  if (typeof part.type !== 'string' || !knownContent[protocol].has(part.type))
-    return part.type === 'item_reference'
-      ? 'A reference to a stored item'
-      : `A content part of the type ${String(part.type ?? '?').slice(0, 40)}`
-  const brought = [
-    ...(part.type === 'tool_search_output' ? readList(part, 'tools') : []),
-    ...(part.type === 'tool_addition' ? readDefinition(part.tool) : []),
-  ]
-  const tool = brought.find((each) => !isOwnTool(protocol, each))
+  if (type === 'item_reference') return 'A reference to a stored item'
+  if (type === undefined && isItem) return null
+  if (typeof type !== 'string' || !knownContent[protocol].has(type))
+    return `A content part of the type ${String(type ?? '?').slice(0, 40)}`
+  const tool = listBrought(part).find((each) => !isOwnTool(protocol, each))
   return tool === undefined ? findUnmeasured(part) : describeTool(tool)
 }
 
-/** The tool that a part adds; nothing for one that refers to a tool of the request. */
-const readDefinition = (tool: unknown): unknown[] =>
-  readText(tool, 'type') === 'tool_reference' ? [] : [readField(tool, 'definition')]
+/** The tools that a part adds to those of the request. A reference to one of them adds none. */
+function listBrought({ type, tools, tool }: JsonObject): unknown[] {
+  if (type === 'tool_search_output') return Array.isArray(tools) ? tools : []
+  const isAdded = type === 'tool_addition' && readText(tool, 'type') !== 'tool_reference'
+  // one that is missing is none of the program's
+  return isAdded ? [readField(tool, 'definition') ?? null] : []
+}
