@@ -59,7 +59,7 @@ describe.each(protocols)('%s', (protocol) => {
     [529, 529, true],
     [302, 400, false],
   ])(
-    'X4: a provider that answers %i is passed on as %i, and charged nothing but for a time-out',
+    'X4: a provider that answers %i is passed on as %i, and charged only when it may have worked on',
     async (status, shown, retries) => {
       const harness = createHarness(protocol, {
         answer: () =>
