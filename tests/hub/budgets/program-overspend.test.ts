@@ -135,7 +135,7 @@ async function play({ limits, rounds }: { limits: Limits[]; rounds: Deed[][] }):
 }
 
 test('X4 X9 B4: however requests of two runs are admitted, settled and lost, no budget is overspent and the books agree', async () => {
-  await fc.assert(fc.asyncProperty(plans, play), { numRuns: 40, endOnFailure: true })
+  await fc.assert(fc.asyncProperty(plans, play), { numRuns: 20, endOnFailure: true })
 }, 180_000)
 
 test('X4 X9: a request is refused when a budget has less than its prompt and one token of the answer', async () => {
@@ -160,8 +160,8 @@ test('X4 X9: a request is refused when a budget has less than its prompt and one
 
 afterAll(() => {
   expect(met.openMost, 'requests that were open together').toBeGreaterThan(1)
-  expect(met.admitted).toBeGreaterThan(40)
+  expect(met.admitted).toBeGreaterThan(25)
   expect(met.refused).toBeGreaterThan(3)
   expect(met.waited).toBeGreaterThan(0)
-  expect(met.usage).toBeGreaterThan(25)
+  expect(met.usage).toBeGreaterThan(15)
 })
