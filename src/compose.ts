@@ -47,7 +47,7 @@ import type { ToolServer } from './mcp-servers/tool/define-tool'
 import { scheduling } from './shared/config'
 import { run } from './shared/db/batch'
 import { createDb } from './shared/db/db'
-import { systemClock } from './shared/ids'
+import { type AccountId, systemClock } from './shared/ids'
 import type { Log } from './shared/log'
 import { readSettings, type Settings } from './shared/settings'
 import { sendRefusalPage } from './web/frame/send-page'
@@ -211,21 +211,22 @@ function createReliableWaker(env: Env, scheduler: SchedulerApi): AgentDeps['wake
 function createMounts(
   env: Env,
   deps: Omit<Parameters<typeof createMcpRoutes>[0], 'defer' | 'noteToolsListed' | 'findRecorder'> &
-    Omit<Parameters<typeof createGitRoutes>[0], 'defer'> &
+    Omit<Parameters<typeof createGitRoutes>[0], 'defer' | 'findRecorder'> &
     Omit<Parameters<typeof createAdminRoutes>[0], 'reportFailure'> &
     Omit<Parameters<typeof createConnectCallback>[0], 'reportFailure'> & {
       log: Log
       models: ReturnType<typeof createModelGateway>
     },
 ): NonNullable<HubDeps['mounts']> {
+  const findRecorder = (agentId: AccountId) => getCodingAgent(env, agentId)
   const mcp = createMcpRoutes({
     ...deps,
     defer: waitUntil,
     noteToolsListed: (agentId, id, attempt) =>
       getCodingAgent(env, agentId).noteToolsListed(id, attempt),
-    findRecorder: (agentId) => getCodingAgent(env, agentId),
+    findRecorder,
   })
-  const git = createGitRoutes({ ...deps, defer: waitUntil })
+  const git = createGitRoutes({ ...deps, defer: waitUntil, findRecorder })
   const reportFailure = (error: unknown) => deps.log.error('request failed', { error })
   const admin = createAdminRoutes({ ...deps, reportFailure })
   const forms = createCredentialForms({ ...deps, reportFailure })

@@ -159,6 +159,8 @@ export const mcp = {
   sessionCharsMax: 100,
   /** Interval at which a running call checks for cancellation. */
   cancelCheckMs: 100,
+  /** Waits between tries to record the result of a program's call. */
+  recordAgainMs: [100, 1_000],
   /** Interval of keep-alives on a stream: a closed connection is only detected by writing. */
   keepAliveMs: 1_000,
 } as const

@@ -62,6 +62,11 @@ export class GitWorld {
     return (await fetch(new URL('/audit', this.hub))).json() as Promise<GitAudit[]>
   }
 
+  /** Returns what the agent's object was told of the pushes since the set-up. */
+  async listCalls(): Promise<unknown[]> {
+    return (await fetch(new URL('/calls', this.hub))).json() as Promise<unknown[]>
+  }
+
   /** Returns the commits of the branches and tags at the service. */
   async listRefs(): Promise<Record<string, string>> {
     const bare = join(this.folder, 'served/acme/tools.git')

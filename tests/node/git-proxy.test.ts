@@ -166,6 +166,45 @@ test('X11: without grant, run or matching repository git prints why, and the ser
   })
 })
 
+test('X11 X13: a push is on record before it goes out and after it, and one that was made is not made again', async () => {
+  await withGitWorld(async (world) => {
+    await world.git('switch', '-c', 'rookery/one')
+    await world.commit('one')
+    const before = await world.listRefs()
+    const push = () => world.git('push', 'origin', 'HEAD')
+    const begun = { tool: 'git_push', isWrite: true, attempt: 1 }
+    for (const [record, code, text] of [
+      ['gone', 1, 'the call was not run'],
+      ['refused', 1, 'This run is over'],
+      ['recorded', 0, 'has made this push before'],
+    ] as const) {
+      await world.setUp({ record })
+      const answer = await push()
+      expect(answer.code, answer.text).toBe(code)
+      expect(answer.text).toContain(text)
+      expect(await world.listCalls()).toMatchObject([begun])
+      expect(await world.listRefs()).toEqual(before)
+      await world.git('update-ref', '-d', 'refs/remotes/origin/rookery/one')
+    }
+    await world.setUp()
+    expect((await world.git('push', 'origin', 'HEAD:main')).code).toBe(1)
+    expect(await world.listCalls()).toMatchObject([
+      { ...begun, refs: [{ ref: 'refs/heads/main' }] },
+      { isError: true, decision: expect.not.stringMatching('allowed') },
+    ])
+    await world.setUp()
+    expect((await push()).code).toBe(0)
+    const ended = { isError: false, decision: 'allowed' }
+    await expect.poll(() => world.listCalls()).toMatchObject([begun, ended])
+    // A person's key is no run.
+    await world.commit('two')
+    await world.setUp({ scopes: ['read', 'write'] })
+    world.token = 'rookery_key_of_ada'
+    expect((await push()).code).toBe(0)
+    expect(await world.listCalls()).toEqual([])
+  })
+})
+
 test('X11: only three paths exist, and a push that cannot be read changes nothing', async () => {
   await withGitWorld(async (world) => {
     const base = '/git/github/acme/tools'

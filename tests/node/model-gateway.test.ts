@@ -92,12 +92,12 @@ function writeForever(response: ServerResponse): void {
 
 const readSettled = async (url: URL) => {
   const answer = await fetch(new URL('/settled', url))
-  return (await answer.json()) as { finish: string; answerChars: number }[]
+  return (await answer.json()) as { finish: string }[]
 }
 
 /** Waits until a request is settled. */
 async function waitForSettled(url: URL) {
-  const all: { finish: string; answerChars: number }[] = []
+  const all: { finish: string }[] = []
   await vi.waitFor(async () => {
     all.push(...(await readSettled(url)))
     expect(all.length).toBeGreaterThan(0)
@@ -112,9 +112,9 @@ test('X4: when a program goes away its provider is left too, and the request is 
     await new Promise((resolve) => socket.once('data', resolve))
     socket.destroy()
     await vi.waitFor(() => expect(provider.closed).toBe(1), patience)
-    const settled = await waitForSettled(url)
-    expect(settled).toMatchObject([{ finish: 'cancelled', usage: null, mayBeCharged: true }])
-    expect(settled[0]?.answerChars).toBeGreaterThan(0)
+    expect(await waitForSettled(url)).toMatchObject([
+      { finish: 'cancelled', usage: null, mayBeCharged: true },
+    ])
   })
 
   // It goes before the provider has answered: what comes then is for nobody.

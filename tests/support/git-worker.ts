@@ -20,6 +20,7 @@ const git = createGitRoutes({
   tokens,
   clock: world.clock,
   defer: waitUntil,
+  findRecorder: () => world.recorder,
   openGateway: (servers) =>
     createGateway({
       ...world.stores,
@@ -50,6 +51,7 @@ export default {
       return Response.json(await tokens.issue(claim, world.clock.now()))
     }
     if (pathname === '/audit') return Response.json(world.takeAudit())
+    if (pathname === '/calls') return Response.json(world.calls)
     return git(request, { recordCaller() {}, async countWrite() {} })
   },
 }

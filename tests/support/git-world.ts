@@ -1,4 +1,5 @@
 import type { RunningActivation } from '../../src/hub/contract/hub'
+import type { ProgramCallRecorder } from '../../src/mcp-servers/contract/program-calls'
 import type { ToolRestrictions } from '../../src/mcp-servers/contract/tools'
 import { type TokenAudience, tokenAudiences } from '../../src/mcp-servers/outside/activation-token'
 import type { AccountId, ActivationId } from '../../src/shared/ids'
@@ -16,6 +17,8 @@ export interface GitSetUp {
   audience?: TokenAudience[]
   workspace?: { repository: string; push: string[] } | null
   toolRestrictions?: ToolRestrictions | null
+  /** What the agent's object says of a push; absent: it runs. */
+  record?: 'recorded' | 'refused' | 'gone'
   /** Scopes of the key `rookery_key_of_ada`. */
   scopes?: string[]
 }
@@ -46,9 +49,26 @@ export function createAuditedWork() {
     const requireApproval = current.requireApproval ?? []
     return { ...facts, policy: { ...facts.policy, requireApproval } }
   }
+  const calls: unknown[] = []
+  const recorder: ProgramCallRecorder = {
+    async beginCall(_activationId, { tool, isWrite, arguments: args }, attempt) {
+      calls.push({ tool, isWrite, refs: JSON.parse(args).refs, attempt })
+      if (current.record === 'gone') throw new Error('The object is not reachable.')
+      if (current.record === 'refused') return { kind: 'refused', text: 'Error: This run is over.' }
+      return current.record === 'recorded'
+        ? { kind: 'recorded', text: '{}', isError: false }
+        : { kind: 'run' }
+    },
+    async endCall(_activationId, _callId, { isError, decision }) {
+      calls.push({ isError, decision })
+    },
+  }
   const world = {
     hub,
     clock,
+    /** Pushes as the agent's object was told of them, before they ran and after. */
+    calls,
+    recorder,
     serviceUrl: '',
     stores: {
       memory: fakeMemory,
@@ -62,6 +82,7 @@ export function createAuditedWork() {
       hub.policy.allowed = next.allowed ?? everything
       hub.policy.denied = next.denied ?? []
       hub.audit.clear()
+      calls.length = 0
       return {
         accountId: scout.id,
         activationId,

@@ -113,10 +113,8 @@ export interface ModelRequestResult {
     outputTokens: number
     reasoningTokens: number
   } | null
-  /** Without usage: whether the provider may bill the request, which is then charged by an estimate. */
+  /** Without usage: whether the provider may bill the request, which is then charged its worst case. */
   mayBeCharged: boolean
-  /** Characters of the answer that were passed on, for an estimate. */
-  answerChars: number
   /** Excerpt of the provider's error for the trace, without secrets. */
   problem: string | null
 }

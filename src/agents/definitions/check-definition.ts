@@ -14,6 +14,7 @@ import { readExplorationFacts, readSchedules } from './exploration-facts'
 import { findUnfitModels } from './find-unfit-models'
 import { readDefinition } from './read-definition'
 import { isUsableGrant } from './unusable-fields'
+import { warnUnpriced } from './warn-unpriced'
 import type { YamlSource } from './yaml-source'
 
 /**
@@ -98,6 +99,7 @@ export async function checkDefinition(
         ...warnMissingSkillGrants(definition, isGranted, source),
         ...warnUnavailableAlternatives(definition, models, source),
         ...warnSubstitution(definition.brain, model, source),
+        ...warnUnpriced(models, source),
       ],
     },
   }

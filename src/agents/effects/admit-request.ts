@@ -40,12 +40,12 @@ export async function admitRequest(
     return refuseForNow('max_tokens', context.deps.clock.now() + codingAgents.retryMs)
   }
   if (decision.kind === 'refused') return end(context, desk, { reason: decision.reason })
-  const call = toPricedRequest(model, facts, decision.outputTokens)
+  const call = toPricedRequest(model, facts.promptTokensMax, decision.outputTokens)
   const reservation = await reserveRequest(context, call, program)
   if (!desk.isCurrent()) return refuse('not_running')
   if (reservation.kind === 'wait') return refuseForNow('budget_exhausted', reservation.retryAt)
   if (reservation.kind === 'refused') return end(context, desk, reservation.refusal)
-  call.request.maxOutputTokens = Math.max(1, reservation.outputTokens)
+  call.request.maxOutputTokens = reservation.outputTokens
   const { maySteer } = reservation
   return record(context, desk, call, { facts, maySteer, place: read.work.definition.brain })
 }
@@ -79,7 +79,6 @@ function record(
     request,
     protocol: facts.protocol,
     worst: worstCaseCharge(call),
-    promptTokens: facts.promptTokens,
     ...(maySteer && { maySteer: true }),
   })
   const { open = [] } = context.getActivation().state.program ?? {}

@@ -2,7 +2,7 @@ import type { Reservation } from '../../hub/contract/hub'
 import { countChars, estimateTokensOfChars } from '../loop/estimate'
 import type { Charge } from '../loop/event'
 import type { ModelAnswer, ModelFailure, ModelUsage, ReceivedAnswer } from '../loop/message'
-import { calculateCost, calculateCostMax } from '../models/catalogue'
+import { calculateCost, calculateCostMax, calculateOutputMax } from '../models/catalogue'
 import { countTokensMax, countWideBytes } from '../models/count-tokens-max'
 import { estimateTokens } from '../models/estimate-tokens'
 import type { Model, ModelRequest } from '../models/model-port'
@@ -83,11 +83,9 @@ export function worstCaseReservation(plan: PricedCall, outputTokens: number): Re
 
 /** Returns the most tokens that the answer may have within the reservation. */
 export function affordableOutputTokens(plan: PricedCall, reservation: Reservation): number {
-  const prompt = worstCaseReservation(plan, 0)
-  const byTokens = reservation.tokens - prompt.tokens
-  const price = plan.model.prices?.output ?? 0
-  const left = reservation.microusd - prompt.microusd
-  const byMoney = price > 0 ? Math.floor((left * 1_000_000) / price) : Number.POSITIVE_INFINITY
+  const promptTokens = boundPromptTokens(plan)
+  const byMoney = calculateOutputMax(plan.model.prices, promptTokens, reservation.microusd)
+  const byTokens = reservation.tokens - promptTokens
   return Math.max(0, Math.min(plan.request.maxOutputTokens, byTokens, byMoney))
 }
 
@@ -125,23 +123,56 @@ export function toPartialCharge(
   { chars, usage: reported }: ReceivedAnswer,
   durationMs: number,
 ): Charge {
-  const { prices } = plan.model
-  const bounds = { input: plan.promptTokensMax, output: plan.request.maxOutputTokens }
-  const counted = reported ? validateUsage(reported, bounds) : null
+  if (reported) return toCountedCharge(plan.model, worstCaseCharge(plan), reported, durationMs)
   const estimate = {
     inputTokens: correctPromptTokens(plan),
     cachedTokens: 0,
     outputTokens: estimateTokensOfChars(chars),
     reasoningTokens: 0,
   }
-  const usage = counted ?? clampUsage(estimate, bounds)
+  return toEstimatedCharge(plan, estimate, durationMs)
+}
+
+/**
+ * Returns the charge of what a provider counted: all of it, and what was not reserved as an overrun. A usage that
+ * cannot be true is replaced by the worst case, with a note.
+ *
+ * @param worst what was reserved for the call
+ */
+export function toCountedCharge(
+  { id, prices }: PricedCall['model'],
+  worst: Charge,
+  reported: ModelUsage,
+  durationMs: number,
+): Charge {
+  const usage = validateUsage(reported)
+  if (usage === null) return { ...worst, durationMs, doubt: implausibleUsage }
+  const microusd = calculateCost(prices, usage)
+  const tokens = usage.inputTokens + usage.outputTokens - worst.inputTokens - worst.outputTokens
+  const excess = { tokens: Math.max(0, tokens), microusd: Math.max(0, microusd - worst.microusd) }
+  return {
+    ...usage,
+    ...((excess.tokens > 0 || excess.microusd > 0) && { overrun: excess }),
+    microusd,
+    isPriced: prices !== null,
+    isEstimated: false,
+    durationMs,
+    model: id,
+  }
+}
+
+/** Returns the charge of an estimate, which is at most what the call could have used. */
+function toEstimatedCharge(plan: PricedCall, estimate: ModelUsage, durationMs: number): Charge {
+  const { id, prices } = plan.model
+  const bounds = { input: plan.promptTokensMax, output: plan.request.maxOutputTokens }
+  const usage = clampUsage(estimate, bounds)
   return {
     ...usage,
     microusd: calculateCost(prices, usage),
     isPriced: prices !== null,
-    isEstimated: counted === null,
+    isEstimated: true,
     durationMs,
-    model: plan.model.id,
+    model: id,
   }
 }
 
@@ -166,37 +197,12 @@ function estimateUsage(plan: CallPlan, answer: ModelAnswer): ModelUsage {
   }
 }
 
-/**
- * Returns the charge of an answer: whole tokens, never negative, and at most what any tokenizer could
- * count, whatever the provider reports. Implausible usage is replaced by an estimate, with a note.
- * A prompt of more tokens than were reserved is charged in full; the excess is recorded.
- */
+/** Returns the charge of an answer: what the provider counted, or an estimate when it has not. */
 export function toCharge(plan: CallPlan, answer: ModelAnswer, durationMs: number): Charge {
-  const { prices } = plan.model
-  const bounds = { input: plan.promptTokensMax, output: plan.request.maxOutputTokens }
-  const reported = answer.usage && validateUsage(answer.usage, bounds)
-  const usage = reported ?? clampUsage(estimateUsage(plan, answer), bounds)
-  const overrun = findOverrun(plan, usage)
-  return {
-    ...usage,
-    ...(overrun && { overrun }),
-    microusd: calculateCost(prices, usage),
-    isPriced: prices !== null,
-    isEstimated: reported === null,
-    durationMs,
-    model: plan.model.id,
-    ...(answer.usage !== null && reported === null && { doubt: implausibleUsage }),
-  }
-}
-
-/** Returns what a call took beyond its reservation; null when it kept within. */
-function findOverrun(plan: CallPlan, usage: ModelUsage): Reservation | null {
-  const reserved = worstCaseReservation(plan, plan.request.maxOutputTokens)
-  const tokens = usage.inputTokens + usage.outputTokens - reserved.tokens
-  const microusd = calculateCost(plan.model.prices, usage) - reserved.microusd
-  if (tokens <= 0 && microusd <= 0) return null
-  return { tokens: Math.max(0, tokens), microusd: Math.max(0, microusd) }
+  return answer.usage
+    ? toCountedCharge(plan.model, worstCaseCharge(plan), answer.usage, durationMs)
+    : toEstimatedCharge(plan, estimateUsage(plan, answer), durationMs)
 }
 
 const implausibleUsage =
-  'The provider reported a usage that cannot be true, so this call is charged by an estimate.'
+  'The provider reported a usage that cannot be true, so this call is charged its worst case.'

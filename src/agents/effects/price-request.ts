@@ -2,12 +2,12 @@ import type { ModelRequestResult } from '../contract/coding-agents'
 import type { Charge } from '../loop/event'
 import type { OpenRequest } from '../loop/program-state'
 import type { Model } from '../models/model-port'
-import { type PricedCall, toPartialCharge } from './price-call'
+import { type PricedCall, toCountedCharge } from './price-call'
 
 /** Returns a program's request for its price. The upper bound of its prompt is reserved. */
 export const toPricedRequest = (
   model: PricedCall['model'],
-  { promptTokens, promptTokensMax }: { promptTokens: number; promptTokensMax: number },
+  promptTokensMax: number,
   maxOutputTokens: number,
 ): PricedCall => ({
   model,
@@ -15,24 +15,23 @@ export const toPricedRequest = (
   promptTokens: promptTokensMax,
   promptTokensMax,
   wideBytes: 0,
-  ratio: { mean: Math.min(1, promptTokens / Math.max(1, promptTokensMax)), high: 1 },
+  ratio: { mean: 1, high: 1 },
 })
 
 /**
- * Returns the charge of a request: its usage, else an estimate of its prompt and of what was passed on. Null when the
- * provider bills nothing.
+ * Returns the charge of a request: what its provider counted. Without a count it is the worst case that was reserved,
+ * since nobody knows how far the provider came; null when it bills nothing.
  *
- * @param model null when it is not known any more: the worst case is charged
+ * @param model null when it is not known any more
  */
 export function toRequestCharge(
   model: Pick<Model, 'id' | 'prices'> | null,
-  { worst, promptTokens }: OpenRequest,
-  { usage, mayBeCharged, answerChars }: ModelRequestResult,
+  { worst }: Pick<OpenRequest, 'worst'>,
+  { usage, mayBeCharged }: Pick<ModelRequestResult, 'usage' | 'mayBeCharged'>,
   durationMs: number,
 ): Charge | null {
   if (usage === null && !mayBeCharged) return null
-  if (!model) return { ...worst, durationMs }
-  const size = { promptTokens, promptTokensMax: worst.inputTokens }
-  const call = toPricedRequest(model, size, worst.outputTokens)
-  return toPartialCharge(call, { chars: answerChars, ...(usage && { usage }) }, durationMs)
+  // The prices that were reserved are those of the model at that time.
+  if (usage === null || !model || model.id !== worst.model) return { ...worst, durationMs }
+  return toCountedCharge(model, worst, usage, durationMs)
 }

@@ -68,7 +68,7 @@ export async function reserveCall(
 /** Renews the reservation for calls of a model, and keeps what the hub returns with it. */
 export async function renewReservation(
   context: EffectContext,
-  { want, floor }: { want: Reservation; floor: Reservation },
+  { want, floor, held }: { want: Reservation; floor: Reservation; held?: Reservation },
   modelId: string,
 ): Promise<RenewResult> {
   const { deps, agentId } = context
@@ -85,6 +85,7 @@ export async function renewReservation(
     },
     want,
     floor,
+    ...(held && { held }),
     models: [...new Set([...listCalledModels(context), modelId])],
   })
   if (answer.kind === 'renewed') {

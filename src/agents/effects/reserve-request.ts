@@ -1,3 +1,4 @@
+import type { RenewResult, Reservation } from '../../hub/contract/hub'
 import { sumOpen } from '../loop/admit-request'
 import type { LoopEventOf } from '../loop/event'
 import type { ProgramState } from '../loop/program-state'
@@ -7,6 +8,7 @@ import { outputTokensLeast, renewReservation } from './reserve-call'
 import { findNewItems } from './steer'
 
 export type RequestReservation =
+  /** The answer may have at least one token. */
   | { kind: 'reserved'; outputTokens: number; maySteer: boolean }
   | { kind: 'wait'; retryAt: number }
   | {
@@ -38,19 +40,27 @@ export async function reserveRequest(
     return { tokens: tokens + open.tokens, microusd: microusd + open.microusd }
   }
   const floor = withOpen(Math.min(outputTokensLeast, wanted))
-  const answer = await renewReservation(context, { want: withOpen(wanted), floor }, call.model.id)
+  const money = { want: withOpen(wanted), floor, held: open }
+  const answer = await renewReservation(context, money, call.model.id)
   if (answer.kind === 'wait') return { kind: 'wait', retryAt: answer.retryAt }
-  if (answer.kind === 'refused') {
-    const { reason } = answer
-    if (reason !== 'budget_exhausted') return { kind: 'refused', refusal: { reason } }
-    const { shortage } = answer
-    return { kind: 'refused', refusal: { reason, needs: floor, ...(shortage && { shortage }) } }
-  }
+  if (answer.kind === 'refused') return toRefusal(answer, floor)
   const { tokens, microusd } = answer.reservation
   const outputTokens = affordableOutputTokens(call, {
     tokens: tokens - open.tokens,
     microusd: microusd - open.microusd,
   })
+  if (outputTokens < 1) return toRefusal({ kind: 'refused', reason: 'budget_exhausted' }, floor)
   const maySteer = findNewItems(context, answer.steering ?? []).length > 0
   return { kind: 'reserved', outputTokens, maySteer }
+}
+
+/** @param needs the least that the request needs of a budget */
+function toRefusal(
+  answer: Extract<RenewResult, { kind: 'refused' }>,
+  needs: Reservation,
+): RequestReservation {
+  const { reason } = answer
+  if (reason !== 'budget_exhausted') return { kind: 'refused', refusal: { reason } }
+  const { shortage } = answer
+  return { kind: 'refused', refusal: { reason, needs, ...(shortage && { shortage }) } }
 }

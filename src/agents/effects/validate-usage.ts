@@ -1,23 +1,13 @@
 import type { ModelUsage } from '../loop/message'
 
-/** The most tokens that a call can use. */
-interface Bounds {
-  input: number
-  output: number
-}
+/** More tokens than any model reads or writes in one call: a greater count is no count. */
+const tokensMax = 1_000_000_000
 
 /**
- * Providers add tokens to prompts: usage that exceeds a bound by at most this much is charged at
- * the bound.
+ * Returns the usage that a provider reported, in whole tokens: all of it, also when it is more than was reserved. Null
+ * when it cannot be a count: negative, not a number, or without an end. The budgets of the hub depend on it.
  */
-const tolerance = { share: 0.05, tokens: 256 }
-
-/**
- * Returns the usage that a provider reported, clamped to whole tokens within the bounds. Null when
- * it cannot be right: negative, not a number, or more than the call could have used. The budgets of
- * the hub depend on it.
- */
-export function validateUsage(reported: ModelUsage, bounds: Bounds): ModelUsage | null {
+export function validateUsage(reported: ModelUsage): ModelUsage | null {
   const counts = [
     reported.inputTokens,
     reported.cachedTokens,
@@ -25,17 +15,15 @@ export function validateUsage(reported: ModelUsage, bounds: Bounds): ModelUsage 
     reported.outputTokens,
     reported.reasoningTokens,
   ]
-  if (!counts.every((count) => Number.isFinite(count) && count >= 0)) return null
-  if (isBeyond(reported.inputTokens, bounds.input)) return null
-  if (isBeyond(reported.outputTokens, bounds.output)) return null
-  return clampUsage(reported, bounds)
+  const isCount = counts.every((count) => count >= 0 && count <= tokensMax)
+  return isCount ? clampUsage(reported, { input: tokensMax, output: tokensMax }) : null
 }
 
-const isBeyond = (count: number, bound: number): boolean =>
-  count > bound + Math.max(tolerance.tokens, bound * tolerance.share)
-
 /** Rounds usage up to whole tokens within the bounds; a part is never more than its total. */
-export function clampUsage(usage: ModelUsage, bounds: Bounds): ModelUsage {
+export function clampUsage(
+  usage: ModelUsage,
+  bounds: { input: number; output: number },
+): ModelUsage {
   const inputTokens = Math.min(bounds.input, Math.ceil(usage.inputTokens))
   const outputTokens = Math.min(bounds.output, Math.ceil(usage.outputTokens))
   const cachedTokens = Math.min(inputTokens, Math.ceil(usage.cachedTokens))

@@ -36,8 +36,6 @@ export type ProgramEvent =
       request: number
       protocol: ModelProtocol
       worst: Charge
-      /** Estimated tokens of its prompt. */
-      promptTokens: number
       /** The renewal took comments that join the run. */
       maySteer?: true
     }

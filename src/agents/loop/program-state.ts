@@ -9,8 +9,6 @@ export interface OpenRequest {
   request: number
   startedAt: number
   worst: Charge
-  /** Estimated tokens of its prompt, for a charge without usage. */
-  promptTokens: number
 }
 
 /** What the program claims about its end; it is judged. */

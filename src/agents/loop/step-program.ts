@@ -29,10 +29,10 @@ export function handlePlaced(state: LoopState, event: LoopEventOf<'program_place
 
 /** Counts an admitted request. One that no longer fits the state was not admitted. */
 export function handleAdmitted(state: LoopState, event: LoopEventOf<'request_admitted'>): Step {
-  const { attempt, request, worst, promptTokens, at } = event
+  const { attempt, request, worst, at } = event
   const program = findWorking(state, attempt)
   if (!program || request !== program.requests + 1) return withoutEffects(state)
-  const open = [...program.open, { request, startedAt: at, worst, promptTokens }]
+  const open = [...program.open, { request, startedAt: at, worst }]
   return withoutEffects({
     ...withProgram(state, { requests: request, open, hasStarted: true }),
     iteration: request,

@@ -8,8 +8,6 @@ export interface AnswerFacts {
   /** Null: the protocol has not said how the answer ended. */
   finish: ModelRequestResult['finish'] | null
   usage: Usage | null
-  /** Characters of text, reasoning and arguments. */
-  chars: number
   /** The answer has at least one event of the protocol. */
   hasEvents: boolean
   /** The error that the provider reported within the answer. */
@@ -23,7 +21,6 @@ export interface AnswerFacts {
 export const noFacts: AnswerFacts = {
   finish: null,
   usage: null,
-  chars: 0,
   hasEvents: false,
   problem: null,
 }

@@ -30,7 +30,6 @@ export function answerOffline(
       ...{ inputTokens: input, outputTokens: output },
       ...{ cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 },
     },
-    answerChars: offlineText.length,
   })
   const events = compose[protocol]({ model, input, output })
   const headers = { 'cache-control': 'no-store' }

@@ -58,9 +58,9 @@ function readWholeAnswer(protocol: ModelProtocol): AnswerReader {
       add(decoder.decode())
       const answer = parse(pieces.join(''))
       pieces = []
-      facts = answer ? { ...readAnswer[protocol](answer), hasEvents: true } : { ...noFacts, chars }
+      facts = answer ? { ...readAnswer[protocol](answer), hasEvents: true } : { ...noFacts }
     },
-    facts: () => (pieces.length > 0 ? { ...noFacts, chars } : facts),
+    facts: () => facts,
   }
 }
 

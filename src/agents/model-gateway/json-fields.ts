@@ -22,6 +22,10 @@ export const readList = (value: unknown, name: string): unknown[] => {
 export const readCount = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.ceil(value) : null
 
+/** Returns a count that may be left out, and is 0 then; null for anything that cannot be one. */
+export const readPart = (value: unknown): number | null =>
+  value === undefined || value === null ? 0 : readCount(value)
+
 /** Returns the words of an error object within an answer. */
 export function describeError(error: unknown): string {
   const fields = isObject(error) ? [error.type, error.code, error.message] : [error]

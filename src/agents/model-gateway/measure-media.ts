@@ -2,49 +2,77 @@ import { isObject, type JsonObject, readField, readText } from './json-fields'
 
 /** Types of content parts that are pictures. */
 const pictureTypes = new Set(['image', 'image_url', 'input_image'])
-/** Types of content parts that a prompt cannot be measured with. */
-const otherTypes = new Set(['document', 'file', 'input_file', 'input_audio', 'audio', 'video'])
+
+/** Levels of content within content, such as a picture in the result of a tool. */
+const depthMax = 8
 
 /** The data of a picture in a part; null: it is somewhere else. */
 function findData(part: JsonObject): string | null {
+  if ((part.file_id ?? null) !== null) return null
   const source = part.source
   if (readText(source, 'type') === 'base64') return readText(source, 'data')
   const url = typeof part.image_url === 'string' ? part.image_url : readText(part.image_url, 'url')
-  return url.startsWith('data:') ? url : null
+  return url.startsWith('data:image/') ? url : null
 }
 
-/** Calls `visit` for every content part of messages, those in results of tools included. */
-function visitParts(value: unknown, visit: (part: JsonObject) => void): void {
-  if (Array.isArray(value)) {
-    for (const each of value) visitParts(each, visit)
-    return
+/**
+ * Calls `visit` for every item and content part of messages, those in results of tools included; `isItem`: it is at the
+ * top of its list. Returns whether it has seen all of them: not those that are nested too deeply.
+ */
+export function visitParts(
+  lists: unknown[],
+  visit: (part: JsonObject, isItem: boolean) => void,
+): boolean {
+  let isWhole = true
+  const enter = (value: unknown, depth: number, isItem: boolean): void => {
+    if (depth > depthMax) {
+      isWhole = false
+      return
+    }
+    if (Array.isArray(value)) {
+      for (const each of value) enter(each, depth + 1, isItem)
+    } else if (isObject(value)) {
+      visit(value, isItem)
+      enter(value.content, depth + 1, false)
+      // What a shell printed has no types.
+      if (value.type !== 'shell_call_output') enter(value.output, depth + 1, false)
+    }
   }
-  if (!isObject(value)) return
-  if (typeof value.type === 'string') visit(value)
-  visitParts(value.content, visit)
-  visitParts(value.output, visit)
+  for (const list of lists) enter(list, 0, true)
+  return isWhole
 }
 
-/** Returns the pictures of a prompt, and the characters of their data. */
-export function countMedia(messages: unknown): { count: number; chars: number } {
-  const found = { count: 0, chars: 0 }
+/** What counts otherwise than by its bytes. */
+export interface Media {
+  pictures: number
+  /** Characters of the data of pictures. */
+  chars: number
+  /** Characters of the tools that a provider puts where the prompt refers to them. */
+  referredChars: number
+}
+
+/** Returns the pictures of a prompt, and the tools that it refers to, each time again. */
+export function measureMedia(messages: unknown[], tools: unknown): Media {
+  const found = { pictures: 0, chars: 0, referredChars: 0 }
+  const charsOf = new Map<string, number>()
+  for (const tool of Array.isArray(tools) ? tools : [])
+    charsOf.set(readText(tool, 'name'), new TextEncoder().encode(JSON.stringify(tool)).length)
   visitParts(messages, (part) => {
+    if (part.type === 'tool_reference' || part.type === 'tool_addition') {
+      const name = readText(part, 'tool_name') || readText(part.tool, 'name')
+      found.referredChars += charsOf.get(name) ?? 0
+    }
     if (!pictureTypes.has(String(part.type))) return
-    found.count++
+    found.pictures++
     found.chars += findData(part)?.length ?? 0
   })
   return found
 }
 
-/** Returns a part of a prompt whose size nobody knows before the provider has read it; null: there is none. */
-export function findUnmeasured(messages: unknown): string | null {
-  let problem: string | null = null
-  visitParts(messages, (part) => {
-    const type = String(part.type)
-    const isText = type === 'document' && readText(readField(part, 'source'), 'type') === 'text'
-    if (otherTypes.has(type) && !isText) problem ??= `A content part of the type ${type}`
-    if (pictureTypes.has(type) && findData(part) === null) problem ??= 'A picture by its address'
-    if (type === 'item_reference') problem ??= 'A reference to a stored item'
-  })
-  return problem
+/** Returns why nobody knows the size of a part before the provider has read it; null: it is known. */
+export function findUnmeasured(part: JsonObject): string | null {
+  const type = String(part.type)
+  const isText = readText(readField(part, 'source'), 'type') === 'text'
+  if (type === 'document' && !isText) return 'A document that is not text'
+  return pictureTypes.has(type) && findData(part) === null ? 'A picture by its address' : null
 }

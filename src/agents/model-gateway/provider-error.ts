@@ -75,11 +75,11 @@ function composeMessage(
   return `${title} answered ${status}${said === '' ? '.' : `: ${said}`}`
 }
 
+/** Why there is no answer. `not_sent`: the hub did not send the request. */
+export type NoAnswer = 'timeout' | 'unreachable' | 'cancelled' | 'not_sent'
+
 /** Describes a provider that did not answer at all. */
-export function toNoAnswer(
-  upstream: Upstream,
-  cause: 'timeout' | 'unreachable' | 'cancelled',
-): ProviderFailure {
+export function toNoAnswer(upstream: Upstream, cause: NoAnswer): ProviderFailure {
   const { title, timeouts } = upstream
   const message =
     cause === 'timeout'

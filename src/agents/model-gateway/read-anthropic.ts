@@ -5,7 +5,7 @@ import {
   type JsonObject,
   readCount,
   readField,
-  readList,
+  readPart,
 } from './json-fields'
 
 const finishes: Record<string, AnswerFacts['finish']> = {
@@ -20,26 +20,13 @@ const finishes: Record<string, AnswerFacts['finish']> = {
 const toFinish = (reason: unknown): AnswerFacts['finish'] =>
   typeof reason === 'string' ? (finishes[reason] ?? 'unknown') : null
 
-/** Fields of content, and of its pieces, that are the model's. */
-const contentFields = ['text', 'thinking', 'partial_json', 'data']
-
-function countChars(part: unknown): number {
-  let chars = 0
-  for (const name of contentFields) {
-    const field = readField(part, name)
-    if (typeof field === 'string') chars += field.length
-  }
-  const input = readField(part, 'input')
-  return isObject(input) ? chars + JSON.stringify(input).length : chars
-}
-
 /** Tokens read from the cache, and written to it, are no part of `input_tokens`. */
 function toUsage(counts: JsonObject): Usage | null {
   const plain = readCount(counts.input_tokens)
   const output = readCount(counts.output_tokens)
-  if (plain === null || output === null) return null
-  const cached = readCount(counts.cache_read_input_tokens) ?? 0
-  const written = readCount(counts.cache_creation_input_tokens) ?? 0
+  const cached = readPart(counts.cache_read_input_tokens)
+  const written = readPart(counts.cache_creation_input_tokens)
+  if (plain === null || output === null || cached === null || written === null) return null
   return {
     inputTokens: plain + cached + written,
     cachedTokens: cached,
@@ -60,13 +47,6 @@ export function readAnthropicEvent(facts: AnswerFacts, event: JsonObject): Answe
   switch (event.type) {
     case 'message_start':
       return { ...facts, counts: addCounts(facts.counts, readField(event.message, 'usage')) }
-    case 'content_block_start': {
-      // Arguments begin as an empty object, and come in pieces.
-      const block = isObject(event.content_block) ? event.content_block : {}
-      return { ...facts, chars: facts.chars + countChars({ ...block, input: undefined }) }
-    }
-    case 'content_block_delta':
-      return { ...facts, chars: facts.chars + countChars(event.delta) }
     case 'message_delta': {
       const counts = addCounts(facts.counts, event.usage)
       const finish = toFinish(readField(event.delta, 'stop_reason')) ?? facts.finish
@@ -82,7 +62,6 @@ export function readAnthropicEvent(facts: AnswerFacts, event: JsonObject): Answe
 export const readAnthropicAnswer = (answer: JsonObject): AnswerFacts => ({
   finish: toFinish(answer.stop_reason),
   usage: toUsage(isObject(answer.usage) ? answer.usage : {}),
-  chars: readList(answer, 'content').reduce((sum: number, part) => sum + countChars(part), 0),
   hasEvents: true,
   problem: answer.type === 'error' ? describeError(answer.error) : null,
 })

@@ -1,4 +1,4 @@
-import type { AnswerFacts, Usage } from './answer-facts'
+import { type AnswerFacts, noFacts, type Usage } from './answer-facts'
 import {
   describeError,
   isObject,
@@ -6,6 +6,7 @@ import {
   readCount,
   readField,
   readList,
+  readPart,
 } from './json-fields'
 
 const finishes: Record<string, AnswerFacts['finish']> = {
@@ -24,36 +25,23 @@ const toFinish = (reason: unknown): AnswerFacts['finish'] =>
 function toUsage(usage: unknown): Usage | null {
   const input = readCount(readField(usage, 'prompt_tokens'))
   const output = readCount(readField(usage, 'completion_tokens'))
-  if (!input || output === null) return null
   const details = readField(usage, 'prompt_tokens_details')
   const hits = readField(details, 'cached_tokens') ?? readField(usage, 'prompt_cache_hit_tokens')
   const thoughts = readField(readField(usage, 'completion_tokens_details'), 'reasoning_tokens')
+  const cached = readPart(hits)
+  const written = readPart(readField(details, 'cache_write_tokens'))
+  // Some servers report zeros before they have counted.
+  if (!input || output === null || cached === null || written === null) return null
   return {
     inputTokens: input,
-    cachedTokens: readCount(hits) ?? 0,
-    cacheWriteTokens: readCount(readField(details, 'cache_write_tokens')) ?? 0,
+    cachedTokens: cached,
+    cacheWriteTokens: written,
     outputTokens: output,
     reasoningTokens: readCount(thoughts) ?? 0,
   }
 }
 
-const textFields = ['content', 'reasoning_content', 'reasoning', 'refusal']
-
-/** Returns the characters of a message, or of a piece of one. */
-function countChars(message: unknown): number {
-  let chars = 0
-  for (const name of textFields) {
-    const field = readField(message, name)
-    if (typeof field === 'string') chars += field.length
-  }
-  for (const call of readList(message, 'tool_calls')) {
-    const text = readField(readField(call, 'function'), 'arguments')
-    if (typeof text === 'string') chars += text.length
-  }
-  return chars
-}
-
-function readPiece(facts: AnswerFacts, event: JsonObject, piece: 'delta' | 'message'): AnswerFacts {
+export function readChatEvent(facts: AnswerFacts, event: JsonObject): AnswerFacts {
   if (event.error !== undefined && event.error !== null)
     return { ...facts, finish: 'error', problem: describeError(event.error) }
   const choice = readList(event, 'choices')[0]
@@ -61,16 +49,7 @@ function readPiece(facts: AnswerFacts, event: JsonObject, piece: 'delta' | 'mess
     ...facts,
     finish: toFinish(readField(choice, 'finish_reason')) ?? facts.finish,
     usage: isObject(event.usage) ? toUsage(event.usage) : facts.usage,
-    chars: facts.chars + countChars(readField(choice, piece)),
   }
 }
 
-export const readChatEvent = (facts: AnswerFacts, event: JsonObject): AnswerFacts =>
-  readPiece(facts, event, 'delta')
-
-export const readChatAnswer = (answer: JsonObject): AnswerFacts =>
-  readPiece(
-    { finish: null, usage: null, chars: 0, hasEvents: true, problem: null },
-    answer,
-    'message',
-  )
+export const readChatAnswer = (answer: JsonObject): AnswerFacts => readChatEvent(noFacts, answer)

@@ -4,8 +4,8 @@ import type { ModelRequestFacts } from '../contract/coding-agents'
 import { estimateTokensOfChars } from '../loop/estimate'
 import { findUnsupported } from './find-unsupported'
 import { type GatewayError, gatewayErrors } from './gateway-errors'
-import { isObject, type JsonObject, readCount } from './json-fields'
-import { countMedia } from './measure-media'
+import { isObject, type JsonObject, readCount, readList, readText } from './json-fields'
+import { measureMedia } from './measure-media'
 
 /** A program's request, as far as the gateway has to know it. */
 export interface ReadRequest {
@@ -16,6 +16,8 @@ export interface ReadRequest {
 
 /** Tokens that providers add to a prompt with tools, for which there are no bytes in it. */
 const toolTokens = 640
+/** The same for each tool that is named by its type, such as `bash_20250124`. */
+const typedToolTokens = 1_000
 
 const outputFields: Record<ModelProtocol, string[]> = {
   'anthropic-messages': ['max_tokens'],
@@ -55,10 +57,14 @@ export function measurePrompt(
   body: JsonObject,
   bytes: Uint8Array,
 ): Pick<ModelRequestFacts, 'promptTokensMax' | 'promptTokens'> {
-  const pictures = countMedia([body.messages, body.input])
-  const textBytes = Math.max(0, bytes.length - pictures.chars)
+  const tools = readList(body, 'tools')
+  const media = measureMedia([body.messages, body.input, body.system], tools)
+  const textBytes = Math.max(0, bytes.length - media.chars) + media.referredChars
+  const typed = tools.filter((tool) => /_\d{8}$/.test(readText(tool, 'type')))
   const extra =
-    pictures.count * modelGateway.pictureTokensMax + (Array.isArray(body.tools) ? toolTokens : 0)
+    media.pictures * modelGateway.pictureTokensMax +
+    (tools.length > 0 ? toolTokens : 0) +
+    typed.length * typedToolTokens
   return {
     promptTokensMax: textBytes + extra,
     promptTokens: estimateTokensOfChars(textBytes) + extra,

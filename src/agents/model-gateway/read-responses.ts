@@ -1,10 +1,11 @@
-import type { AnswerFacts, Usage } from './answer-facts'
+import { type AnswerFacts, noFacts, type Usage } from './answer-facts'
 import {
   describeError,
   type JsonObject,
   readCount,
   readField,
   readList,
+  readPart,
   readText,
 } from './json-fields'
 
@@ -16,13 +17,15 @@ const incompleteFinishes: Record<string, AnswerFacts['finish']> = {
 function toUsage(usage: unknown): Usage | null {
   const input = readCount(readField(usage, 'input_tokens'))
   const output = readCount(readField(usage, 'output_tokens'))
-  if (input === null || output === null) return null
   const details = readField(usage, 'input_tokens_details')
   const thoughts = readField(readField(usage, 'output_tokens_details'), 'reasoning_tokens')
+  const cached = readPart(readField(details, 'cached_tokens'))
+  const written = readPart(readField(details, 'cache_write_tokens'))
+  if (input === null || output === null || cached === null || written === null) return null
   return {
     inputTokens: input,
-    cachedTokens: readCount(readField(details, 'cached_tokens')) ?? 0,
-    cacheWriteTokens: readCount(readField(details, 'cache_write_tokens')) ?? 0,
+    cachedTokens: cached,
+    cacheWriteTokens: written,
     outputTokens: output,
     reasoningTokens: readCount(thoughts) ?? 0,
   }
@@ -57,9 +60,6 @@ export function readResponsesEvent(facts: AnswerFacts, event: JsonObject): Answe
   }
   if (type === 'response.output_item.done' && isCall(event.item))
     return { ...facts, hasCalls: true }
-  if (type.endsWith('.delta') && typeof event.delta === 'string') {
-    return { ...facts, chars: facts.chars + event.delta.length }
-  }
   return facts
 }
 
@@ -73,7 +73,4 @@ function readEnd(facts: AnswerFacts, response: unknown): AnswerFacts {
   }
 }
 
-export function readResponsesAnswer(answer: JsonObject): AnswerFacts {
-  const chars = JSON.stringify(readList(answer, 'output')).length
-  return readEnd({ finish: null, usage: null, chars, hasEvents: true, problem: null }, answer)
-}
+export const readResponsesAnswer = (answer: JsonObject): AnswerFacts => readEnd(noFacts, answer)

@@ -1,5 +1,6 @@
 import type { ModelProtocol } from '../../shared/runner-protocol'
-import { isObject, type JsonObject, readCount } from './json-fields'
+import { isObject, type JsonObject, readCount, readList, readText } from './json-fields'
+import { knownFields } from './known-fields'
 
 export interface Admitted {
   /** As the provider names it. */
@@ -8,22 +9,26 @@ export interface Admitted {
   outputTokens: number
 }
 
-/** Fields that choose a tariff other than the one that is reserved. */
-const tariffFields = ['service_tier', 'speed', 'inference_geo']
-
-/** Returns the body for the provider: with the admitted model and length of answer, and with usage switched on. */
+/**
+ * Returns the body for the provider: the fields that are passed on, with the admitted model and length of answer, and
+ * with usage switched on.
+ */
 export function rewriteRequest(
   protocol: ModelProtocol,
   body: JsonObject,
   { modelName, provider, outputTokens }: Admitted,
 ): JsonObject {
-  const rest = Object.fromEntries(
-    Object.entries(body).filter(([name]) => !tariffFields.includes(name)),
-  )
+  const { passed } = knownFields[protocol]
+  const rest = Object.fromEntries(Object.entries(body).filter(([name]) => passed.includes(name)))
   const base: JsonObject = { ...rest, model: modelName }
   switch (protocol) {
     case 'anthropic-messages':
-      return limitThinking({ ...base, ...withoutLongCache(rest), max_tokens: outputTokens })
+      return limitThinking({
+        ...base,
+        ...withoutLongCache(rest),
+        ...withoutCompaction(rest),
+        max_tokens: outputTokens,
+      })
     case 'openai-responses':
       // The program sends its history with every request, so the provider needs not keep it.
       return { ...base, store: false, max_output_tokens: outputTokens }
@@ -39,6 +44,21 @@ export function rewriteRequest(
       }
     }
   }
+}
+
+/** Changes of the context that only leave out parts of it. */
+const clearing = /^clear_(tool_uses|thinking)_\d{8}$/
+
+/**
+ * Returns the changes of the context without those in which the model is called once more, whose usage is counted
+ * apart. The program's own limit of its context stands in for them.
+ */
+function withoutCompaction({ context_management: management }: JsonObject): JsonObject {
+  if (!isObject(management)) return {}
+  const edits = readList(management, 'edits').filter((edit) =>
+    clearing.test(readText(edit, 'type')),
+  )
+  return { context_management: edits.length > 0 ? { edits } : undefined }
 }
 
 /** The least budget that Anthropic accepts. */
@@ -76,11 +96,12 @@ const withoutLifetime = (mark: unknown): unknown => {
 function visitMarks(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(visitMarks)
   if (!isObject(value)) return value
-  const { cache_control: mark, content } = value
-  if (mark === undefined && typeof content !== 'object') return value
+  const { cache_control: mark } = value
+  const inner = ['content', 'tool', 'definition'].filter((name) => typeof value[name] === 'object')
+  if (mark === undefined && inner.length === 0) return value
   return {
     ...value,
     ...(mark !== undefined && { cache_control: withoutLifetime(mark) }),
-    ...(typeof content === 'object' && { content: visitMarks(content) }),
+    ...Object.fromEntries(inner.map((name) => [name, visitMarks(value[name])])),
   }
 }

@@ -1,3 +1,4 @@
+import { AppError } from '../../shared/errors'
 import type { ModelProtocol } from '../../shared/runner-protocol'
 import type { ModelRequestResult } from '../contract/coding-agents'
 import type { Upstream } from '../models/model-port'
@@ -6,6 +7,7 @@ import type { AnswerFacts } from './answer-facts'
 import { createAnswerReader } from './answer-reader'
 import { toErrorResponse } from './gateway-errors'
 import {
+  type NoAnswer,
   type ProviderFailure,
   toNoAnswer,
   toProviderFailure,
@@ -28,6 +30,9 @@ interface Sending {
   settlement: Settlement
 }
 
+/** Answers of what stands before a provider and has waited in vain: the provider may have worked on. */
+const doubtfulStatuses = new Set([504, 520, 524])
+
 /** Sends an admitted request to its provider and returns the answer for the program. Settles on every path. */
 export async function sendRequest(sending: Sending): Promise<Response> {
   const { protocol, upstream, clock, settlement } = sending
@@ -38,8 +43,8 @@ export async function sendRequest(sending: Sending): Promise<Response> {
   }
   const sent = await fetchInTime(sending, abort)
   if (!(sent instanceof Response)) {
-    // A provider that was reached may have worked for nobody.
-    const mayBeCharged = sent !== 'unreachable'
+    // A provider that was reached may have worked for nobody, and a connection that breaks looks like none.
+    const mayBeCharged = sent !== 'not_sent'
     return fail(toNoAnswer(upstream, sent), {
       finish: sent === 'cancelled' ? 'cancelled' : 'error',
       mayBeCharged,
@@ -47,25 +52,26 @@ export async function sendRequest(sending: Sending): Promise<Response> {
   }
   const { status } = sent
   if (!sent.ok) {
+    const mayBeCharged = doubtfulStatuses.has(status)
     // A connection that never ends its error is given up with the rest of the request.
     const stopTimer = clock.setTimer(upstream.timeouts.betweenBytesMs, () => abort.abort())
     const failure = await toProviderFailure(upstream, sent, clock.now())
     stopTimer()
-    return fail(failure, { status })
+    return fail(failure, { status, mayBeCharged })
   }
   const type = sent.headers.get('content-type') ?? ''
   if (sent.body === null || type.startsWith('text/html')) {
     abort.abort()
-    return fail(toWrongAnswer(upstream), { status })
+    return fail(toWrongAnswer(upstream), { status, mayBeCharged: sent.body === null })
   }
   return passOn(sending, sent, sent.body, abort)
 }
 
-/** Sends the request; `timeout`, `unreachable` or `cancelled` when no answer begins. */
+/** Sends the request; `timeout`, `unreachable`, `cancelled` or `not_sent` when no answer begins. */
 async function fetchInTime(
   { protocol, upstream, body, request, clock }: Sending,
   abort: AbortController,
-): Promise<Response | 'timeout' | 'unreachable' | 'cancelled'> {
+): Promise<Response | NoAnswer> {
   let cause: 'timeout' | 'cancelled' | null = null
   const stop = (why: 'timeout' | 'cancelled') => {
     cause ??= why
@@ -83,8 +89,9 @@ async function fetchInTime(
       redirect: 'manual',
       signal: abort.signal,
     })
-  } catch {
-    return cause ?? 'unreachable'
+  } catch (error) {
+    // The hub's own errors come before it sends anything.
+    return cause ?? (error instanceof AppError ? 'not_sent' : 'unreachable')
   } finally {
     stopTimer()
     request.signal.removeEventListener('abort', onGone)
@@ -132,7 +139,7 @@ const endProblems: Record<RelayEnd, string | null> = {
 
 /** Returns the result of an answer. What the protocol said counts, also when the connection ended badly after it. */
 function toResult(status: number, facts: AnswerFacts, end: RelayEnd): ModelRequestResult {
-  const { finish, usage, chars, hasEvents, problem } = facts
+  const { finish, usage, hasEvents, problem } = facts
   const noEvents = end === 'complete' && !hasEvents ? 'The answer is not of the protocol.' : null
   const early = end === 'complete' ? 'unknown' : end === 'cancelled' ? 'cancelled' : 'error'
   return {
@@ -140,7 +147,6 @@ function toResult(status: number, facts: AnswerFacts, end: RelayEnd): ModelReque
     finish: finish ?? early,
     usage: finish === null ? null : usage,
     mayBeCharged: true,
-    answerChars: chars,
     problem:
       (problem ?? noEvents ?? (finish === null ? endProblems[end] : null))?.slice(0, 1_000) ?? null,
   }

@@ -9,7 +9,6 @@ export const noAnswer: ModelRequestResult = {
   finish: 'error',
   usage: null,
   mayBeCharged: false,
-  answerChars: 0,
   problem: null,
 }
 

@@ -1,9 +1,21 @@
 import type { ModelProtocol } from '../../shared/runner-protocol'
 import type { Upstream } from '../models/model-port'
 
-/** Betas that change prices, or let the provider run tools or read what is not in the request. */
-const refusedBetas =
-  /^(context-1m|fast-mode|mcp-client|code-execution|files-api|skills|advisor|oauth|extended-cache-ttl|web-(fetch|search)|server-side)/
+/**
+ * Betas that change no price, let the provider run nothing, and let it read only what is in the request. Others are left
+ * out: what they would allow in a body is refused.
+ */
+const passedBetas = new Set([
+  ...['claude-code', 'interleaved-thinking', 'adaptive-thinking', 'redact-thinking', 'effort'],
+  ...['thinking-token-count', 'thinking-display-updates', 'thinking-binding-controls'],
+  ...['context-management', 'prompt-caching', 'prompt-caching-scope', 'structured-outputs'],
+  ...['fine-grained-tool-streaming', 'token-efficient-tools', 'tool-examples', 'output-128k'],
+  ...['advanced-tool-use', 'mid-conversation-system', 'mid-conversation-tool-changes'],
+  ...['inline-tools', 'task-budgets', 'token-counting'],
+])
+
+/** A beta's name without its date. */
+const betaName = /^([a-z\d-]{1,60}?)-(?:\d{8}|\d{4}-\d\d-\d\d)$/
 
 /** Returns the URL of a provider's endpoint. A base URL of Anthropic works with and without `/v1`. */
 export function toEndpoint(protocol: ModelProtocol, baseUrl: string): string {
@@ -30,7 +42,7 @@ export function toUpstreamHeaders(
   const betas = (headers.get('anthropic-beta') ?? '')
     .split(',')
     .map((name) => name.trim())
-    .filter((name) => /^[\w-]{1,80}$/.test(name) && !refusedBetas.test(name))
+    .filter((name) => passedBetas.has(betaName.exec(name)?.[1] ?? ''))
   return {
     ...base,
     'x-api-key': key,

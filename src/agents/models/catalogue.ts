@@ -43,9 +43,12 @@ export const catalogue: Record<string, CatalogueEntry> = {
   'claude-opus-4-7': entry(200_000, 128_000, dollars(5, 0.5, 25, 6.25)),
   'claude-opus-4-6': entry(200_000, 128_000, dollars(5, 0.5, 25, 6.25)),
   'claude-opus-4-5': entry(200_000, 64_000, dollars(5, 0.5, 25, 6.25)),
+  'claude-opus-4-1': entry(200_000, 32_000, dollars(15, 1.5, 75, 18.75)),
   'claude-opus-4': entry(200_000, 32_000, dollars(15, 1.5, 75, 18.75)),
   'claude-sonnet-5-5': entry(1_000_000, 128_000, dollars(2, 0.1, 10, 2.5)),
   'claude-sonnet-5': entry(1_000_000, 128_000, dollars(2, 0.2, 10, 2.5)),
+  'claude-sonnet-4-6': entry(200_000, 64_000, dollars(3, 0.3, 15, 3.75)),
+  'claude-sonnet-4-5': entry(200_000, 64_000, dollars(3, 0.3, 15, 3.75)),
   'claude-sonnet-4': entry(200_000, 64_000, dollars(3, 0.3, 15, 3.75)),
   'claude-haiku-5-5': entry(100_000, 64_000, dollars(0.1, 0.01, 0.5, 0.125)),
   'claude-haiku-4-5': entry(200_000, 64_000, dollars(1, 0.1, 5, 1.25)),
@@ -58,8 +61,11 @@ export const catalogue: Record<string, CatalogueEntry> = {
   'gpt-5.6-luna': entry(272_000, 128_000, dollars(0.2, 0.02, 1.2, 0.25)),
   'gpt-5.4': entry(272_000, 128_000, dollars(2.5, 0.25, 15)),
   'gpt-5.4-mini': entry(272_000, 128_000, dollars(0.75, 0.075, 4.5)),
+  'gpt-5.2-codex': entry(272_000, 128_000, dollars(1.75, 0.175, 14)),
   'gpt-5.2': entry(272_000, 128_000, dollars(1.75, 0.175, 14)),
+  'gpt-5.1-codex': entry(272_000, 128_000, dollars(1.25, 0.125, 10)),
   'gpt-5.1': entry(272_000, 128_000, dollars(1.25, 0.125, 10)),
+  'gpt-5-codex': entry(272_000, 128_000, dollars(1.25, 0.125, 10)),
   'gpt-5': entry(272_000, 128_000, dollars(1.25, 0.125, 10)),
   'gpt-5-mini': entry(272_000, 128_000, dollars(0.25, 0.025, 2)),
   'gpt-5-nano': entry(272_000, 128_000, dollars(0.05, 0.005, 0.4)),
@@ -105,25 +111,43 @@ function isWholeWordAt(text: string, part: string, at: number): boolean {
   return !isWordCharacter(text[at - 1]) && !isWordCharacter(text[at + part.length])
 }
 
+/** What stands for a version of the same model at the same price: a date, or the newest. */
+const version = /(-\d{4}-\d\d-\d\d|-\d{8}|-latest|@(\d{4}-?\d\d-?\d\d|latest|default))$/
+
+interface FoundModel extends CatalogueEntry {
+  /** The entry with a price that the name is nearest to; only for a model without a price. */
+  similarTo?: string
+}
+
 /**
- * Returns limits and prices of a model by name. Looks for the exact name, with its provider or
- * without, then the longest entry that the name starts with (dated versions), then the longest that
- * it contains (`vendor/model` names of resellers). Otherwise: no price, 8,192 tokens of context.
+ * Returns limits and prices of a model by its exact name, with its provider or without, and with a version's date or
+ * without. Limits are also those of the longest entry that the name starts with, then of the longest that it
+ * contains (`vendor/model` names of resellers); a price is not, since a variant of a model can cost a multiple
+ * of it. Otherwise: no price, 8,192 tokens of context.
  */
-export function findModel(name: string, models = catalogue, provider = ''): CatalogueEntry {
+export function findModel(name: string, models = catalogue, provider = ''): FoundModel {
   const wanted = name.toLowerCase()
-  const key = [`${provider}/${wanted}`, wanted].find((each) => Object.hasOwn(models, each))
+  const key = [wanted, wanted.replace(version, '')]
+    .flatMap((each) => [`${provider}/${each}`, each])
+    .find((each) => Object.hasOwn(models, each))
   const exact = key === undefined ? undefined : models[key]
   if (exact) return exact
-  const byLength = Object.keys(models).sort((a, b) => b.length - a.length)
+  const found = findSimilar(wanted, Object.keys(models))
+  const similar = found === undefined ? undefined : models[found]
+  if (found === undefined || !similar) return unknownModel
+  return { ...similar, prices: null, ...(similar.prices && { similarTo: found }) }
+}
+
+function findSimilar(wanted: string, names: string[]): string | undefined {
+  const byLength = names.sort((a, b) => b.length - a.length)
   const prefix = byLength.find((each) => wanted.startsWith(each) && isWholeWordAt(wanted, each, 0))
-  const found =
+  return (
     prefix ??
     byLength.find((each) => {
       const at = wanted.indexOf(each)
       return at > 0 && isWholeWordAt(wanted, each, at)
     })
-  return (found !== undefined && models[found]) || unknownModel
+  )
 }
 
 /**
@@ -153,6 +177,21 @@ export function calculateCostMax(
   outputTokensMax: number,
 ): number {
   if (prices === null) return 0
-  const highest = Math.max(prices.input, prices.cacheWrite ?? 0, prices.cached)
-  return Math.ceil((promptTokens * highest + outputTokensMax * prices.output) / 1_000_000)
+  const { output } = prices
+  return Math.ceil((promptTokens * highestInput(prices) + outputTokensMax * output) / 1_000_000)
+}
+
+const highestInput = ({ input, cacheWrite = 0, cached }: Prices): number =>
+  Math.max(input, cacheWrite, cached)
+
+/** Returns the longest answer for which a call costs at most this many micro-dollars; negative when the prompt does not fit. */
+export function calculateOutputMax(
+  prices: Prices | null,
+  promptTokens: number,
+  microusd: number,
+): number {
+  if (prices === null) return Number.POSITIVE_INFINITY
+  const left = microusd * 1_000_000 - promptTokens * highestInput(prices)
+  if (prices.output > 0) return Math.floor(left / prices.output)
+  return left < 0 ? -1 : Number.POSITIVE_INFINITY
 }

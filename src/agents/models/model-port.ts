@@ -48,6 +48,8 @@ export interface Model {
   outputTokensMax: number
   /** Null for an unknown model: usage is counted in tokens and shown as unpriced. */
   prices: Prices | null
+  /** The model with a known price whose name is nearest, when this one has none. */
+  similarTo?: string
   /** Time that the model has until the first byte of an answer; absent: it needs none. */
   firstByteMs?: number
   /** Calls the model once and never throws. The loop does the retries. */

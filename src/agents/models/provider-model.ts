@@ -29,7 +29,7 @@ export interface ProviderModelOptions {
   redact: (text: string) => string
   clock: Clock
   timeouts: CallTimeouts
-  limits: Pick<Model, 'contextTokens' | 'outputTokensMax' | 'prices'>
+  limits: Pick<Model, 'contextTokens' | 'outputTokensMax' | 'prices' | 'similarTo'>
 }
 
 type CallResult = Awaited<ReturnType<Model['call']>>

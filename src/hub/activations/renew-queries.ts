@@ -11,7 +11,7 @@ import { inboxDepthSql, isHubPausedSql } from '../inbox/waiting-sql'
 import { activations } from '../schema/activations'
 import { agents } from '../schema/definitions'
 
-/** Values of a renewal: the amounts spent, wanted and needed at least. */
+/** Values of a renewal: the amounts spent, wanted, needed at least, and held by calls in flight. */
 export interface Extension {
   activationId: ActivationId
   now: number
@@ -21,6 +21,8 @@ export interface Extension {
   wantTokens: number
   floorMicrousd: number
   floorTokens: number
+  heldMicrousd: number
+  heldTokens: number
   /** JSON list; null leaves the models unchanged. */
   models: string | null
 }
@@ -32,8 +34,8 @@ const noTokensMax = sql.raw(String(Number.MAX_SAFE_INTEGER))
 
 /**
  * Records the amount spent, and extends the reservation for one more call when the budget allows: to the
- * amount spent so far plus `min(wanted, free)`. Otherwise everything but the amount spent is released
- * while this activation waits, so that waiting activations never block each other. While a row runs,
+ * amount spent so far plus `min(wanted, free)`. Otherwise everything but the amount spent and what calls in flight
+ * hold is released while this activation waits, so that waiting activations never block each other. While a row runs,
  * `cost_microusd` and `input_tokens` hold the amount spent.
  *
  * A late renewal, from a run that another run has taken over, changes nothing (`spent` only grows) or
@@ -53,10 +55,10 @@ export const extend = prepare((v: Params<Extension>) =>
         reservedAt: sql`room.at`,
         reservedMicrousd: sql`CASE WHEN room.fits
           THEN min(room.free_microusd, max(${activations.reservedMicrousd}, ${v.spentMicrousd} + ${v.wantMicrousd}))
-          ELSE ${v.spentMicrousd} END`,
+          ELSE max(${v.spentMicrousd}, min(${activations.reservedMicrousd}, ${v.spentMicrousd} + ${v.heldMicrousd})) END`,
         reservedTokens: sql`CASE WHEN room.fits
           THEN min(room.free_tokens, max(${activations.reservedTokens}, ${v.spentTokens} + ${v.wantTokens}))
-          ELSE ${v.spentTokens} END`,
+          ELSE max(${v.spentTokens}, min(${activations.reservedTokens}, ${v.spentTokens} + ${v.heldTokens})) END`,
       },
       sql`FROM (SELECT ask.models, ask.at, ${r.freeMicrousd}, ${r.freeTokens},
           ask.has_tokens AND ${r.leftMicrousd} > ${v.spentMicrousd} AND ${r.leftTokens} > ${v.spentTokens}

@@ -56,6 +56,8 @@ const toExtension = (request: RenewRequest): Extension => ({
   wantTokens: request.want.tokens,
   floorMicrousd: request.floor.microusd,
   floorTokens: request.floor.tokens,
+  heldMicrousd: request.held?.microusd ?? 0,
+  heldTokens: request.held?.tokens ?? 0,
   models: request.models === undefined ? null : JSON.stringify(request.models),
 })
 

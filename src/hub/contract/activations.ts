@@ -191,6 +191,11 @@ export interface RenewRequest {
   /** Smallest useful reservation. */
   floor: { microusd: number; tokens: number }
   /**
+   * Worst-case cost of calls in flight, which `want` and `floor` include: it stays reserved when the renewal is refused
+   * or has to wait. Absent: there are none.
+   */
+  held?: { microusd: number; tokens: number }
+  /**
    * Models called since the last settlement or about to be called; absent: the models that the
    * activation was admitted with.
    */

@@ -12,7 +12,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   return {
     servers: () => tools.servers().map(({ name, description }) => ({ name, description })),
     refresh: tools.refresh,
-    canWrite: (name) => (tools.get(name)?.tier ?? 'read') !== 'read',
+    canWrite: (name) => tools.get(name)?.tier !== 'read',
     list: (caller, policy) =>
       tools
         .all()

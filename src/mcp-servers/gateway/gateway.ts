@@ -25,6 +25,6 @@ export interface GatewayDeps {
 export interface Gateway extends ToolApi {
   /** Returns the servers that this isolate has loaded; call `refresh` first. */
   servers(): { name: string; description: string }[]
-  /** Whether a loaded tool has calls that write. */
+  /** Whether a tool has calls that write. One that this isolate has not loaded may have. */
   canWrite(name: string): boolean
 }

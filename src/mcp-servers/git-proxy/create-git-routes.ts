@@ -1,16 +1,18 @@
 import type { GrantApi, RequestCounts } from '../../hub/contract/hub'
 import { bodyLimits, gitProxy } from '../../shared/config'
 import { AppError } from '../../shared/errors'
-import type { Clock } from '../../shared/ids'
-import type { ToolCaller, ToolResult } from '../contract/tools'
+import type { AccountId, Clock } from '../../shared/ids'
+import type { ProgramCallRecorder } from '../contract/program-calls'
+import type { ToolCall, ToolCaller, ToolResult } from '../contract/tools'
 import type { Gateway } from '../gateway/gateway'
 import type { GitWork } from '../git/git-tools'
 import { createGitServer } from '../git/server'
 import type { ActivationTokens } from '../outside/activation-token'
 import { authenticateCaller } from '../outside/authenticate-caller'
+import { beginRecorded } from '../outside/record-call'
 import type { ToolServer } from '../tool/define-tool'
 import { createExchange, type Exchange } from './exchange'
-import { refuseFetch, refusePush, refuseWithText } from './git-answers'
+import { confirmPush, refuseFetch, refusePush, refuseWithText } from './git-answers'
 import { judgeRefs } from './judge-refs'
 import { type GitRequest, readGitRequest } from './read-git-request'
 import { drainPush, type PushHead, readPush } from './read-push'
@@ -23,6 +25,8 @@ export interface GitDeps {
   openGateway(servers: ToolServer[]): Pick<Gateway, 'call'>
   /** Keeps the Worker alive until work finishes that outlives its request. */
   defer(work: Promise<unknown>): void
+  /** Returns what records the pushes of a program on a runner. */
+  findRecorder(agentId: AccountId): ProgramCallRecorder
 }
 
 const texts = {
@@ -78,13 +82,12 @@ async function answerRead(turn: Turn, kind: 'fetch_refs' | 'fetch_objects' | 'be
   const { service, repository } = asked
   const exchange = createExchange(asked, request, request.body)
   const base = { service, repository }
-  const { response, refusal } =
+  const reads = kind === 'fetch_refs' ? 'refs' : 'objects'
+  const call =
     kind === 'begin_push'
-      ? await run(turn, exchange, 'begin_push', base)
-      : await run(turn, exchange, 'fetch', {
-          ...base,
-          reads: kind === 'fetch_refs' ? 'refs' : 'objects',
-        })
+      ? toCall(turn, 'begin_push', base)
+      : toCall(turn, 'fetch', { ...base, reads })
+  const { response, refusal } = await run(turn, exchange, call)
   if (response) return response
   return kind === 'fetch_objects' ? refuseFetch(refusal) : refuseWithText(403, refusal)
 }
@@ -105,10 +108,19 @@ async function answerPush(turn: Turn, counts: RequestCounts): Promise<Response> 
   const judge = (refs: Parameters<GitWork['judgeRefs']>[0]) =>
     judgeRefs(listPatterns(caller, isOwnWorkspace), refs)
   const refs = push.commands.map((each) => ({ ...each, may_be_forced: !/^0+$/.test(each.old) }))
+  const args = { service: asked.service, repository: asked.repository, refs }
+  const call = toCall(turn, 'push', args)
+  // On record before a byte of it goes out: without an end it is a write in doubt.
+  const recording = { caller, findRecorder: turn.deps.findRecorder }
+  const begun = await beginRecorded(recording, { ...call, isWrite: true })
+  if (begun.kind !== 'run') {
+    await drainPush(push, bodyLimits.uploadBytesMax)
+    const isDone = begun.kind === 'recorded' && !begun.isError
+    return isDone ? confirmPush(push) : refusePush(push, toRefusal(begun.text))
+  }
   const limited = streamPush(push, bodyLimits.uploadBytesMax)
   const exchange = createExchange(asked, request, limited.body)
-  const args = { service: asked.service, repository: asked.repository, refs }
-  const { response, refusal } = await run(turn, exchange, 'push', args, judge)
+  const { response, refusal } = await run(turn, exchange, call, { judge, end: begun.end })
   if (limited.isTooLong()) {
     // The service may have answered to the part that it got.
     await response?.body?.cancel()
@@ -136,22 +148,37 @@ function listPatterns({ activationId, workspace }: ToolCaller, isOwn: boolean): 
   return isOwn ? (workspace?.push ?? []) : []
 }
 
+const toCall = ({ deps }: Turn, tool: 'fetch' | 'begin_push' | 'push', args: object): ToolCall => ({
+  callId: deps.clock.newId(),
+  tool: `git_${tool}`,
+  arguments: JSON.stringify(args),
+})
+
+const toRefusal = (text: string): string => text.replace(/^Error: /, '')
+
+/** A push beyond what it passes on. */
+interface PushWork {
+  judge: GitWork['judgeRefs']
+  /** Records its result. */
+  end(result: ToolResult): Promise<unknown>
+}
+
+const noPush: PushWork = { judge: () => null, end: async () => undefined }
+
 /** Passes a request on through the gateway. Returns the answer, or why there is none. */
 async function run(
   { deps, caller, isOwnWorkspace }: Turn,
   { answer, send }: Exchange,
-  tool: 'fetch' | 'begin_push' | 'push',
-  args: object,
-  judge: GitWork['judgeRefs'] = () => null,
+  call: ToolCall,
+  { judge, end }: PushWork = noPush,
 ): Promise<{ response: Response; refusal: null } | { response: null; refusal: string }> {
   const gateway = deps.openGateway([createGitServer({ send, isOwnWorkspace, judgeRefs: judge })])
-  const call = { callId: deps.clock.newId(), tool: `git_${tool}`, arguments: JSON.stringify(args) }
   const work = gateway.call(caller, call, new AbortController().signal)
-  deps.defer(work)
+  deps.defer(work.then(end))
   const first: Response | ToolResult = await Promise.race([answer, work])
   return first instanceof Response
     ? { response: first, refusal: null }
-    : { response: null, refusal: first.text.replace(/^Error: /, '') }
+    : { response: null, refusal: toRefusal(first.text) }
 }
 
 /** Returns the body of a push, what was read of it included. It breaks at the limit. */

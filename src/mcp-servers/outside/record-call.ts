@@ -1,4 +1,5 @@
-import type { ProgramCallRecorder, ProgramCallResult } from '../contract/program-calls'
+import { mcp } from '../../shared/config'
+import type { ProgramCall, ProgramCallResult } from '../contract/program-calls'
 import type { ToolCall, ToolResult } from '../contract/tools'
 import type { McpSession } from './mcp-session'
 
@@ -9,49 +10,77 @@ interface CallEnd {
   decision: string | null
 }
 
-/** How often the result of a call is recorded when the agent's object cannot be reached. */
-const recordTries = 3
+/** A call that may run now, or what stands for it. */
+type Begun =
+  | {
+      kind: 'run'
+      /** Records the result. False: it could not be recorded, which leaves the call in doubt. */
+      end(result: ToolResult): Promise<boolean>
+    }
+  | { kind: 'recorded' | 'refused'; text: string; isError: boolean }
 
-/**
- * Runs a call. That of a program on a runner is recorded by its agent before it runs and after it, so that the run
- * shows it, and a program that begins again after a loss makes no write twice.
- */
-export async function runRecorded(
-  { caller, gateway, findRecorder }: McpSession,
-  call: ToolCall,
-  run: () => Promise<ToolResult>,
-): Promise<CallEnd> {
-  const { accountId, activationId, runAttempt } = caller
-  if (activationId === null || runAttempt === undefined) return toCallEnd(await run())
-  const recorder = findRecorder(accountId)
-  const isWrite = gateway.canWrite(call.tool)
-  const begun = await recorder
-    .beginCall(activationId, { ...call, isWrite }, runAttempt)
-    .catch(() => ({ kind: 'refused' as const, text: 'Error: the call was not run. Try again.' }))
-  if (begun.kind === 'refused') return { text: begun.text, isError: true, decision: null }
-  if (begun.kind === 'recorded') return { text: begun.text, isError: begun.isError, decision: null }
-  const result = await run()
-  const end = () => recorder.endCall(activationId, call.callId, toRecord(result))
-  await retry(end)
-  return toCallEnd(result)
+type Recording = Pick<McpSession, 'caller' | 'findRecorder'>
+
+const notRun: Begun = {
+  kind: 'refused',
+  text: 'Error: the call was not run. Try again.',
+  isError: true,
 }
 
-/** A result that is never recorded leaves the call in doubt, which the agent takes into account. */
-async function retry(work: () => ReturnType<ProgramCallRecorder['endCall']>): Promise<void> {
-  for (let tries = 0; tries < recordTries; tries++) {
-    try {
-      return await work()
-    } catch {
-      // the object may be starting again
-    }
+/**
+ * Records that a call of a program on a runner is about to run, so that the run shows it, and a program that begins
+ * again after a loss makes no write twice. Calls of others are not recorded.
+ */
+export async function beginRecorded(
+  { caller, findRecorder }: Recording,
+  call: ProgramCall,
+): Promise<Begun> {
+  const { accountId, activationId, runAttempt } = caller
+  if (activationId === null || runAttempt === undefined)
+    return { kind: 'run', end: async () => true }
+  const recorder = findRecorder(accountId)
+  const begun = await recorder.beginCall(activationId, call, runAttempt).catch(() => notRun)
+  if (begun.kind === 'refused') return { ...begun, isError: true }
+  if (begun.kind === 'recorded') return begun
+  return {
+    kind: 'run',
+    end: (result) => retry(() => recorder.endCall(activationId, call.callId, toRecord(result))),
   }
 }
 
-const toCallEnd = ({ text, isError, audit }: ToolResult): CallEnd => ({
-  text,
-  isError,
-  decision: audit.decision,
-})
+/** Runs a call, which is recorded before it runs and after it. */
+export async function runRecorded(
+  session: Recording & Pick<McpSession, 'gateway'>,
+  call: ToolCall,
+  run: () => Promise<ToolResult>,
+): Promise<CallEnd> {
+  const isWrite = session.gateway.canWrite(call.tool)
+  const begun = await beginRecorded(session, { ...call, isWrite })
+  if (begun.kind !== 'run') return { text: begun.text, isError: begun.isError, decision: null }
+  const result = await run()
+  const isRecorded = await begun.end(result)
+  // The record says who may read the run: without it the program must not get what others may not see.
+  const isReserved = result.isPrivate === true || result.isOwnAccount === true
+  const { decision } = result.audit
+  if (!isRecorded && isReserved) return { text: notRecorded, isError: true, decision }
+  return { text: result.text, isError: result.isError, decision }
+}
+
+const notRecorded =
+  'Error: the call ran, and its result is private and could not be recorded. Check what it changed before you try again.'
+
+/** Tries again after a while: the agent's object may be starting. Returns whether it succeeded. */
+async function retry(work: () => Promise<void>): Promise<boolean> {
+  for (const waitMs of [...mcp.recordAgainMs, null]) {
+    try {
+      await work()
+      return true
+    } catch {
+      if (waitMs !== null) await scheduler.wait(waitMs)
+    }
+  }
+  return false
+}
 
 const toRecord = ({
   text,

@@ -115,6 +115,10 @@ test('B7: an offline or unpriced model costs nothing and is counted in tokens', 
   const unpriced = await factsOf(aModel({ prices: null }))
   expect(unpriced.callWant).toEqual({ microusd: 0, tokens: 49_000 })
   expect(unpriced.warnings).toEqual([])
+  const near = await factsOf(aModel({ prices: null, similarTo: 'big-one' }))
+  expect(near.warnings).toEqual([
+    { path: 'config.yaml:4:brain.model', message: expect.stringContaining('only that of big-one') },
+  ])
   const offline = await factsOf(aModel({ id: 'offline/extractive', isOffline: true, prices: null }))
   expect(offline).toMatchObject({ isOffline: true, callFloor: { microusd: 0, tokens: 256 } })
   expect(offline.warnings).toEqual([

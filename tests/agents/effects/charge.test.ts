@@ -4,6 +4,7 @@ import {
   type CallPlan,
   measurePromptSize,
   toCharge,
+  worstCaseCharge,
   worstCaseReservation,
 } from '../../../src/agents/effects/price-call'
 import type { ModelUsage } from '../../../src/agents/loop/message'
@@ -77,8 +78,6 @@ describe('the charge of an answer', () => {
           most.tokens + excess.tokens,
         )
         expect(counts.microusd).toBeLessThanOrEqual(most.microusd + excess.microusd)
-        expect(counts.inputTokens).toBeLessThanOrEqual(promptMax)
-        expect(counts.outputTokens).toBeLessThanOrEqual(500)
         expect(counts.cachedTokens).toBeLessThanOrEqual(counts.inputTokens)
         expect(counts.reasoningTokens).toBeLessThanOrEqual(counts.outputTokens)
         expect(doubt !== undefined).toBe(usage !== null && isEstimated)
@@ -94,13 +93,25 @@ describe('the charge of an answer', () => {
     ['a negative share from a cache', { cachedTokens: -1 }],
     ['no number', { inputTokens: Number.NaN }],
     ['no end', { outputTokens: Number.POSITIVE_INFINITY }],
-    ['a prompt longer than its bytes', { inputTokens: 2 * promptMax + 1_000 }],
-    ['an answer longer than the limit', { outputTokens: 1_000 }],
-  ])('L18: %s is implausible: the estimate is charged, with a note', (_, over) => {
+    ['more than any model reads', { inputTokens: 1e12 }],
+  ])('L18 B4: %s is no count: the worst case is charged, with a note', (_, over) => {
     const { doubt, ...charged } = charge(reported(over))
-    expect(charged).toEqual(charge(null))
-    expect(charged).toMatchObject({ isEstimated: true, inputTokens: plan.promptTokens })
+    expect(charged).toEqual({ ...worstCaseCharge(plan), durationMs: 7 })
     expect(doubt).toContain('cannot be true')
+  })
+
+  it.each<[string, Partial<ModelUsage>]>([
+    ['a prompt longer than its bytes', { inputTokens: 2 * promptMax + 1_000 }],
+    ['an answer longer than its limit', { outputTokens: 4_000 }],
+  ])('B4: %s is charged in full, and the excess is recorded', (_, over) => {
+    const usage = reported(over)
+    const { overrun, ...charged } = charge(usage)
+    expect(charged).toMatchObject({ ...usage, isEstimated: false })
+    const most = worstCaseReservation(plan, 500)
+    expect(overrun?.tokens).toBe(usage.inputTokens + usage.outputTokens - most.tokens)
+    expect(charged.microusd).toBe(usage.inputTokens + 5 * usage.outputTokens)
+    // an answer that is shorter than its limit pays for more of the prompt
+    expect(overrun?.microusd).toBe(Math.max(0, charged.microusd - most.microusd))
   })
 
   it('L18: plausible usage is charged as reported, though the estimate was lower', () => {
@@ -112,14 +123,6 @@ describe('the charge of an answer', () => {
       isEstimated: false,
       durationMs: 7,
       model: 'fake/one',
-    })
-  })
-
-  it('B4: a little framing beyond the bound is charged at the bound', () => {
-    expect(charge(reported({ inputTokens: promptMax + 10, outputTokens: 505 }))).toMatchObject({
-      inputTokens: promptMax,
-      outputTokens: 500,
-      isEstimated: false,
     })
   })
 

@@ -49,7 +49,6 @@ function happen(state: LoopState, kind: number, choice: number, at: number): Loo
         request,
         protocol: 'openai-chat',
         worst,
-        promptTokens: 20,
       }
     }
     case 3:

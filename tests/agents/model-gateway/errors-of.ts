@@ -12,4 +12,4 @@ export async function errorOf(protocol: ModelProtocol, response: Response) {
   return { message: String(message), type, code: body.error.code }
 }
 
-export const notReached = { status: null, usage: null, answerChars: 0 }
+export const notReached = { status: null, usage: null }

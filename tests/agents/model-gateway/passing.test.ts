@@ -63,7 +63,7 @@ describe.each(protocols)('%s', (protocol) => {
               1,
               {
                 ...{ status: 200, finish: facts.finish, usage: facts.usage },
-                ...{ mayBeCharged: true, answerChars: facts.chars, problem: null },
+                ...{ mayBeCharged: true, problem: null },
               },
             ],
           ])
@@ -86,7 +86,6 @@ describe.each(protocols)('%s', (protocol) => {
     expect(finishOf({ text: 'Beans.', usage })).toMatchObject({
       finish: 'stop',
       usage: counted,
-      chars: 6,
     })
     expect(finishOf({ text: 'Beans.', calls }).finish).toBe('tool-calls')
     expect(finishOf({ text: 'Beans.', finish: 'length' }).finish).toBe('length')

@@ -55,10 +55,11 @@ describe.each(protocols)('%s', (protocol) => {
     [429, 429, true],
     [500, 500, true],
     [503, 503, true],
+    [504, 504, true],
     [529, 529, true],
     [302, 400, false],
   ])(
-    'X4: a provider that answers %i is passed on as %i and charged nothing',
+    'X4: a provider that answers %i is passed on as %i, and charged only when it may have worked on',
     async (status, shown, retries) => {
       const harness = createHarness(protocol, {
         answer: () =>
@@ -79,7 +80,7 @@ describe.each(protocols)('%s', (protocol) => {
       expect(harness.sent).toHaveLength(1)
       await harness.allSettled()
       expect(harness.settled).toMatchObject([
-        [1, { status, finish: 'error', usage: null, mayBeCharged: false, answerChars: 0 }],
+        [1, { status, finish: 'error', usage: null, mayBeCharged: status === 504 }],
       ])
       expect(JSON.stringify(harness.settled)).not.toContain(secretKey)
     },

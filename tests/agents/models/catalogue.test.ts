@@ -9,13 +9,30 @@ import {
 const usage = { inputTokens: 1_000, cachedTokens: 0, outputTokens: 100, reasoningTokens: 0 }
 const prices = { input: 3_000_000, cached: 300_000, cacheWrite: 3_750_000, output: 15_000_000 }
 
-test('L18: a model is found by its exact name, then by prefix, then inside a longer name', () => {
+test('L18 B7: a price is that of the exact name, also with the date of a version', () => {
   expect(findModel('gpt-5-mini')).toBe(catalogue['gpt-5-mini'])
   expect(findModel('gpt-5')).toBe(catalogue['gpt-5'])
-  expect(findModel('Claude-Sonnet-4-5-20250929')).toBe(catalogue['claude-sonnet-4'])
+  expect(findModel('Claude-Sonnet-4-5-20250929')).toBe(catalogue['claude-sonnet-4-5'])
   expect(findModel('gpt-5-mini-2025-08-07')).toBe(catalogue['gpt-5-mini'])
-  expect(findModel('anthropic/claude-haiku-4-5')).toBe(catalogue['claude-haiku-4-5'])
-  expect(findModel('meta-llama/llama-3.3-70b-instruct')).toBe(catalogue['llama-3.3'])
+  expect(findModel('claude-haiku-4-5@20251001')).toBe(catalogue['claude-haiku-4-5'])
+  expect(findModel('claude-haiku-4-5-latest')).toBe(catalogue['claude-haiku-4-5'])
+})
+
+test('L18 B7: another name has the limits of the nearest one, and no price', () => {
+  for (const [name, nearest] of [
+    ['gpt-5-pro', 'gpt-5'],
+    ['gpt-5-pro-2025-10-06', 'gpt-5'],
+    ['gpt-4o-mini-audio-preview', 'gpt-4o-mini'],
+    ['o3-pro', 'o3'],
+    ['gpt-5-mini-2025', 'gpt-5-mini'],
+    ['claude-opus-4-8-fast', 'claude-opus-4-8'],
+    ['anthropic/claude-haiku-4-5', 'claude-haiku-4-5'],
+  ] as const) {
+    const { contextTokens } = catalogue[nearest] ?? {}
+    expect(findModel(name), name).toMatchObject({ prices: null, similarTo: nearest, contextTokens })
+  }
+  const llama = findModel('meta-llama/llama-3.3-70b-instruct')
+  expect(llama).toEqual(catalogue['llama-3.3'])
 })
 
 test('L18: a known name inside another word is not that model', () => {

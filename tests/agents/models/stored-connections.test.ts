@@ -120,7 +120,7 @@ test.each<[ModelChoice, string | null]>([
   [{ model: 'antropic/claude-sonnet-4-5' }, 'Unknown provider "antropic": did you mean anthropic?'],
   [
     { model: 'claude-sonet-4-5' },
-    'Unknown model "claude-sonet-4-5": did you mean claude-sonnet-5-5?',
+    'Unknown model "claude-sonet-4-5": did you mean claude-sonnet-4-5?',
   ],
   [
     { provider: 'openai', model: 'gtp-5-mini' },

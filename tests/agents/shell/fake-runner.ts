@@ -24,7 +24,6 @@ const settled = (over: Partial<ModelRequestResult> = {}): ModelRequestResult => 
     reasoningTokens: 0,
   },
   mayBeCharged: true,
-  answerChars: 400,
   problem: null,
   ...over,
 })

@@ -273,6 +273,11 @@ test('X6 X13: each call of a program is on record before it runs and after it, a
   expect(textOf(await client.callTool(write))).toBe('Error: This run is over.')
   expect(calls).toHaveLength(ran)
   expect(recorder.ended).toHaveLength(1)
+  // One that no isolate has loaded yet, as of a remote server, may write.
+  recorder.state.next = { kind: 'run' }
+  await expect(client.callTool({ name: 'weather_report', arguments: {} })).rejects.toThrow()
+  expect(recorder.begun.at(-1)?.[1]).toMatchObject({ tool: 'weather_report', isWrite: true })
+  expect(recorder.ended.at(-1)?.[2]).toMatchObject({ decision: 'unknown_tool' })
 })
 
 test('M11: calls with a token of the admin route are not part of the run', async () => {
