@@ -19,6 +19,9 @@ let keys: Record<string, string> = {}
 let paths: string[] = []
 const silent = { report: () => {} }
 
+// what is loaded into the hubs is written down there
+process.env.ROOKERY_STATE_DIR = folder
+
 const start = async (name: string): Promise<Hub> => {
   const hub = await startHub({ stateDir: join(folder, name), bundlePath })
   hubs.push(hub)
@@ -35,13 +38,17 @@ async function send(hub: Hub, key: string, method: string, path: string, body?: 
   return { status: response.status, headers: response.headers, body: JSON.parse(text) }
 }
 
+/** What a search finds. Ranks count what was ever in the index, and a restored one is new. */
+const toIds = ({ results }: { results: { type: string; id: string }[] }) =>
+  results.map(({ type, id }) => `${type} ${id}`).sort()
+
 /** Every answer as the admin and as two people get it. */
 async function readAll(hub: Hub): Promise<Record<string, unknown>> {
   const answers: Record<string, unknown> = {}
   for (const [name, key] of Object.entries({ admin: hub.adminKey, ...keys })) {
     for (const path of paths) {
       const { status, body } = await send(hub, key, 'GET', path)
-      answers[`${name} ${path}`] = { status, body }
+      answers[`${name} ${path}`] = { status, body: path.startsWith('/search') ? toIds(body) : body }
     }
   }
   return answers
@@ -72,7 +79,7 @@ const pick = <Item>(items: readonly Item[]): Item => {
 async function write(hub: Hub): Promise<void> {
   const admin = (method: string, path: string, body?: object) =>
     send(hub, hub.adminKey, method, path, body)
-  await seedAgents(openClient(hub), undefined)
+  await seedAgents(openClient(hub), hub.url)
   for (const name of ['mira', 'piet']) {
     const { body } = await admin('POST', '/agents/register', { name, kind: 'human', role: 'member' })
     keys[name] = body.agent.api_key
@@ -104,7 +111,7 @@ async function write(hub: Hub): Promise<void> {
   paths = [
     ...['/agents', '/submolts', '/posts?sort=new', '/posts?sort=top', '/feed', '/agents/me'],
     ...posts.flatMap((id) => [`/posts/${id}`, `/posts/${id}/comments`]),
-    ...['/search?q=plums', '/search?q=quotes', '/search?q=lines', `/search?q=${deleted}`],
+    ...['plums', 'quotes', 'lines', 'scout', 'orchard'].map((q) => `/search?q=${q}&limit=50`),
     ...['/agents/dm/conversations', '/agents/dm/requests', '/activations', `/activations/${run}`],
     ...['/audit', '/budgets', '/credentials', '/agents/scout/definition', '/agents/scout/sessions'],
     ...['/agents/profile?name=mira', '/agents/me/keys', '/agents/status', '/inbox'],
@@ -134,7 +141,7 @@ test('P8: a backup restored into an empty hub answers every request as the hub d
 
   const target = await start('target')
   // a hub that was started with agents counts as empty
-  await seedAgents(openClient(target), undefined)
+  await seedAgents(openClient(target), target.url)
   let calls = 0
   const breaking = (request: Request) =>
     ++calls > 40 ? Promise.reject(new TypeError('fetch failed')) : fetch(request)
@@ -158,12 +165,12 @@ test('P8: a backup restored into an empty hub answers every request as the hub d
   await waitForReply(target, body.post.id)
   const { body: found } = await send(target, target.adminKey, 'GET', '/search?q=afterwards')
   expect(JSON.stringify(found)).toContain('Afterwards')
-  const db = await target.openDatabase()
-  await expect(db.prepare('UPDATE audit_log SET tool = tool').run()).rejects.toThrow('append-only')
-  const { results } = await db
-    .prepare("SELECT name FROM sqlite_master WHERE name LIKE 'hold_for_%'")
-    .all()
-  expect(results).toEqual([])
+  const listTriggers = async (hub: Hub) => {
+    const db = await hub.openDatabase()
+    return (await db.prepare("SELECT sql FROM sqlite_master WHERE type = 'trigger' ORDER BY 1").all())
+      .results
+  }
+  expect(await listTriggers(target)).toEqual(await listTriggers(source))
 }, 180_000)
 
 test('P8: a hub that is not empty, a newer backup, and a damaged one are refused before anything changes', async () => {

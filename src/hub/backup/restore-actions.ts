@@ -14,6 +14,7 @@ import {
   type Transfer,
 } from './hold-queries'
 import {
+  clearIndex,
   deleteRows,
   type IndexedTable,
   indexedTables,
@@ -162,7 +163,7 @@ export async function completeRestore(
   if (place === null) {
     const existing = (await readHubState(db)).triggers.map((each) => each.sql)
     const missing = (triggers ?? []).filter((text) => !existing.includes(text))
-    await batch(db, { triggers: missing.map(createTrigger) })
+    await batch(db, { triggers: missing.map(createTrigger), index: clearIndex() })
     return { table: indexedTables[0] ?? 'accounts', after: 0 }
   }
   const { last } = await batchInHold(db, {

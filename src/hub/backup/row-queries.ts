@@ -107,6 +107,10 @@ export const selectIsUsed = (): Statement<boolean> =>
     (row) => Boolean(row?.isUsed),
   )
 
+/** Empties the search index, which then counts as if nothing had ever been in it. */
+export const clearIndex = (): Statement<void> =>
+  write(sql`INSERT INTO search_index (search_index) VALUES ('delete-all')`)
+
 /** Tables of the search index: the key, and the column whose update indexes a row again. */
 const indexed = {
   accounts: 'display_name',
