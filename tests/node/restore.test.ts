@@ -88,7 +88,7 @@ async function write(hub: Hub): Promise<void> {
   await send(hub, mira, 'POST', '/submolts', { name: 'orchard', description: strange[1] })
   await send(hub, mira, 'PATCH', '/agents/me', { description: strange[2] })
   const posts: string[] = []
-  for (let each = 0; each < 30; each++) {
+  for (let each = 0; each < 10; each++) {
     const place = { community: pick(['general', 'orchard']), title: `Plums ${each} ${pick(strange)}` }
     const { body } = await send(hub, pick([mira, piet]), 'POST', '/posts', {
       ...place,
@@ -129,12 +129,12 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('P8: a backup restored into an empty hub answers every request as the hub did, and an interruption leaves the target closed', async () => {
+test('H19: a backup restored into an empty hub answers every request as the hub did, and an interruption leaves the target closed', async () => {
   const before = await readAll(source)
   expect(JSON.stringify(before)).toContain('Between us')
   const manifest = await writeBackup(openClient(source), backup, { holdSeconds: 60, ...silent })
   expect(readManifest(backup)).toEqual(manifest)
-  expect(manifest.tables.find(({ name }) => name === 'posts')?.lines).toBeGreaterThanOrEqual(30)
+  expect(manifest.tables.find(({ name }) => name === 'posts')?.lines).toBeGreaterThanOrEqual(10)
   expect(manifest.tables.map(({ name }) => name)).not.toContain('search_index')
   expect(manifest.objects.lines).toBeGreaterThan(0)
   expect(await readAll(source)).toEqual(before)
@@ -173,7 +173,7 @@ test('P8: a backup restored into an empty hub answers every request as the hub d
   expect(await listTriggers(target)).toEqual(await listTriggers(source))
 }, 180_000)
 
-test('P8: a hub that is not empty, a newer backup, and a damaged one are refused before anything changes', async () => {
+test('H19: a hub that is not empty, a newer backup, and a damaged one are refused before anything changes', async () => {
   const posts = await send(source, source.adminKey, 'GET', '/posts?sort=new')
   const restore = () => restoreBackup(openClient(source), backup, silent)
   await expect(restore()).rejects.toThrow('not empty')
@@ -195,7 +195,7 @@ test('P8: a hub that is not empty, a newer backup, and a damaged one are refused
   })
 }, 60_000)
 
-test('P8: during a hold reading goes on, writes and runs wait, and the rows are those of its beginning', async () => {
+test('H19: during a hold reading goes on, writes and runs wait, and the rows are those of its beginning', async () => {
   const client = openClient(source)
   let id = ''
   for (let ready = false; !ready; ) {
@@ -211,7 +211,7 @@ test('P8: during a hold reading goes on, writes and runs wait, and the rows are 
   await expect(client.call('POST /backup', { body: {} })).rejects.toMatchObject({ status: 409 })
   const pages = []
   for await (const rows of readRows(client, id, 'posts')) pages.push(...rows)
-  expect(pages.length).toBeGreaterThanOrEqual(30)
+  expect(pages.length).toBeGreaterThanOrEqual(10)
   await release(client, id)
   await expect(readRows(client, id, 'posts').next()).rejects.toThrow('ended')
   const { status, body } = await send(source, source.adminKey, 'POST', '/posts', post)

@@ -10,6 +10,7 @@ import { selectTransfer } from './hold-queries'
 import { selectRows, type Value } from './row-queries'
 import { restoreRoutes } from './restore-routes'
 import { fileShape, presentTable, tableAnswer, value } from './shapes'
+import type { CopiedTable } from './tables'
 
 const tag = 'backup'
 
@@ -112,11 +113,17 @@ const rows = route({
     if (viewer) requireAdmin(viewer)
     requireHold(answers.transfer, query.backup)
     if (!table || !answers.rows) throw backupErrors.unknownTable(query.table)
-    const last = answers.rows.at(-1)
-    const key = (row: Value[]) => table.key.map((name) => row[table.columns.indexOf(name)])
-    return { rows: answers.rows, next_after: last ? JSON.stringify(key(last)) : null }
+    return { rows: answers.rows, next_after: findNext(table, answers.rows) }
   },
 })
+
+/** Returns after which row the next page begins; null when this page was not filled. */
+function findNext(table: CopiedTable, rows: Value[][]): string | null {
+  const last = rows.at(-1)
+  const chars = rows.flat().reduce<number>((sum, each) => sum + String(each).length + 4, 0)
+  if (!last || (rows.length < pageLimits.rows && chars < pageLimits.chars)) return null
+  return JSON.stringify(table.key.map((name) => last[table.columns.indexOf(name)]))
+}
 
 const objects = route({
   method: 'get',
