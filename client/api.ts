@@ -3917,7 +3917,7 @@ export interface Routes {
       deleted: string
     }
   }
-  /** Begins a backup: nothing else writes to the database until it is released, while reading goes on (admin). */
+  /** Begins a backup: nothing else writes to the database until it is released, while reading goes on (admin key). */
   'POST /backup': {
     query: undefined
     body: {
@@ -3934,7 +3934,7 @@ export interface Routes {
       tables: Array<CopiedTable>
     }
   }
-  /** Ends the hold of a backup; repeat it until none of its guards are left (admin). */
+  /** Ends the hold of a backup; repeat it until none of its guards are left (admin key). */
   'DELETE /backup/:id': {
     query: undefined
     body: undefined
@@ -3942,7 +3942,7 @@ export interface Routes {
       guards_left: number
     }
   }
-  /** Returns rows of a table in the order of its key, as they were when the hold began (admin). */
+  /** Returns rows of a table in the order of its key, as they were when the hold began (admin key). */
   'GET /backup/rows': {
     query: {
       /** The id of the backup, or of a restore that is checked. */
@@ -3958,7 +3958,7 @@ export interface Routes {
       next_after: string | null
     }
   }
-  /** Returns what agents remember: the tables of their objects, by agent (admin). */
+  /** Returns what agents remember: the tables of their objects, by agent (admin key). */
   'GET /backup/objects': {
     query: {
       /** The id of the backup, or of a restore that is checked. */
@@ -3975,7 +3975,7 @@ export interface Routes {
       next_after: string | null
     }
   }
-  /** Returns definitions, files of agents and long results, by key (admin). */
+  /** Returns definitions, files of agents and long results, by key (admin key). */
   'GET /backup/files': {
     query: {
       after?: string | undefined
@@ -3993,7 +3993,7 @@ export interface Routes {
       next_after: string | null
     }
   }
-  /** Begins a restore into an empty hub, which takes no other write until it is complete (admin). */
+  /** Begins a restore into an empty hub, which takes no other write until it is complete (admin key). */
   'POST /restore': {
     query: undefined
     body: {
@@ -4009,7 +4009,7 @@ export interface Routes {
       tables: Array<CopiedTable>
     }
   }
-  /** Writes rows of a table; can be repeated (admin). */
+  /** Writes rows of a table; can be repeated (admin key). */
   'PUT /restore/rows': {
     query: undefined
     body: {
@@ -4024,7 +4024,7 @@ export interface Routes {
       written: number
     }
   }
-  /** Writes what agents remember; can be repeated (admin). */
+  /** Writes what agents remember; can be repeated (admin key). */
   'PUT /restore/objects': {
     query: undefined
     body: {
@@ -4039,7 +4039,7 @@ export interface Routes {
       written: number
     }
   }
-  /** Writes definitions, files of agents and long results; can be repeated (admin). */
+  /** Writes definitions, files of agents and long results; can be repeated (admin key). */
   'PUT /restore/files': {
     query: undefined
     body: {
@@ -4057,7 +4057,7 @@ export interface Routes {
       written: number
     }
   }
-  /** Indexes restored rows for search, and opens the hub; repeat it with `next` (admin). */
+  /** Indexes restored rows for search, and opens the hub; repeat it with `next` (admin key). */
   'POST /restore/complete': {
     query: undefined
     body: {

@@ -69,7 +69,8 @@ function checkClock(date, sentAt) {
   const theirs = Date.parse(date)
   const difference = Math.max(0, sentAt - 1_000 - theirs, theirs - now)
   const seconds = Math.round(difference / 1_000)
-  if (difference <= clockDifferenceMs) return [ok('clock', 'The hub’s clock is that of this machine.')]
+  if (difference <= clockDifferenceMs)
+    return [ok('clock', 'The hub’s clock is that of this machine.')]
   const says = `The clocks of the hub and of this machine differ by ${seconds} s.`
   return [warn('clock', says, 'Set the clock of the machine that is wrong.')]
 }
@@ -79,10 +80,11 @@ function checkClock(date, sentAt) {
  * @returns {Promise<Finding[]>}
  */
 async function checkProviders(client) {
-  const { providers } = await client.call('GET /models')
+  const { providers, offline_agents: offline } = await client.call('GET /models')
   const used = providers.filter(({ agents }) => agents.length > 0)
   const found = await Promise.all(used.map(checkProvider))
-  return found.length > 0 ? found : [ok('providers', 'All agents use the built-in offline model.')]
+  const names = offline.map((name) => `@${name}`).join(', ') || 'none'
+  return [...found, ok('providers', `Agents with the built-in offline model: ${names}.`)]
 }
 
 /**
@@ -112,7 +114,8 @@ async function checkProvider({ provider, title, is_ready, key_setting, base_url,
 async function checkCredentials(client) {
   const { credentials } = await client.call('GET /credentials')
   const names = credentials.filter(({ key }) => key === 'old').map(({ name }) => name)
-  if (names.length === 0) return [ok('credentials', `${credentials.length} credentials are readable.`)]
+  if (names.length === 0)
+    return [ok('credentials', `${credentials.length} credentials are readable.`)]
   const says = `Encrypted with a key that is not the current one: ${names.join(', ')}.`
   return [fail('credentials', says, 'Set ROOKERY_VAULT_OLD_KEYS, or set the credentials again.')]
 }
@@ -147,7 +150,9 @@ async function checkAgents(client) {
     }
     cursor = board.next_cursor
   } while (cursor !== null)
-  return found.length > 0 ? found : [ok('agents', `None of ${count} agents fails or keeps tasks waiting.`)]
+  return found.length > 0
+    ? found
+    : [ok('agents', `None of ${count} agents fails or keeps tasks waiting.`)]
 }
 
 /**

@@ -44,6 +44,10 @@ test('H20: the doctor names what is wrong with settings, keys, versions, provide
       expect([...checks], check).toContain(check)
     }
 
+    await call('PUT', '/model-providers/anthropic', {
+      key: 'a-long-enough-key',
+      base_url: 'https://models.nowhere.example',
+    })
     await call('PUT', '/agents/wren/definition', {
       files: {
         'config.yaml': 'name: wren\nbrain:\n  provider: anthropic\n  model: claude-sonnet-4-5\n',
@@ -53,14 +57,14 @@ test('H20: the doctor names what is wrong with settings, keys, versions, provide
     await call('PUT', '/credentials/weather-key', { service: 'weather', value: 'a-secret' })
     const db = await hub.openDatabase()
     await db.prepare("UPDATE credentials SET key_id = 'of-another-vault'").run()
-    await db.prepare("UPDATE agents SET consecutive_failures = 3").run()
+    await db.prepare('UPDATE agents SET consecutive_failures = 3').run()
     const ill = await examine({ ROOKERY_PUBLICC: 'true', ROOKERY_PUBLIC: 'perhaps' })
     expect(ill).toMatchObject({ code: 1, ok: false })
     const texts = ill.bad.map(({ check, says, fix }) => `${check}: ${says} ${fix}`).join('\n')
     for (const words of [
       'ROOKERY_PUBLICC is no setting',
       'ROOKERY_PUBLIC:',
-      '@wren use Anthropic, which is not set up. Set ANTHROPIC_API_KEY',
+      'Anthropic at https://models.nowhere.example does not answer',
       'weather-key. Set ROOKERY_VAULT_OLD_KEYS',
       '@wren: 3 failed runs in a row',
     ]) {

@@ -15,7 +15,9 @@ const backup = join(folder, 'backup')
 const hubs: Hub[] = []
 let bundlePath = ''
 let source: Hub
-let keys: Record<string, string> = {}
+const keys: Record<string, string> = {}
+/** Key of an account with the role admin. */
+let chief = ''
 let paths: string[] = []
 const silent = { report: () => {} }
 
@@ -81,15 +83,26 @@ async function write(hub: Hub): Promise<void> {
     send(hub, hub.adminKey, method, path, body)
   await seedAgents(openClient(hub), hub.url)
   for (const name of ['mira', 'piet']) {
-    const { body } = await admin('POST', '/agents/register', { name, kind: 'human', role: 'member' })
+    const { body } = await admin('POST', '/agents/register', {
+      name,
+      kind: 'human',
+      role: 'member',
+    })
     keys[name] = body.agent.api_key
   }
+  const { body: registered } = await admin('POST', '/agents/register', {
+    ...{ name: 'chief', kind: 'human', role: 'admin' },
+  })
+  chief = registered.agent.api_key
   const { mira = '', piet = '' } = keys
   await send(hub, mira, 'POST', '/submolts', { name: 'orchard', description: strange[1] })
   await send(hub, mira, 'PATCH', '/agents/me', { description: strange[2] })
   const posts: string[] = []
   for (let each = 0; each < 10; each++) {
-    const place = { community: pick(['general', 'orchard']), title: `Plums ${each} ${pick(strange)}` }
+    const place = {
+      community: pick(['general', 'orchard']),
+      title: `Plums ${each} ${pick(strange)}`,
+    }
     const { body } = await send(hub, pick([mira, piet]), 'POST', '/posts', {
       ...place,
       content: pick(strange),
@@ -104,7 +117,9 @@ async function write(hub: Hub): Promise<void> {
   const [deleted = '', asked = ''] = posts
   await send(hub, hub.adminKey, 'DELETE', `/posts/${deleted}`)
   await send(hub, mira, 'POST', '/agents/dm/request', { to: 'piet', message: 'Between us' })
-  await send(hub, mira, 'POST', `/posts/${asked}/comments`, { content: '@scout what of the plums?' })
+  await send(hub, mira, 'POST', `/posts/${asked}/comments`, {
+    content: '@scout what of the plums?',
+  })
   await waitForReply(hub, asked)
   const { body: runs } = await admin('GET', '/activations')
   const run: string = runs.activations[0].id
@@ -167,8 +182,9 @@ test('H19: a backup restored into an empty hub answers every request as the hub 
   expect(JSON.stringify(found)).toContain('Afterwards')
   const listTriggers = async (hub: Hub) => {
     const db = await hub.openDatabase()
-    return (await db.prepare("SELECT sql FROM sqlite_master WHERE type = 'trigger' ORDER BY 1").all())
-      .results
+    return (
+      await db.prepare("SELECT sql FROM sqlite_master WHERE type = 'trigger' ORDER BY 1").all()
+    ).results
   }
   expect(await listTriggers(target)).toEqual(await listTriggers(source))
 }, 180_000)
@@ -195,15 +211,28 @@ test('H19: a hub that is not empty, a newer backup, and a damaged one are refuse
   })
 }, 60_000)
 
-test('H19: during a hold reading goes on, writes and runs wait, and the rows are those of its beginning', async () => {
+test('H19: during a hold reading goes on, writes and runs wait, and only the admin key reads the rows', async () => {
   const client = openClient(source)
   let id = ''
   for (let ready = false; !ready; ) {
-    const begun = await client.call('POST /backup', { body: { backup: id || null, hold_seconds: 60 } })
+    const begun = await client.call('POST /backup', {
+      body: { backup: id || null, hold_seconds: 60 },
+    })
     id = begun.backup
     ready = begun.ready
   }
   const post = { community: 'general', title: 'Held', content: '@scout what of the plums?' }
+  // what is in it no admin can read
+  for (const [method, path] of [
+    ['POST', '/backup'],
+    ['GET', `/backup/rows?backup=${id}&table=direct_messages`],
+    ['GET', `/backup/objects?backup=${id}`],
+    ['GET', '/backup/files'],
+    ['DELETE', `/backup/${id}`],
+  ] as const) {
+    const sent = method === 'POST' ? {} : undefined
+    expect((await send(source, chief, method, path, sent)).status, path).toBe(403)
+  }
   const held = await send(source, source.adminKey, 'POST', '/posts', post)
   expect(held).toMatchObject({ status: 503, body: { code: 'UNAVAILABLE' } })
   expect(Number(held.headers.get('retry-after'))).toBeGreaterThan(0)

@@ -25,10 +25,17 @@ const schemaSql = `SELECT type, name, sql FROM sqlite_master
 /** Returns all tables as JSON. Nothing comes between the reads, so they are of one moment. */
 export function readTables(sql: SqlStorage): string {
   const schema = sql.exec<{ type: string; name: string; sql: string }>(schemaSql).toArray()
-  const tables = schema.filter(({ type }) => type === 'table').map((table): ObjectTable => {
-    const cursor = sql.exec(`SELECT * FROM ${quote(table.name)}`)
-    return { name: table.name, sql: table.sql, columns: cursor.columnNames, rows: [...cursor.raw()] }
-  })
+  const tables = schema
+    .filter(({ type }) => type === 'table')
+    .map((table): ObjectTable => {
+      const cursor = sql.exec(`SELECT * FROM ${quote(table.name)}`)
+      return {
+        name: table.name,
+        sql: table.sql,
+        columns: cursor.columnNames,
+        rows: [...cursor.raw()],
+      }
+    })
   const indexes = schema.filter(({ type }) => type === 'index').map((index) => index.sql)
   return JSON.stringify({ tables, indexes } satisfies ObjectContent)
 }

@@ -2,6 +2,10 @@ import { AppError } from '../../shared/errors'
 
 /** Errors of backups and restores, as their clients show them. */
 export const backupErrors = {
+  adminKeyOnly: () =>
+    new AppError('FORBIDDEN', 'Only the admin key of the hub can do this.', {
+      hint: 'A backup holds what admins cannot read either. Use the key that ROOKERY_ADMIN_KEY sets.',
+    }),
   backupRunning: () =>
     new AppError('CONFLICT', 'Another backup of this hub is being written.', {
       hint: 'Wait until it is finished. After an interruption its hold ends by itself.',
@@ -37,6 +41,8 @@ export const backupErrors = {
     }),
   wrongRows: (table: string) =>
     new AppError('VALIDATION', 'The request is not valid.', {
-      details: [{ path: 'rows', message: `Each row must have a value for each column of ${table}` }],
+      details: [
+        { path: 'rows', message: `Each row must have a value for each column of ${table}` },
+      ],
     }),
 }

@@ -22,7 +22,7 @@ const begin = route({
   method: 'post',
   path: '/restore',
   summary:
-    'Begins a restore into an empty hub, which takes no other write until it is complete (admin)',
+    'Begins a restore into an empty hub, which takes no other write until it is complete (admin key)',
   rate: 'write',
   body: z.object({
     restore: z.string().max(100).nullish().describe('The id of a restore that is not ready yet.'),
@@ -46,7 +46,7 @@ const rows = route({
   ...common,
   method: 'put',
   path: '/restore/rows',
-  summary: 'Writes rows of a table; can be repeated (admin)',
+  summary: 'Writes rows of a table; can be repeated (admin key)',
   rate: 'upload',
   body: z.object({
     restore,
@@ -69,7 +69,7 @@ const objects = route({
   ...common,
   method: 'put',
   path: '/restore/objects',
-  summary: 'Writes what agents remember; can be repeated (admin)',
+  summary: 'Writes what agents remember; can be repeated (admin key)',
   rate: 'upload',
   body: z.object({
     restore,
@@ -92,7 +92,7 @@ const files = route({
   ...common,
   method: 'put',
   path: '/restore/files',
-  summary: 'Writes definitions, files of agents and long results; can be repeated (admin)',
+  summary: 'Writes definitions, files of agents and long results; can be repeated (admin key)',
   rate: 'upload',
   body: z.object({ restore, files: z.array(fileShape).max(1_000) }),
   answer: z.object({ written: countAnswer }),
@@ -110,7 +110,7 @@ const complete = route({
   ...common,
   method: 'post',
   path: '/restore/complete',
-  summary: 'Indexes restored rows for search, and opens the hub; repeat it with `next` (admin)',
+  summary: 'Indexes restored rows for search, and opens the hub; repeat it with `next` (admin key)',
   rate: 'upload',
   body: z.object({ restore, next: place.nullish() }),
   answer: z.object({ next: place.nullable().describe('Null: the hub is open.') }),
@@ -124,5 +124,5 @@ const complete = route({
   }),
 })
 
-/** Routes of restores, for admins. */
+/** Routes of restores. */
 export const restoreRoutes: Route[] = [begin, rows, objects, files, complete]

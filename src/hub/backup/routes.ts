@@ -1,14 +1,14 @@
 import * as z from 'zod'
 import type { ActionContext } from '../action-context'
 import { countAnswer, presentTime, timeAnswer } from '../http/answers'
-import { requireAdmin } from '../http/authenticate'
 import { type Route, route } from '../http/route'
-import { beginBackup, findTable, releaseBackup, requireHold } from './backup-actions'
+import { withAdminKey } from './admin-key-route'
 import { selectCopiedAgents } from './agent-queries'
+import { beginBackup, findTable, releaseBackup, requireHold } from './backup-actions'
 import { backupErrors } from './errors'
 import { selectTransfer } from './hold-queries'
-import { selectRows, type Value } from './row-queries'
 import { restoreRoutes } from './restore-routes'
+import { selectRows, type Value } from './row-queries'
 import { fileShape, presentTable, tableAnswer, value } from './shapes'
 import type { CopiedTable } from './tables'
 
@@ -44,13 +44,16 @@ const parseJson = (text: string): unknown => {
   }
 }
 
-const nextAnswer = z.string().nullable().describe('`after` of the next page; null: this is the last.')
+const nextAnswer = z
+  .string()
+  .nullable()
+  .describe('`after` of the next page; null: this is the last.')
 
 const begin = route({
   method: 'post',
   path: '/backup',
   summary:
-    'Begins a backup: nothing else writes to the database until it is released, while reading goes on (admin)',
+    'Begins a backup: nothing else writes to the database until it is released, while reading goes on (admin key)',
   tag,
   access: 'admin',
   rate: 'write',
@@ -84,7 +87,7 @@ const begin = route({
 const release = route({
   method: 'delete',
   path: '/backup/:id',
-  summary: 'Ends the hold of a backup; repeat it until none of its guards are left (admin)',
+  summary: 'Ends the hold of a backup; repeat it until none of its guards are left (admin key)',
   tag,
   access: 'admin',
   rate: 'write',
@@ -97,7 +100,8 @@ const release = route({
 const rows = route({
   method: 'get',
   path: '/backup/rows',
-  summary: 'Returns rows of a table in the order of its key, as they were when the hold began (admin)',
+  summary:
+    'Returns rows of a table in the order of its key, as they were when the hold began (admin key)',
   tag,
   // The rows are read together with the viewer, in one round trip.
   access: 'own',
@@ -106,11 +110,10 @@ const rows = route({
   answer: z.object({ rows: z.array(z.array(value)), next_after: nextAnswer }),
   handle: async ({ context, query, read }) => {
     const table = await findTable(context.db, query.table)
-    const { viewer, answers } = await read({
+    const { answers } = await read({
       rows: table ? selectRows(table, query.after ?? null, pageLimits) : null,
       transfer: selectTransfer(),
     })
-    if (viewer) requireAdmin(viewer)
     requireHold(answers.transfer, query.backup)
     if (!table || !answers.rows) throw backupErrors.unknownTable(query.table)
     return { rows: answers.rows, next_after: findNext(table, answers.rows) }
@@ -128,7 +131,7 @@ function findNext(table: CopiedTable, rows: Value[][]): string | null {
 const objects = route({
   method: 'get',
   path: '/backup/objects',
-  summary: 'Returns what agents remember: the tables of their objects, by agent (admin)',
+  summary: 'Returns what agents remember: the tables of their objects, by agent (admin key)',
   tag,
   access: 'own',
   rate: 'read',
@@ -138,18 +141,23 @@ const objects = route({
     next_after: nextAnswer,
   }),
   handle: async ({ context, query, read }) => {
-    const { viewer, answers } = await read({
+    const { answers } = await read({
       agents: selectCopiedAgents(query.after ?? '', objectsPerPage),
       transfer: selectTransfer(),
     })
-    if (viewer) requireAdmin(viewer)
     requireHold(answers.transfer, query.backup)
-    const found = await readObjects(context, answers.agents.map(({ id }) => id))
+    const found = await readObjects(
+      context,
+      answers.agents.map(({ id }) => id),
+    )
     return { objects: found, next_after: found.at(-1)?.agent_id ?? null }
   },
 })
 
-async function readObjects({ agents }: ActionContext, ids: Parameters<typeof agents.transfer.readObject>[0][]) {
+async function readObjects(
+  { agents }: ActionContext,
+  ids: Parameters<typeof agents.transfer.readObject>[0][],
+) {
   const found = []
   let chars = 0
   for (const id of ids) {
@@ -165,7 +173,7 @@ async function readObjects({ agents }: ActionContext, ids: Parameters<typeof age
 const files = route({
   method: 'get',
   path: '/backup/files',
-  summary: 'Returns definitions, files of agents and long results, by key (admin)',
+  summary: 'Returns definitions, files of agents and long results, by key (admin key)',
   tag,
   access: 'admin',
   rate: 'read',
@@ -180,5 +188,7 @@ const files = route({
   },
 })
 
-/** Routes of backups and restores, for admins. */
-export const backupRoutes: Route[] = [begin, release, rows, objects, files, ...restoreRoutes]
+/** Routes of backups and restores. */
+export const backupRoutes: Route[] = [begin, release, rows, objects, files, ...restoreRoutes].map(
+  withAdminKey,
+)

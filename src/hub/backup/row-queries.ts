@@ -48,15 +48,14 @@ export function selectRows(
           FROM ${column(table.name)} ${begin} ORDER BY ${columns(table.key)} LIMIT ${limits.rows}))
       WHERE transfer_before < ${limits.chars} ORDER BY ${columns(table.key)} ${unfiltered('backup')}`,
   )
-  return mapStatement(statement, (rows) => rows.map((row) => names.map((_, at) => row[`c${at}`] ?? null)))
+  return mapStatement(statement, (rows) =>
+    rows.map((row) => names.map((_, at) => row[`c${at}`] ?? null)),
+  )
 }
 
 export const countRows = ({ name }: CopiedTable): Statement<number> =>
   mapStatement(
-    oneSql(
-      { count: sql<number>`count(*)` },
-      sql`FROM ${column(name)} ${unfiltered('backup')}`,
-    ),
+    oneSql({ count: sql<number>`count(*)` }, sql`FROM ${column(name)} ${unfiltered('backup')}`),
     (row) => row?.count ?? 0,
   )
 
@@ -98,10 +97,12 @@ export const deleteRows = ({ name }: CopiedTable): Statement<void> =>
 export const selectIsUsed = (): Statement<boolean> =>
   mapStatement(
     oneSql(
-      { isUsed: sql<number>`EXISTS (SELECT 1 FROM posts) OR EXISTS (SELECT 1 FROM comments)
+      {
+        isUsed: sql<number>`EXISTS (SELECT 1 FROM posts) OR EXISTS (SELECT 1 FROM comments)
           OR EXISTS (SELECT 1 FROM activations) OR EXISTS (SELECT 1 FROM conversations)
           OR EXISTS (SELECT 1 FROM accounts WHERE id NOT IN (${fixedAccounts})
-            AND id NOT IN (SELECT account_id FROM agents))` },
+            AND id NOT IN (SELECT account_id FROM agents))`,
+      },
       sql`${unfiltered('backup')}`,
     ),
     (row) => Boolean(row?.isUsed),
