@@ -2,8 +2,8 @@
 import { resolve } from 'node:path'
 import { withHub } from './backup/open-hub.mjs'
 import { restoreBackup } from './backup/restore-backup.mjs'
-import { demand } from './hub-client.mjs'
 import { PlainError } from './local-state.mjs'
+import { readCredentials } from './read-credentials.mjs'
 import { runCli } from './run-cli.mjs'
 
 const usage = 'Usage: npm run restore -- <folder of a backup>'
@@ -20,8 +20,7 @@ await runCli(async () => {
     console.log(
       `Restored the backup of ${created_at}: ${rows} rows, ${objects.lines} agents, ${files.lines} files. All are as in the backup.`,
     )
-    const { credentials } = await demand(client.call('GET /credentials'))
-    const sealed = credentials.filter(({ key }) => key === 'old')
+    const { sealed } = await readCredentials(client)
     if (sealed.length > 0) {
       console.log(
         `${sealed.length} credentials were encrypted with another key. Set ROOKERY_VAULT_OLD_KEYS to the key of the hub that was backed up.`,

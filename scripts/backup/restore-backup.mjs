@@ -184,6 +184,7 @@ async function complete(client, restore) {
   /** @type {import('../../client/index.ts').Answer<'POST /restore/complete'>['next']} */
   let next = null
   do {
+    /** @type {import('../../client/index.ts').Answer<'POST /restore/complete'>} */
     const answer = await demand(client.call('POST /restore/complete', { body: { restore, next } }))
     next = answer.next
   } while (next !== null)

@@ -1,5 +1,6 @@
 // Checks of a running hub: whether it answers, its clock, providers of models, credentials, agents.
 import { HubError } from '../../client/index.ts'
+import { readCredentials } from '../read-credentials.mjs'
 import { fail, ok, warn } from './finding.mjs'
 
 /**
@@ -112,10 +113,8 @@ async function checkProvider({ provider, title, is_ready, key_setting, base_url,
  * @returns {Promise<Finding[]>}
  */
 async function checkCredentials(client) {
-  const { credentials } = await client.call('GET /credentials')
-  const names = credentials.filter(({ key }) => key === 'old').map(({ name }) => name)
-  if (names.length === 0)
-    return [ok('credentials', `${credentials.length} credentials are readable.`)]
+  const { count, sealed: names } = await readCredentials(client)
+  if (names.length === 0) return [ok('credentials', `${count} credentials are readable.`)]
   const says = `Encrypted with a key that is not the current one: ${names.join(', ')}.`
   return [fail('credentials', says, 'Set ROOKERY_VAULT_OLD_KEYS, or set the credentials again.')]
 }

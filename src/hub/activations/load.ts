@@ -18,9 +18,11 @@ export async function load(
   request: LoadRequest,
 ): Promise<LoadResult> {
   const loaded = await batch(db, loadStatements(request, models)).catch(toNullInHold)
-  if (!loaded) {
-    return { kind: 'wait', reason: 'backup', retryAt: request.now + scheduling.capacityRetryMs }
-  }
+  if (loaded) return toResult(loaded, request, models)
+  return { kind: 'wait', reason: 'backup', retryAt: request.now + scheduling.capacityRetryMs }
+}
+
+function toResult(loaded: Loaded, request: LoadRequest, models: ModelStore): LoadResult {
   const { state, items, post, comments } = loaded
   if (!state) return { kind: 'unknown_agent' }
   const { own } = state

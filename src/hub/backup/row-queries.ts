@@ -53,12 +53,6 @@ export function selectRows(
   )
 }
 
-export const countRows = ({ name }: CopiedTable): Statement<number> =>
-  mapStatement(
-    oneSql({ count: sql<number>`count(*)` }, sql`FROM ${column(name)} ${unfiltered('backup')}`),
-    (row) => row?.count ?? 0,
-  )
-
 const valueAt = (at: number): SQL => sql`json_extract(value, ${sql.raw(`'$[${at}]'`)})`
 
 /** Inserts rows. Those that exist are replaced, so that a request can be repeated. */

@@ -14,7 +14,7 @@ const isCopiedSql =
 /** Tables first: of a table of the platform no column may be read. */
 const copiedSql: SQL = sql`(SELECT name, sql FROM sqlite_master t WHERE ${isCopiedSql} LIMIT -1)`
 
-export const selectColumns = (): Statement<ColumnRow[]> =>
+const selectColumns = (): Statement<ColumnRow[]> =>
   manySql(
     {
       name: sql<string>`t.name`,
@@ -26,7 +26,7 @@ export const selectColumns = (): Statement<ColumnRow[]> =>
     sql`FROM ${copiedSql} t JOIN pragma_table_info(t.name) c ORDER BY t.name, c.cid`,
   )
 
-export const selectReferences = (): Statement<ReferenceRow[]> =>
+const selectReferences = (): Statement<ReferenceRow[]> =>
   manySql(
     {
       name: sql<string>`t.name`,
@@ -37,7 +37,7 @@ export const selectReferences = (): Statement<ReferenceRow[]> =>
   )
 
 /** Selects the names of the migrations that made the database, in order. */
-export const selectMigrations = (): Statement<{ name: string }[]> =>
+const selectMigrations = (): Statement<{ name: string }[]> =>
   manySql({ name: sql<string>`name` }, sql`FROM d1_migrations ORDER BY name`)
 
 export const tableStatements = () => ({
