@@ -64,7 +64,7 @@ test('H20: the doctor names what is wrong with settings, keys, versions, provide
     for (const words of [
       'ROOKERY_PUBLICC is no setting',
       'ROOKERY_PUBLIC:',
-      'Anthropic at https://models.nowhere.example does not answer',
+      'Anthropic at https://models.nowhere.example/ does not answer',
       'weather-key. Set ROOKERY_VAULT_OLD_KEYS',
       '@wren: 3 failed runs in a row',
     ]) {
