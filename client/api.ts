@@ -1028,6 +1028,16 @@ export type Runner = {
   }>
 }
 
+export type CopiedTable = {
+  name: string
+  /** In the order of a row’s values. */
+  columns: Array<string>
+  /** The columns that order its rows. */
+  key: Array<string>
+  /** Rows refer to rows of the same table: a restore sends them twice. */
+  has_two_passes: boolean
+}
+
 /** Every route of the API: its query, its body, and its answer without `success`. */
 export interface Routes {
   /** Creates another key for your account, within the scopes and expiry of the key that asks; it can replace an older key after a grace period. */
@@ -3905,6 +3915,165 @@ export interface Routes {
     answer: {
       /** Its id. */
       deleted: string
+    }
+  }
+  /** Begins a backup: nothing else writes to the database until it is released, while reading goes on (admin key). */
+  'POST /backup': {
+    query: undefined
+    body: {
+      /** The id of a backup that is not ready yet. */
+      backup?: string | null | undefined
+      hold_seconds?: number | undefined
+    }
+    answer: {
+      backup: string
+      /** False: call again with the id. */
+      ready: boolean
+      holds_until: string
+      migrations: Array<string>
+      tables: Array<CopiedTable>
+    }
+  }
+  /** Ends the hold of a backup; repeat it until none of its guards are left (admin key). */
+  'DELETE /backup/:id': {
+    query: undefined
+    body: undefined
+    answer: {
+      guards_left: number
+    }
+  }
+  /** Returns rows of a table in the order of its key, as they were when the hold began (admin key). */
+  'GET /backup/rows': {
+    query: {
+      /** The id of the backup, or of a restore that is checked. */
+      backup: string
+      table: string
+      /** The `next_after` of the page before. */
+      after?: string | undefined
+    }
+    body: undefined
+    answer: {
+      rows: Array<Array<string | number | null>>
+      /** `after` of the next page; null: this is the last. */
+      next_after: string | null
+    }
+  }
+  /** Returns what agents remember: the tables of their objects, by agent (admin key). */
+  'GET /backup/objects': {
+    query: {
+      /** The id of the backup, or of a restore that is checked. */
+      backup: string
+      after?: string | undefined
+    }
+    body: undefined
+    answer: {
+      objects: Array<{
+        agent_id: string
+        content: string
+      }>
+      /** `after` of the next page; null: this is the last. */
+      next_after: string | null
+    }
+  }
+  /** Returns definitions, files of agents and long results, by key (admin key). */
+  'GET /backup/files': {
+    query: {
+      after?: string | undefined
+    }
+    body: undefined
+    answer: {
+      files: Array<{
+        key: string
+        /** Base64. */
+        body: string
+        content_type: string | null
+        metadata: Record<string, string>
+      }>
+      /** `after` of the next page; null: this is the last. */
+      next_after: string | null
+    }
+  }
+  /** Begins a restore into an empty hub, which takes no other write until it is complete (admin key). */
+  'POST /restore': {
+    query: undefined
+    body: {
+      /** The id of a restore that is not ready yet. */
+      restore?: string | null | undefined
+      migrations: Array<string>
+    }
+    answer: {
+      restore: string
+      /** False: call again with the id. */
+      ready: boolean
+      /** In the order in which their rows have to be sent. */
+      tables: Array<CopiedTable>
+    }
+  }
+  /** Writes rows of a table; can be repeated (admin key). */
+  'PUT /restore/rows': {
+    query: undefined
+    body: {
+      /** The id of the restore. */
+      restore: string
+      table: string
+      rows: Array<Array<string | number | null>>
+      /** Sets references to rows of the same table, after all rows were sent. */
+      second_pass?: boolean | undefined
+    }
+    answer: {
+      written: number
+    }
+  }
+  /** Writes what agents remember; can be repeated (admin key). */
+  'PUT /restore/objects': {
+    query: undefined
+    body: {
+      /** The id of the restore. */
+      restore: string
+      objects: Array<{
+        agent_id: string
+        content: string
+      }>
+    }
+    answer: {
+      written: number
+    }
+  }
+  /** Writes definitions, files of agents and long results; can be repeated (admin key). */
+  'PUT /restore/files': {
+    query: undefined
+    body: {
+      /** The id of the restore. */
+      restore: string
+      files: Array<{
+        key: string
+        /** Base64. */
+        body: string
+        content_type: string | null
+        metadata: Record<string, string>
+      }>
+    }
+    answer: {
+      written: number
+    }
+  }
+  /** Indexes restored rows for search, and opens the hub; repeat it with `next` (admin key). */
+  'POST /restore/complete': {
+    query: undefined
+    body: {
+      /** The id of the restore. */
+      restore: string
+      next?: {
+        table: "accounts" | "communities" | "posts" | "comments"
+        after: number
+      } | null | undefined
+    }
+    answer: {
+      /** Null: the hub is open. */
+      next: {
+        table: "accounts" | "communities" | "posts" | "comments"
+        after: number
+      } | null
     }
   }
 }

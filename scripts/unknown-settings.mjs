@@ -8,7 +8,7 @@ export const launcherSettings = /** @type {const} */ ([
   [
     'ROOKERY_URL',
     'the hub on this machine',
-    'The hub that `npm run import` and `npm run agents` talk to.',
+    'The hub that commands such as `npm run backup` and `npm run agents` talk to.',
   ],
 ])
 

@@ -193,6 +193,7 @@ const createAgents = (
     hasTool: deps.tools.hasToolForPattern,
     isToolExcluded,
     files: createPrivateFiles(env.FILES),
+    bucket: env.FILES,
     runners: createRunnerControl(env.RUNNERS),
     clock: systemClock,
     hubName: settings.ROOKERY_NAME,

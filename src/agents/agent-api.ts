@@ -13,6 +13,7 @@ import type {
   RunnerControl,
   SchedulesApi,
   SessionApi,
+  TransferApi,
 } from './contract/agents'
 import { checkDefinition } from './definitions/check-definition'
 import type { DefinitionStore } from './definitions/definition-store'
@@ -23,6 +24,7 @@ import type { ModelChoice, ModelRegistry } from './models/model-port'
 import { type OtlpOptions, toOtlp } from './run/otlp-spans'
 import { findRunLogProblem, openRun } from './run/stored-log'
 import { templates } from './templates/templates'
+import { readFiles, writeFiles } from './transfer/bucket-files'
 
 export interface AgentApiDeps {
   namespace: DurableObjectNamespace<AgentObjectBase<unknown>>
@@ -39,6 +41,8 @@ export interface AgentApiDeps {
   files: PrivateFiles
   /** Machines that run coding agents. */
   runners: RunnerControl
+  /** Where definitions and files are stored. */
+  bucket: R2Bucket
   clock: Clock
   hubName: string
   /** What exported traces contain. */
@@ -91,8 +95,26 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     knowledge: createKnowledgeApi(deps),
     schedules: createSchedulesApi(deps.hubName),
     runners: deps.runners,
+    transfer: createTransferApi(deps),
   }
 }
+
+const createTransferApi = ({
+  namespace,
+  bucket,
+}: Pick<AgentApiDeps, 'namespace' | 'bucket'>): TransferApi => ({
+  readObject: async (agentId) => namespace.getByName(agentId).readTables(),
+  writeObject: async (agentId, content) => {
+    await namespace.getByName(agentId).writeTables(content)
+    // The object restarts, so that it reads what was written.
+    await namespace
+      .getByName(agentId)
+      .restart()
+      .catch(() => undefined)
+  },
+  readFiles: (after) => readFiles(bucket, after),
+  writeFiles: (files) => writeFiles(bucket, files),
+})
 
 const createSessionApi = (namespace: AgentApiDeps['namespace']): SessionApi => {
   const object = (agentId: AccountId) => namespace.getByName(agentId)

@@ -34,6 +34,7 @@ import { KnowledgeStore } from './memory/knowledge-store'
 import { MemoryStore } from './memory/memory-store'
 import { PrivateFacts } from './memory/private-facts'
 import { SessionStore } from './memory/session-store'
+import { readTables, writeTables } from './transfer/object-tables'
 
 /**
  * One agent's Durable Object: its RPC methods. The loop is in its shell, which uses this object's
@@ -202,6 +203,22 @@ export class AgentObjectBase<Env>
 
   endCall(id: ActivationId, callId: string, result: ProgramCallResult) {
     return this.shell.desk.endCall(id, callId, result)
+  }
+
+  /** Returns all that is stored here, as JSON. */
+  readTables(): string {
+    return readTables(this.ctx.storage.sql)
+  }
+
+  /** Replaces all that is stored here; call `restart` after it. */
+  async writeTables(content: string): Promise<void> {
+    this.ctx.storage.transactionSync(() => writeTables(this.ctx.storage.sql, content))
+    await this.ctx.storage.sync()
+  }
+
+  /** Ends this instance: the next call finds one that has read what is stored. */
+  restart(): void {
+    this.ctx.abort('restarted')
   }
 
   readState(): AgentState {

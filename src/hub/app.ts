@@ -5,6 +5,7 @@ import { activationRoutes } from './activations/routes'
 import { approvalRoutes } from './approvals/routes'
 import { adminLogRoutes } from './audit/admin-log-routes'
 import { auditRoutes } from './audit/routes'
+import { backupRoutes } from './backup/routes'
 import { banAppealRoutes } from './ban-appeals/routes'
 import { budgetRoutes } from './budgets/routes'
 import { commentRoutes } from './comments/routes'
@@ -101,6 +102,7 @@ export const apiRoutes: Route[] = [
   ...previewRoutes,
   ...modelRoutes,
   ...runnerRoutes,
+  ...backupRoutes,
 ]
 
 /** Creates the hub's web application: the JSON API under `/api/v1`, and what other modules mount at the root. */

@@ -9,6 +9,7 @@ const unfilteredReasons = {
   counter: 'It keeps a stored count up to date, which is shown with its post or community.',
   operator: 'It returns no text, title or name to anybody: budgets, schedules, sweeps.',
   import: 'An admin imports; it returns ids that the admin has sent.',
+  backup: 'An admin copies the whole hub.',
 } as const
 
 /** The comment that exempts a statement from `canReadSql`, with the reason. */

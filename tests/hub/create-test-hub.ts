@@ -36,6 +36,7 @@ import { checkAnswer } from './check-answer'
 import { createFakeKnowledge } from './create-fake-knowledge'
 import { createFakePrivateMemory } from './create-fake-private-memory'
 import { createFakeSessions } from './create-fake-sessions'
+import { createFakeTransfer } from './create-fake-transfer'
 import { fakeExplain } from './fake-explain'
 
 export const adminKey = 'test_admin_key_0123456789'
@@ -118,6 +119,7 @@ export function createTestHub(given: Record<string, string> = {}) {
     readRunLog: (async () => null) as AgentApi['readRunLog'],
     watch: (async () => new Response(null, { status: 503 })) as AgentApi['watch'],
     sessions: createFakeSessions(),
+    transfer: createFakeTransfer(),
     explain: fakeExplain,
     tools: listKnownTools(servers),
   }
@@ -169,6 +171,7 @@ export function createTestHub(given: Record<string, string> = {}) {
     templates,
     models: createModelApi({ settings, models: createModelRegistry(settings), now: clock.now }),
     runners: createRunnerControl(env.RUNNERS),
+    transfer: seen.transfer,
     readDefinition: async (name, etag) =>
       seen.readDefinition
         ? seen.readDefinition(name, etag)
@@ -201,6 +204,7 @@ export function createTestHub(given: Record<string, string> = {}) {
       sweepAt: async () => {},
       announceNews: async (at) => void seen.news.push(at),
       sweepNow: async () => {},
+      reset: async () => {},
       explain: async (question) => seen.explain(question, now),
       readSweepAge: async () => 12,
     },

@@ -12,6 +12,7 @@ import type { RunnerControl } from './runners'
 import type { SchedulesApi } from './schedules'
 import type { SessionApi } from './sessions'
 import type { TextDeletion } from './text-deletion'
+import type { TransferApi } from './transfer'
 import type { WatchRequest } from './watching'
 import type { Waterfall } from './waterfall'
 
@@ -23,6 +24,7 @@ export type * from './runners'
 export type * from './schedules'
 export type * from './sessions'
 export type * from './text-deletion'
+export type * from './transfer'
 export type * from './watching'
 export type * from './waterfall'
 
@@ -100,6 +102,8 @@ export interface AgentApi {
   schedules: SchedulesApi
   /** Machines that run coding agents. */
   runners: RunnerControl
+  /** What backups copy beside the database. */
+  transfer: TransferApi
 }
 
 export type * from './scheduler'

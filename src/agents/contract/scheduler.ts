@@ -129,6 +129,8 @@ export interface SchedulerApi {
   ensureStarted(): Promise<void>
   /** Returns the milliseconds since the last sweep; null before the first. */
   readSweepAge(): Promise<number | null>
+  /** Reads all agents again, and wakes those with tasks: the hub was restored. */
+  reset(): Promise<void>
   /** Explains what the scheduler would do now with these agents and tasks. Changes nothing. */
   explain(question: ExplainRequest): Promise<SchedulerView>
   /** Reports how an exploration or another activation ended. A hint: the next sweep reads lost ones. */

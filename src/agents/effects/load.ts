@@ -112,6 +112,7 @@ const resumeWithoutDecisions = (
 const waitReasons = {
   capacity: 'the hub runs the maximum number of agents',
   money_reserved: 'the remaining budget is reserved by running agents',
+  backup: 'a backup is being written',
   already_running: 'the previous run of this agent is being closed',
 } as const
 

@@ -10,6 +10,12 @@ const outputTokensUsual = 1_024
 /** A call is refused only when not even an answer of this length fits what is unspent. */
 export const outputTokensLeast = 256
 
+/** Why a call waits, for people. */
+const waitReasons = {
+  money_reserved: 'the remaining budget is reserved by running agents',
+  backup: 'a backup is being written',
+} as const
+
 type Refusal =
   | Pick<LoopEventOf<'model_refused'>, 'type' | 'reason' | 'shortage' | 'needs'>
   | Pick<LoopEventOf<'model_waited'>, 'type' | 'retryAt'>
@@ -54,7 +60,7 @@ export async function reserveCall(
     return { kind: 'refused', event: toRefusal(answer, floor) }
   }
   if (answer.kind === 'wait') {
-    context.waitReason = 'the remaining budget is reserved by running agents'
+    context.waitReason = waitReasons[answer.reason]
     return { kind: 'refused', event: { type: 'model_waited', retryAt: answer.retryAt } }
   }
   return {

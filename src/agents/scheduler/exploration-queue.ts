@@ -43,6 +43,12 @@ export class ExplorationQueue {
     return this.#index.isEmpty()
   }
 
+  /** Deletes all agents from the index. */
+  clear(): void {
+    this.#index.clear()
+    this.#running.clear()
+  }
+
   /** Applies the hub's report of a sweep. */
   applyReport(report: ExplorationReport, hub: { running: number; waiting: number }): void {
     for (const facts of report.explorers) this.#index.put(facts)

@@ -219,6 +219,10 @@ export class ExplorerIndex {
     return row ? { ...row, isSatisfied: row.place === places.satisfied } : null
   }
 
+  clear(): void {
+    this.#sql.exec('DELETE FROM explorers')
+  }
+
   isEmpty(): boolean {
     return this.#sql.exec('SELECT 1 FROM explorers LIMIT 1').toArray().length === 0
   }

@@ -15,6 +15,7 @@ export function createSchedulerApi(
     announceNews: async (at) => object().announceNews(at),
     sweepNow: () => object().sweepNow(),
     explain: async (question) => object().explain(question),
+    reset: () => object().reset(),
     readSweepAge: async () => object().readSweepAge(),
   }
 }

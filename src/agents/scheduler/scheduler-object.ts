@@ -46,6 +46,11 @@ export class SchedulerObjectBase<Env> extends DurableObject<Env> {
     return this.#shell.explain(question)
   }
 
+  /** Reads all agents again, and wakes those with tasks: the hub was restored. */
+  reset(): Promise<void> {
+    return this.#shell.reset()
+  }
+
   readSweepAge(): number | null {
     return this.#shell.readSweepAge()
   }

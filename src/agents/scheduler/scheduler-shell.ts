@@ -99,6 +99,13 @@ export class SchedulerShell {
     this.#setAlarm()
   }
 
+  /** Reads all agents again: the hub was restored. */
+  async reset(): Promise<void> {
+    this.#knownUntil = 0
+    this.#explorations.clear()
+    await this.#sweep()
+  }
+
   async sweepNow(): Promise<void> {
     await this.#sweep()
   }

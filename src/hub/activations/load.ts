@@ -6,6 +6,7 @@ import { toThread } from '../comments/to-thread'
 import type { LoadRequest, LoadResult, ModelStore } from '../contract/hub'
 import { readExploration } from '../exploration/read-exploration'
 import { mergePolicy } from '../grants/queries'
+import { toNullInHold } from '../hold-errors'
 import { loadStatements } from './load-queries'
 
 type Loaded = Answers<ReturnType<typeof loadStatements>>
@@ -16,7 +17,12 @@ export async function load(
   { db, models }: { db: Db; models: ModelStore },
   request: LoadRequest,
 ): Promise<LoadResult> {
-  const loaded = await batch(db, loadStatements(request, models))
+  const loaded = await batch(db, loadStatements(request, models)).catch(toNullInHold)
+  if (loaded) return toResult(loaded, request, models)
+  return { kind: 'wait', reason: 'backup', retryAt: request.now + scheduling.capacityRetryMs }
+}
+
+function toResult(loaded: Loaded, request: LoadRequest, models: ModelStore): LoadResult {
   const { state, items, post, comments } = loaded
   if (!state) return { kind: 'unknown_agent' }
   const { own } = state

@@ -5,6 +5,7 @@ import { findShortage } from '../budgets/find-shortage'
 import { selectBudgetsInScope } from '../budgets/queries'
 import type { BudgetStatus, ModelStore, RenewRequest, RenewResult } from '../contract/hub'
 import { mergePolicy, selectPolicy } from '../grants/queries'
+import { toNullInHold } from '../hold-errors'
 import { type Extension, extend, type StateRow, selectState } from './renew-queries'
 import { steerStatements } from './steer-queries'
 
@@ -17,13 +18,15 @@ export async function renew(
   request: RenewRequest,
 ): Promise<RenewResult> {
   const { agentId, activationId, now, spent } = request
-  const { state, policy, budgets, steering } = await batch(db, {
+  const answers = await batch(db, {
     extend: extend(toExtension(request)),
     state: selectState(models)(request),
     policy: selectPolicy(agentId, activationId),
     budgets: selectBudgetsInScope(agentId, now),
     ...steerStatements({ agentId, activationId, now }),
-  })
+  }).catch(toNullInHold)
+  if (!answers) return { kind: 'wait', reason: 'backup', retryAt: now + scheduling.capacityRetryMs }
+  const { state, policy, budgets, steering } = answers
   if (state?.state !== 'running' || isTakenOver(state, request)) {
     return { kind: 'refused', reason: 'lost' }
   }

@@ -114,7 +114,7 @@ export type LoadResult =
   /** The inbox holds no task, and there is nothing to explore or no slot to explore in. */
   | { kind: 'nothing'; isRefused?: boolean }
   /** Retry after `retryAt`. */
-  | { kind: 'wait'; reason: 'capacity' | 'money_reserved'; retryAt: number }
+  | { kind: 'wait'; reason: 'capacity' | 'money_reserved' | 'backup'; retryAt: number }
   /** Another activation of this agent is running. If the agent does not know it, it is an orphan. */
   | { kind: 'wait'; reason: 'already_running'; retryAt: number; other: OtherActivation }
   /** An admin paused the agent or the hub. Resuming wakes the agent. */
@@ -220,7 +220,7 @@ export type RenewResult =
    */
   | { kind: 'refused'; reason: 'lost' | 'paused' | 'max_tokens' }
   | { kind: 'refused'; reason: 'budget_exhausted'; shortage?: BudgetShortage }
-  | { kind: 'wait'; reason: 'money_reserved'; retryAt: number }
+  | { kind: 'wait'; reason: 'money_reserved' | 'backup'; retryAt: number }
 
 export interface ActivationApi {
   load(request: LoadRequest): Promise<LoadResult>

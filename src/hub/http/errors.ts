@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import * as z from 'zod'
 import { AppError, type ErrorDetail } from '../../shared/errors'
+import { toHoldError } from '../hold-errors'
 import { httpErrors } from './http-errors'
 import type { HubEnv } from './hub-env'
 
@@ -26,8 +27,11 @@ export function listDetails(error: z.ZodError, place: string): ErrorDetail[] {
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   if (error instanceof z.ZodError) return httpErrors.invalidRequest(listDetails(error, ''))
-  return httpErrors.internal(error)
+  return toHoldError(error) ?? httpErrors.internal(error)
 }
+
+/** A hold lasts a minute at most, and mostly seconds. */
+const holdRetrySeconds = '5'
 
 /** Answers a failed API call; an unexpected error is also logged. */
 export function toErrorResponse(c: Context<HubEnv>, error: unknown): Response {
@@ -40,6 +44,7 @@ export function toErrorResponse(c: Context<HubEnv>, error: unknown): Response {
     hint: appError.hint,
     ...(appError.details ? { details: appError.details } : {}),
   }
+  if (toHoldError(error)) c.header('retry-after', holdRetrySeconds)
   if (appError.code === 'UNAUTHORIZED') c.header('www-authenticate', 'Bearer')
   return c.json(body, appError.status as ContentfulStatusCode)
 }

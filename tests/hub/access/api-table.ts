@@ -1,3 +1,4 @@
+import { backupRows } from './backup-table'
 import type { Table } from './cells'
 import { snapshot } from './contents'
 import { definitionRows } from './definition-table'
@@ -106,6 +107,7 @@ export const apiTable: Table = {
   },
   ...peopleTable,
   ...runnerApiRows,
+  ...backupRows,
   'GET /agents/me': { expect: 'own', except: { pending: '+' } },
   'PATCH /agents/me': { expect: 'write', send: body({ description: 'Likes plums' }) },
   'GET /agents/status': { expect: 'own', except: { pending: '+' } },

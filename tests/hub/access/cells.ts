@@ -50,6 +50,8 @@ const groups = {
   secretWrite: '401 401 401  404  403 +  404 404 404 404  + 404  403 403 403',
   /** H1, and the rows of hub-api that say admin. */
   admin: '401 401 401  403  403 403  403 403 403 403  403 +  403 403 403',
+  /** What admins write into a hub that is being restored; this one is not. */
+  restore: '401 401 401  403  403 403  403 403 403 403  403 409  403 403 403',
   /** What only a runner key opens. */
   runnerOnly: '401 401 401  401  401 401  401 401 401 401  401 401  401 401 401',
   /** Tools over MCP: keys and tokens of runs, no sessions. */

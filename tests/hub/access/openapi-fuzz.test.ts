@@ -24,6 +24,10 @@ const changesCallers = ({ method, path }: GeneratedRequest): boolean =>
   (method === 'PUT' && /^\/agents\/[^/]+\/role\b/.test(path)) ||
   (method === 'PUT' && /^\/agents\/[^/]+\/definition\b/.test(path))
 
+/** After it the hub takes no writes for a while. */
+const holdsHub = ({ method, path }: GeneratedRequest): boolean =>
+  method === 'POST' && /^\/backup\b/.test(path)
+
 let world: World
 let api: OpenApi
 let known: string[]
@@ -119,7 +123,7 @@ test.each(seeds)(
     const problems: string[] = []
     const answered = new Map<number, number>()
     for (const [index, [caller, sent]] of requests.entries()) {
-      if (caller.column === 'admin' && changesCallers(sent)) continue
+      if (caller.column === 'admin' && (changesCallers(sent) || holdsHub(sent))) continue
       const { status, problem } = await findProblem(caller, sent)
       answered.set(status, (answered.get(status) ?? 0) + 1)
       if (problem === null) continue

@@ -1,0 +1,21 @@
+/** How backups read and write what agents keep outside of the hub's database. Part of the agents' contract. */
+import type { AccountId } from '../../shared/ids'
+
+/** An object of the bucket. */
+export interface StoredFile {
+  key: string
+  /** Base64. */
+  body: string
+  contentType: string | null
+  metadata: Record<string, string>
+}
+
+export interface TransferApi {
+  /** Returns all tables of an agent's object as JSON, of one moment. */
+  readObject(agentId: AccountId): Promise<string>
+  /** Replaces the tables of an agent's object by those that `readObject` returned, and restarts it. */
+  writeObject(agentId: AccountId, content: string): Promise<void>
+  /** Returns files after a key, in the order of keys, and the key after which the next ones come; null: none do. */
+  readFiles(after: string | null): Promise<{ files: StoredFile[]; next: string | null }>
+  writeFiles(files: StoredFile[]): Promise<void>
+}

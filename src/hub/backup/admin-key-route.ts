@@ -1,0 +1,14 @@
+import type { Call, Route } from '../http/route'
+import { backupErrors } from './errors'
+
+/**
+ * Returns a route that answers the admin key alone: a backup holds direct messages, which no admin can read. Who
+ * operates the hub has the key, and the files of the hub.
+ */
+export const withAdminKey = (route: Route): Route => ({
+  ...route,
+  handle: async (call: Call<unknown, unknown>) => {
+    if (!call.credential?.isAdminKey) throw backupErrors.adminKeyOnly()
+    return route.handle(call)
+  },
+})

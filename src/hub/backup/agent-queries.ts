@@ -1,0 +1,18 @@
+import { gt } from 'drizzle-orm'
+import { many, orm, type Statement } from '../../shared/db/statement'
+import type { AccountId } from '../../shared/ids'
+import { agents } from '../schema/definitions'
+
+/** Selects agents that have objects, in the order of their ids. */
+export const selectCopiedAgents = (
+  after: string,
+  agentsMax: number,
+): Statement<{ id: AccountId }[]> =>
+  many(
+    orm
+      .select({ id: agents.accountId })
+      .from(agents)
+      .where(gt(agents.accountId, after as AccountId))
+      .orderBy(agents.accountId)
+      .limit(agentsMax),
+  )
