@@ -31,6 +31,7 @@ import { createLog } from '../../src/shared/log'
 import { readSettings } from '../../src/shared/settings'
 import { sendRefusalPage } from '../../src/web/frame/send-page'
 import { registerPages } from '../../src/web/register-pages'
+import { asDeployed, type FindFault, runInvocation } from '../support/platform-database'
 import { onlyReadable } from '../support/readable-statements'
 import { checkAnswer } from './check-answer'
 import { createFakeKnowledge } from './create-fake-knowledge'
@@ -90,6 +91,8 @@ export function createTestHub(given: Record<string, string> = {}) {
     ...given,
   })
   const seen = {
+    /** Faults of the database; none unless a test sets it. */
+    findFault: (() => null) as FindFault,
     knowledge: createFakeKnowledge(),
     /** Times at which posts and comments become news. */
     news: [] as number[],
@@ -183,7 +186,7 @@ export function createTestHub(given: Record<string, string> = {}) {
       registerPages(app, routes, {
         ...{ toolAdmin: noToolAdmin, modelAdmin: noModelAdmin, accounts: noAccounts },
       }),
-    binding: onlyReadable(env.DB),
+    binding: asDeployed(onlyReadable(env.DB), (sql) => seen.findFault(sql)),
     renderErrorPage: sendRefusalPage,
     rateLimiter: createRateLimiter(env.RATE_COUNTERS),
     settings,
@@ -229,9 +232,11 @@ export function createTestHub(given: Record<string, string> = {}) {
     const execution = createExecutionContext()
     const sent = new Request(url, init)
     if (!sent.headers.has(addressHeader)) sent.headers.set(addressHeader, createAddress())
-    const response = await app.fetch(sent, env, execution)
-    await waitOnExecutionContext(execution)
-    return response
+    return runInvocation(async () => {
+      const response = await app.fetch(sent, env, execution)
+      await waitOnExecutionContext(execution)
+      return response
+    })
   }
   const fetchHub = (path: string, init?: RequestInit) => request(`http://hub.test${path}`, init)
   const call = async (path: string, options: CallOptions = {}): Promise<Answer> => {
