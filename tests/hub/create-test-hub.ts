@@ -16,6 +16,7 @@ import { createRunnerControl } from '../../src/agents/runners/runner-api'
 import { templates } from '../../src/agents/templates/templates'
 import { createContext } from '../../src/hub/action-context'
 import { createHub } from '../../src/hub/app'
+import { createArchiveStore } from '../../src/hub/archive/archive-store'
 import type { ModelConnection } from '../../src/hub/contract/hub'
 import type { HubDeps } from '../../src/hub/http/hub-env'
 import { createRateLimiter } from '../../src/hub/rate-limits/rate-limiter'
@@ -93,6 +94,8 @@ export function createTestHub(given: Record<string, string> = {}) {
   const seen = {
     /** Faults of the database; none unless a test sets it. */
     findFault: (() => null) as FindFault,
+    /** Runs before a file of the archive is written; can throw. */
+    beforePut: async (_key: string) => {},
     knowledge: createFakeKnowledge(),
     /** Times at which posts and comments become news. */
     news: [] as number[],
@@ -124,6 +127,7 @@ export function createTestHub(given: Record<string, string> = {}) {
     explain: fakeExplain,
     tools: listKnownTools(servers),
   }
+  const archive = createArchiveStore(env.FILES)
   let now = Date.UTC(2026, 0, 1)
   const clock: Clock & { advance(ms: number): void } = {
     now: () => now,
@@ -186,6 +190,13 @@ export function createTestHub(given: Record<string, string> = {}) {
       registerPages(app, routes, {
         ...{ toolAdmin: noToolAdmin, modelAdmin: noModelAdmin, accounts: noAccounts },
       }),
+    archive: {
+      put: async (key, bytes) => {
+        await seen.beforePut(key)
+        await archive.put(key, bytes)
+      },
+      get: (...of) => archive.get(...of),
+    },
     binding: asDeployed(onlyReadable(env.DB), (sql) => seen.findFault(sql)),
     renderErrorPage: sendRefusalPage,
     rateLimiter: createRateLimiter(env.RATE_COUNTERS),
