@@ -194,6 +194,11 @@ export const settingsSchema = z.object({
    * Pages show them from there. Usage stays for 62 days at least.
    */
   ROOKERY_RETENTION_DAYS: z.coerce.number().int().min(0).max(3650).default(archiving.daysDefault),
+  /**
+   * Whether copies of the database near the reader may answer those who are not signed in. Turn on read
+   * replication of the D1 database first.
+   */
+  ROOKERY_READ_REPLICAS: flag(false),
   /** Log level: `error`, `warn`, `info`, `debug` or `trace`. */
   ROOKERY_LOG_LEVEL: z.enum(logLevels).default('info'),
   /**

@@ -94,6 +94,8 @@ export function createTestHub(given: Record<string, string> = {}) {
   const seen = {
     /** Faults of the database; none unless a test sets it. */
     findFault: (() => null) as FindFault,
+    /** Where the sessions of the database started. */
+    databaseSessions: [] as string[],
     /** Runs before a file of the archive is written; can throw. */
     beforePut: async (_key: string) => {},
     knowledge: createFakeKnowledge(),
@@ -197,7 +199,7 @@ export function createTestHub(given: Record<string, string> = {}) {
       },
       get: (...of) => archive.get(...of),
     },
-    binding: asDeployed(onlyReadable(env.DB), (sql) => seen.findFault(sql)),
+    binding: asDeployed(onlyReadable(env.DB), (sql) => seen.findFault(sql), seen.databaseSessions),
     renderErrorPage: sendRefusalPage,
     rateLimiter: createRateLimiter(env.RATE_COUNTERS),
     settings,

@@ -33,7 +33,12 @@ export const runInvocation = <Result>(run: () => Promise<Result>): Promise<Resul
  * Returns the database as deployed: it refuses what goes beyond the limits of the platform, and fails as the
  * platform does when `findFault` says so.
  */
-export function asDeployed(d1: D1Database, findFault: FindFault = () => null): D1Database {
+export function asDeployed(
+  d1: D1Database,
+  findFault: FindFault = () => null,
+  /** Where the sessions that were opened started. */
+  sessions: string[] = [],
+): D1Database {
   const inner = new WeakMap<object, { statement: D1PreparedStatement; sql: string }>()
   const open = (statements: D1PreparedStatement[]) =>
     statements.map((each) => inner.get(each) ?? { statement: each, sql: '' })
@@ -59,7 +64,7 @@ export function asDeployed(d1: D1Database, findFault: FindFault = () => null): D
     inner.set(wrapped, { statement, sql })
     return wrapped
   }
-  return {
+  const database = {
     prepare: (sql: string) => {
       checkStatement(sql)
       return wrap(d1.prepare(sql), sql)
@@ -71,7 +76,12 @@ export function asDeployed(d1: D1Database, findFault: FindFault = () => null): D
         () => d1.batch(all.map(({ statement }) => statement)),
       )
     },
-  } as D1Database
+    withSession: (start: string) => {
+      sessions.push(start)
+      return { ...database, getBookmark: () => 'bookmark-of-test' }
+    },
+  } as unknown as D1Database
+  return database
 }
 
 function countQueries(count: number): void {
