@@ -133,8 +133,6 @@ test('faults: the database of these tests refuses what a deployed one refuses', 
   expect(() => d1.prepare(`SELECT ${many}`)).toThrow('33 arguments')
   expect(() => d1.prepare('SELECT ?').bind('x'.repeat(2_000_001))).toThrow('longer than D1')
   expect(() => d1.prepare('SELECT ?').bind(...Array(101).fill(1))).toThrow('101 parameters')
-  const sendMany = async () => {
-    for (let index = 0; index < 1_001; index++) await d1.prepare('SELECT 1').all()
-  }
+  const sendMany = () => d1.batch(Array.from({ length: 1_001 }, () => d1.prepare('SELECT 1')))
   await expect(runInvocation(sendMany)).rejects.toThrow('1001 statements')
 })
