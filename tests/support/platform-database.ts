@@ -5,7 +5,7 @@ import type { D1Database, D1PreparedStatement } from '@cloudflare/workers-types'
  * Limits of a deployed D1 that a local one does not enforce.
  * https://developers.cloudflare.com/d1/platform/limits/
  */
-export const platformLimits = {
+const platformLimits = {
   valueBytesMax: 2_000_000,
   statementBytesMax: 100_000,
   parametersMax: 100,

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { ActionContext } from '../action-context'
-import { openStoredTrace } from '../archive/archived-trace'
+import { openStoredTrace } from '../archive/archived-trace-view'
 import { decodeKeyset, encodeCursor } from '../cursor'
 import { countAnswer, microusdAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'

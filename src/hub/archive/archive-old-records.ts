@@ -3,7 +3,7 @@ import { batch, run, type Statements } from '../../shared/db/batch'
 import type { Settings } from '../../shared/settings'
 import type { ActionContext } from '../action-context'
 import type { ArchiveKind } from '../schema/archive'
-import { findNames, formatNames, formatStub, type TraceLine } from './archived-trace'
+import { findNames, formatNames, formatStub, type TraceLine } from './archived-trace-view'
 import { encodeLines, joinLines, seal } from './encode'
 import {
   type AuditRecord,

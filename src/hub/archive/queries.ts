@@ -10,7 +10,7 @@ import { activations, activationTraces } from '../schema/activations'
 import { type ArchiveKind, archiveFiles, archiveProgress } from '../schema/archive'
 import { auditLog } from '../schema/audit'
 import { usageEvents } from '../schema/budgets'
-import { archivedMark } from './archived-trace'
+import { archivedMark } from './archived-trace-view'
 
 export const dayMs = 86_400_000
 

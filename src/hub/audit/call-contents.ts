@@ -1,5 +1,5 @@
 import type { ActionContext } from '../action-context'
-import { openStoredTrace } from '../archive/archived-trace'
+import { openStoredTrace } from '../archive/archived-trace-view'
 import { isClosedToAdmin, isOfOthersAccount, type TraceViewer } from '../traces/trace-access'
 import { readTrace } from '../traces/trace-view'
 import type { AuditDetail } from './list-queries'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { audit } from '../../shared/config'
-import { archiveName } from '../archive/read-archive'
+import { archiveName } from '../archive/archive-view'
 
 const decisions = [
   'allowed',

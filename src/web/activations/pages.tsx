@@ -2,7 +2,7 @@ import type { Hono } from 'hono'
 import { cancelActivation } from '../../hub/activations/actions'
 import { activationRequestErrors } from '../../hub/activations/errors'
 import { type ActivationDetail, activationStatements } from '../../hub/activations/page-queries'
-import { openStoredTrace } from '../../hub/archive/archived-trace'
+import { openStoredTrace } from '../../hub/archive/archived-trace-view'
 import {
   type HubEnv,
   readReader,

@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import type { ArchiveView } from '../../hub/archive/read-archive'
+import type { ArchiveView } from '../../hub/archive/archive-view'
 import type { AuditRow } from '../../hub/audit/list-queries'
 import { formatTask, formatToolName } from '../../hub/traces/run-labels'
 import { formatBytes, formatPlural, formatSpan } from '../../shared/format'

@@ -1,11 +1,11 @@
 import type { Hono } from 'hono'
-import { selectFiles } from '../../hub/archive/queries'
 import {
   type ArchivedRecords,
   archiveName,
   readRecords,
   toArchiveView,
-} from '../../hub/archive/read-archive'
+} from '../../hub/archive/archive-view'
+import { selectFiles } from '../../hub/archive/queries'
 import { readCallContents } from '../../hub/audit/call-contents'
 import { auditErrors } from '../../hub/audit/errors'
 import { auditFilter } from '../../hub/audit/filter'

@@ -1,7 +1,8 @@
+import type { Context } from 'hono'
 import type { FC } from 'hono/jsx'
+import type { HubEnv } from '../../hub/http/page-entry'
 import { capitalize } from '../../shared/format'
 import { formKeyField, getFormKey, readFields } from './read-form'
-import type { PageContext } from './send-page'
 
 /** Names of fields with a key or another secret, which is never sent back. */
 export const secretFields = ['key', 'value', 'new_value', 'response']
@@ -13,7 +14,7 @@ export interface Kept {
 }
 
 /** Returns the form of a request, to be sent again; null for a request without one, and for one with a secret. */
-export async function readKeptForm(c: PageContext): Promise<Kept | null> {
+export async function readKeptForm(c: Context<HubEnv>): Promise<Kept | null> {
   if (c.req.method !== 'POST') return null
   const form = await readFields(c).catch(() => new FormData())
   const typed = [...form].flatMap(([name, value]): [string, string][] =>

@@ -1,5 +1,8 @@
-import { httpErrors } from '../../hub/http/page-entry'
-import type { PageContext } from './send-page'
+import type { Context } from 'hono'
+import { type HubEnv, httpErrors } from '../../hub/http/page-entry'
+
+// That of send-page.tsx, which imports what is here.
+type PageContext = Context<HubEnv>
 
 /**
  * Reads a form; returns a function from field name to text. A missing field or a file is ''. Line

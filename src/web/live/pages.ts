@@ -1,6 +1,6 @@
 import type { Context, Handler, Hono } from 'hono'
 import type { WatchRequest } from '../../agents/contract/agents'
-import { openStoredTrace } from '../../hub/archive/archived-trace'
+import { openStoredTrace } from '../../hub/archive/archived-trace-view'
 import { postTopic, toWatcherTags } from '../../hub/contract/live-event'
 import {
   declareEntry,
