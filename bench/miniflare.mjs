@@ -60,7 +60,7 @@ export async function withWorker(contents, durableObjects, measure, parent = tmp
   const options = convertV4MiniflareOptions({
     modules: [{ type: 'ESModule', path: 'worker.mjs', contents }],
     compatibilityDate: '2026-06-11',
-    compatibilityFlags: ['nodejs_compat'],
+    compatibilityFlags: ['nodejs_compat', 'global_fetch_strictly_public'],
     host: '127.0.0.1',
     port: 0,
     durableObjects: Object.fromEntries(

@@ -3130,6 +3130,8 @@ export interface Routes {
       until?: string | undefined
       limit?: number | undefined
       cursor?: string | undefined
+      /** name of a file of the archive, to list its calls */
+      archived?: string | undefined
     }
     body: undefined
     answer: {
@@ -3137,11 +3139,19 @@ export interface Routes {
       has_more: boolean
       /** Send it as `cursor` to get the next page. Null on the last page. */
       next_cursor: string | null
+      /** The newest files of older calls, for the parameter archived; since and until apply. */
+      archives: Array<{
+        name: string
+        day: string
+      }>
     }
   }
   /** Returns one tool call with its arguments and its result, if they are still stored. */
   'GET /audit/:id': {
-    query: undefined
+    query: {
+      /** name of a file of the archive, to list its calls */
+      archived?: string | undefined
+    }
     body: undefined
     answer: {
       entry: {

@@ -17,6 +17,7 @@ import { createModelHandler, createRunnersDeps, getCodingAgent } from './compose
 import { createHubApi } from './hub/api/hub-api'
 import { createRunAttemptApi } from './hub/api/run-attempt-api'
 import { createHub } from './hub/app'
+import { createArchiveStore } from './hub/archive/archive-store'
 import type { HubApi, SweepApi } from './hub/contract/hub'
 import type { HubDeps } from './hub/http/hub-env'
 import { mountModules } from './hub/http/mount-modules'
@@ -78,6 +79,7 @@ export function composeApp(env: Env) {
   const shared = {
     ...{ settings, clock, agents, scheduler, live, push: outside.push, tools, log },
     models: outside.modelStore,
+    archive: createArchiveStore(env.FILES),
   }
   const openContext = () => ({
     ...shared,

@@ -3,6 +3,7 @@ import { createDb, type Db } from '../shared/db/db'
 import type { Clock } from '../shared/ids'
 import type { Log } from '../shared/log'
 import type { Settings } from '../shared/settings'
+import type { ArchiveStore } from './contract/archive'
 import type { ModelStore, ToolCatalog } from './contract/hub'
 import type { LiveSnapshot } from './contract/live-event'
 import type { PushSender } from './contract/push'
@@ -40,6 +41,8 @@ export interface ActionContext {
   /** Tools that policies may name. */
   tools: ToolCatalog
   log: Log
+  /** Where old records are. */
+  archive: ArchiveStore
   /** Runs work after the response is sent. Failures are ignored; the work has to handle them itself. */
   defer(work: Promise<unknown>): void
 }
@@ -56,8 +59,8 @@ export function createContext(
   deps: ContextDeps,
   waitUntil: (work: Promise<unknown>) => void,
 ): ActionContext {
-  const { clock, settings, agents, scheduler, live, push, models, tools, log } = deps
+  const { clock, settings, agents, scheduler, live, push, models, tools, log, archive } = deps
   const defer = (work: Promise<unknown>) => waitUntil(work.catch(() => undefined))
   const db = createDb(deps.binding)
-  return { clock, settings, agents, scheduler, live, push, models, tools, log, db, defer }
+  return { clock, settings, agents, scheduler, live, push, models, tools, log, archive, db, defer }
 }

@@ -286,9 +286,7 @@ export const planLimits = {
   outputCharsMax: 300,
 } as const
 
-/** Export of finished activations to an OpenTelemetry collector. */
-export const traceExport = { timeoutMs: 10_000 } as const
-
+export * from './config-archive.ts'
 // With the file extension: scripts run this file directly in Node.
 export * from './config-coding-agents.ts'
 export * from './config-conversation.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 // With the file extension: scripts run this file directly in Node.
-import { activationLimits } from './config.ts'
+import { activationLimits, archiving } from './config.ts'
 import { parseNetwork } from './ip-address.ts'
 
 const flag = (fallback: boolean) =>
@@ -189,6 +189,16 @@ export const settingsSchema = z.object({
   ROOKERY_SCHEDULING: z.enum(['notification', 'exploration', 'hybrid']).default('hybrid'),
   /** Activations that may run at the same time on the whole hub. */
   ROOKERY_MAX_CONCURRENT: z.coerce.number().int().min(1).max(10_000).optional(),
+  /**
+   * Days after which traces of runs, the audit and usage leave the database for object storage; 0: never.
+   * Pages show them from there. Usage stays for 62 days at least.
+   */
+  ROOKERY_RETENTION_DAYS: z.coerce.number().int().min(0).max(3650).default(archiving.daysDefault),
+  /**
+   * Whether copies of the database near the reader may answer those who are not signed in. Turn on read
+   * replication of the D1 database first.
+   */
+  ROOKERY_READ_REPLICAS: flag(false),
   /** Log level: `error`, `warn`, `info`, `debug` or `trace`. */
   ROOKERY_LOG_LEVEL: z.enum(logLevels).default('info'),
   /**

@@ -16,6 +16,7 @@ import { createRunnerControl } from '../../src/agents/runners/runner-api'
 import { templates } from '../../src/agents/templates/templates'
 import { createContext } from '../../src/hub/action-context'
 import { createHub } from '../../src/hub/app'
+import { createArchiveStore } from '../../src/hub/archive/archive-store'
 import type { ModelConnection } from '../../src/hub/contract/hub'
 import type { HubDeps } from '../../src/hub/http/hub-env'
 import { createRateLimiter } from '../../src/hub/rate-limits/rate-limiter'
@@ -31,6 +32,7 @@ import { createLog } from '../../src/shared/log'
 import { readSettings } from '../../src/shared/settings'
 import { sendRefusalPage } from '../../src/web/frame/send-page'
 import { registerPages } from '../../src/web/register-pages'
+import { asDeployed, type FindFault, runInvocation } from '../support/platform-database'
 import { onlyReadable } from '../support/readable-statements'
 import { checkAnswer } from './check-answer'
 import { createFakeKnowledge } from './create-fake-knowledge'
@@ -91,6 +93,12 @@ export function createTestHub(given: Record<string, string> = {}) {
     ...given,
   })
   const seen = {
+    /** Faults of the database; none unless a test sets it. */
+    findFault: (() => null) as FindFault,
+    /** Where the sessions of the database started. */
+    databaseSessions: [] as string[],
+    /** Runs before a file of the archive is written; can throw. */
+    beforePut: async (_key: string) => {},
     knowledge: createFakeKnowledge(),
     /** Times at which posts and comments become news. */
     news: [] as number[],
@@ -123,6 +131,7 @@ export function createTestHub(given: Record<string, string> = {}) {
     explain: fakeExplain,
     tools: listKnownTools(servers),
   }
+  const archive = createArchiveStore(env.FILES)
   let now = Date.UTC(2026, 0, 1)
   const clock: Clock & { advance(ms: number): void } = {
     now: () => now,
@@ -186,7 +195,14 @@ export function createTestHub(given: Record<string, string> = {}) {
       registerPages(app, routes, {
         ...{ toolAdmin: noToolAdmin, modelAdmin: noModelAdmin, accounts: noAccounts },
       }),
-    binding: onlyReadable(env.DB),
+    archive: {
+      put: async (key, bytes) => {
+        await seen.beforePut(key)
+        await archive.put(key, bytes)
+      },
+      get: (...of) => archive.get(...of),
+    },
+    binding: asDeployed(onlyReadable(env.DB), (sql) => seen.findFault(sql), seen.databaseSessions),
     renderErrorPage: sendRefusalPage,
     rateLimiter: createRateLimiter(env.RATE_COUNTERS),
     settings,
@@ -233,9 +249,11 @@ export function createTestHub(given: Record<string, string> = {}) {
     const execution = createExecutionContext()
     const sent = new Request(url, init)
     if (!sent.headers.has(addressHeader)) sent.headers.set(addressHeader, createAddress())
-    const response = await app.fetch(sent, env, execution)
-    await waitOnExecutionContext(execution)
-    return response
+    return runInvocation(async () => {
+      const response = await app.fetch(sent, env, execution)
+      await waitOnExecutionContext(execution)
+      return response
+    })
   }
   const fetchHub = (path: string, init?: RequestInit) => request(`http://hub.test${path}`, init)
   const call = async (path: string, options: CallOptions = {}): Promise<Answer> => {

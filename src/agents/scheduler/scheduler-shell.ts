@@ -48,6 +48,7 @@ export class SchedulerShell {
   /** When a provider that is down is tried again; the hub stores it. */
   #nextAttemptAt: number | null = null
   #isFresh = true
+  #isIdle = false
 
   constructor(storage: SchedulerStorage, deps: SchedulerDeps) {
     this.#storage = storage
@@ -62,9 +63,34 @@ export class SchedulerShell {
     for (const row of sql.exec<{ token: number; at: number }>('SELECT token, at FROM armed')) {
       this.#armed.set(row.token, row.at)
     }
+    sql.exec(
+      `CREATE TABLE IF NOT EXISTS swept (id INTEGER PRIMARY KEY CHECK (id = 0), at INTEGER,
+        alarm_at INTEGER, is_idle INTEGER NOT NULL DEFAULT 0)`,
+    )
+    sql.exec('INSERT OR IGNORE INTO swept (id) VALUES (0)')
+    this.#readLastSweep()
     this.#explorations = new ExplorationQueue(sql, deps)
     const known = sql.exec<{ until: number }>('SELECT until FROM known').toArray()[0]
     this.#knownUntil = this.#explorations.isEmpty() ? 0 : (known?.until ?? 0)
+  }
+
+  /** Reads what the object's predecessor knew: an alarm outlives its object. */
+  #readLastSweep(): void {
+    const { at, alarm_at, is_idle } = this.#storage.sql
+      .exec<{ at: number | null; alarm_at: number | null; is_idle: number }>(
+        'SELECT at, alarm_at, is_idle FROM swept',
+      )
+      .one()
+    this.#lastSweepAt = at
+    this.#alarmAt = alarm_at
+    this.#isIdle = is_idle === 1
+  }
+
+  /** Stores whether the last sweep left nothing to do and nothing came since. */
+  #setIdle(isIdle: boolean): void {
+    if (this.#isIdle === isIdle) return
+    this.#isIdle = isIdle
+    this.#storage.sql.exec('UPDATE swept SET is_idle = ?', Number(isIdle))
   }
 
   /** Arms the sweep and returns a token for `disarm`, which cancels it. */
@@ -73,6 +99,7 @@ export class SchedulerShell {
       .exec<{ token: number }>('INSERT INTO armed (at) VALUES (?) RETURNING token', at)
       .one()
     this.#armed.set(token, at)
+    this.#setIdle(false)
     this.#setAlarm()
     return token
   }
@@ -82,9 +109,16 @@ export class SchedulerShell {
     this.#storage.sql.exec('DELETE FROM armed WHERE token = ?', token)
   }
 
-  /** Sweeps at once when this object has just started: its predecessor may have lost wake-ups. */
+  /**
+   * Sweeps at once when this object has just started: its predecessor may have lost wake-ups. An idle object
+   * that was only evicted waits for its alarm, however often it starts.
+   */
   async ensureStarted(): Promise<void> {
-    if (this.#isFresh) await this.#sweep()
+    if (!this.#isFresh) return
+    const now = this.#deps.clock.now()
+    const isDue = this.#lastSweepAt === null || computeNextSweep(this.#state(), now) <= now
+    if (isDue || !this.#isIdle) await this.#sweep()
+    else this.#setAlarm()
   }
 
   /** Sweeps at a time. A restarted object sweeps at its alarm in any case. */
@@ -156,10 +190,12 @@ export class SchedulerShell {
     const wasFresh = this.#isFresh
     this.#isFresh = false
     this.#lastSweepAt = now
+    this.#storage.sql.exec('UPDATE swept SET at = ?', now)
     this.#alarmAt = null
     this.#nextAttemptAt = null
     this.#setAlarm()
     const answer = await this.#readReport(now).catch(() => null)
+    this.#setIdle(answer?.running === 0 && answer.wake.length === 0)
     await this.#wake(this.#deps.wake, answer?.wake ?? [])
     await this.#startDueSchedules()
     await this.#offerExplorations()
@@ -202,6 +238,7 @@ export class SchedulerShell {
         return { agentId, key, dueAt, nextAt: computeNextDue(cron, timezone, now) }
       })
     if (due.length === 0) return
+    this.#setIdle(false)
     const isGiven = await this.#deps.hub.createScheduledTasks(due, now).then(
       () => true,
       () => false,
@@ -224,6 +261,7 @@ export class SchedulerShell {
 
   async #offerExplorations(): Promise<void> {
     const taken = this.#explorations.startEligible(this.#deps.clock.now())
+    if (taken.length > 0) this.#setIdle(false)
     await this.#wake(this.#deps.offerExplorations, taken)
   }
 
@@ -258,6 +296,7 @@ export class SchedulerShell {
       this.#alarmAt > now - scheduling.sweepIntervalMs
     if (isInPlace) return
     this.#alarmAt = next
+    this.#storage.sql.exec('UPDATE swept SET alarm_at = ?', next)
     void this.#storage.setAlarm(next)
   }
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { ActionContext } from '../action-context'
+import { openStoredTrace } from '../archive/archived-trace-view'
 import { decodeKeyset, encodeCursor } from '../cursor'
 import { countAnswer, microusdAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
@@ -161,7 +162,8 @@ async function readActivation(call: Call<unknown, unknown>): Promise<VisibleActi
   if (!row) throw activationRequestErrors.notFound()
   const reader = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
   const access = findTraceAccess(reader, row)
-  const log = (await readLiveLog(context, row)) ?? row.trace
+  const log =
+    (await readLiveLog(context, row)) ?? (await openStoredTrace(context.archive, row.trace))
   return { row, trace: readTrace(context.agents, log, access, row), isRedacted: access !== 'all' }
 }
 

@@ -1,6 +1,8 @@
 import { batch } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
 import { expireApprovals, expiryStatements } from '../approvals/write-queries'
+import { archiveOldRecords, findCutoffs } from '../archive/archive-old-records'
+import { archiveStatements } from '../archive/queries'
 import { extendBudgetWindows, findExpiringBudgets } from '../budgets/actions'
 import { expireClaims } from '../claims/queries'
 import type { SweepQuery, SweepReport } from '../contract/hub'
@@ -27,7 +29,8 @@ export async function sweep(
   now: number,
   question?: SweepQuery,
 ): Promise<SweepReport> {
-  const { db, log } = context
+  const { db, log, settings } = context
+  const cutoffs = findCutoffs(settings, now)
   const answers = await batch(db, {
     expire: expireApprovals(now),
     expiry: expiryStatements(now),
@@ -37,6 +40,7 @@ export async function sweep(
     count: countRunning({}),
     expiring: findExpiringBudgets(now),
     pushes: selectNextDue({}),
+    ...(cutoffs && archiveStatements(cutoffs)),
     ...reportStatements(now),
     ...(question && explorationStatements(now, question)),
   })
@@ -45,6 +49,9 @@ export async function sweep(
   )
   await publishReports(context, answers, now).catch((error: unknown) =>
     log.error('failed to post reports', { error }),
+  )
+  await archiveOldRecords(context, answers.toArchive ?? [], now).catch((error: unknown) =>
+    log.error('failed to archive old records', { error }),
   )
   const pushAt = await sendDuePushes(context, answers.pushes?.at ?? null, now)
   const { wake, count, explorers, schedules, hubState } = answers

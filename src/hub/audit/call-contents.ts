@@ -1,4 +1,5 @@
 import type { ActionContext } from '../action-context'
+import { openStoredTrace } from '../archive/archived-trace-view'
 import { isClosedToAdmin, isOfOthersAccount, type TraceViewer } from '../traces/trace-access'
 import { readTrace } from '../traces/trace-view'
 import type { AuditDetail } from './list-queries'
@@ -15,11 +16,11 @@ export interface CallContents {
  * Returns arguments and result of a call: of a hosted agent from its trace, where they are truncated
  * and masked, of an external caller the stored arguments. An admin opens a private run first.
  */
-export function readCallContents(
-  agents: ActionContext['agents'],
+export async function readCallContents(
+  { agents, archive }: Pick<ActionContext, 'agents' | 'archive'>,
   viewer: TraceViewer | null,
   row: AuditDetail,
-): CallContents {
+): Promise<CallContents> {
   const { arguments: stored, trace, callId } = row
   if (row.activationId !== null && isClosedToAdmin(viewer, row)) {
     return { arguments: null, result: null, isClosed: true }
@@ -28,7 +29,8 @@ export function readCallContents(
   if (viewer?.isAdmin !== true && isOfOthersAccount(viewer, row)) {
     return { arguments: null, result: null, isClosed: false }
   }
-  const steps = readTrace(agents, trace, 'all', row)?.steps ?? []
+  const log = await openStoredTrace(archive, trace)
+  const steps = readTrace(agents, log, 'all', row)?.steps ?? []
   const tool = steps.flatMap(({ tools }) => tools).find((each) => each.callId === callId)
   return {
     arguments: stored ?? tool?.arguments ?? null,

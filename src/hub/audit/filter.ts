@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { audit } from '../../shared/config'
+import { archiveName } from '../archive/archive-view'
 
 const decisions = [
   'allowed',
@@ -39,6 +40,13 @@ export const timeRange = {
   since: time.optional().describe('from this day or time on, UTC'),
   until: time.optional().describe('before this day or time, UTC'),
 }
+
+/** The name of a file of the archive, instead of what is in the database. */
+export const archivedFile = z
+  .string()
+  .regex(archiveName, 'Must be a name of archives, such as 2026-10-01/...')
+  .optional()
+  .describe('name of a file of the archive, to list its calls')
 
 /** Filters of the audit list, in the API and in the form of the page. */
 export const auditFilter = z.object({

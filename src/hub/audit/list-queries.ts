@@ -1,10 +1,12 @@
-import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { getTableColumns, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { nullable, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
+import type { ArchivedRecords } from '../archive/archive-view'
 import type { AuditEntry } from '../contract/hub'
 import { accounts } from '../schema/accounts'
 import { activations, activationTraces } from '../schema/activations'
+import { archiveFiles } from '../schema/archive'
 import { auditLog } from '../schema/audit'
 import { agentDefinitions } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
@@ -81,6 +83,8 @@ export interface AuditList extends AuditFilter {
   /** Keyset cursor: time and id of the last entry of the previous page. */
   before: [number, string] | null
   limit: number
+  /** The entries of a file of the archive, to be listed instead of the stored ones. */
+  archived?: ArchivedRecords | undefined
 }
 
 const i = alias(inboxItems, 'i')
@@ -119,7 +123,23 @@ const toValues = ({ credential, now }: Caller): CallerValues => ({
   reader: requestReader(credential, now),
 })
 
-interface ListValues extends CallerValues {
+interface ArchiveValues {
+  /** Key and records of a file of the archive; null: the stored entries are read. */
+  key: string | null
+  records: string | null
+}
+
+/** The entries of a file in the place of the table. A file that was never named has none. */
+const archivedLog = (v: Params<ArchiveValues>): SQL => {
+  const columns = Object.entries(getTableColumns(auditLog))
+  const names = columns.map(([, column]) => sql.identifier(column.name))
+  const values = columns.map(([name]) => sql`r.value ->> ${sql.raw(`'${name}'`)}`)
+  return sql`${auditLog} (${sql.join(names, sql`, `)}) AS (
+    SELECT ${sql.join(values, sql`, `)} FROM json_each(${v.records}) r
+    WHERE EXISTS (SELECT 1 FROM ${archiveFiles} WHERE ${archiveFiles.key} = ${v.key}))`
+}
+
+interface ListValues extends CallerValues, ArchiveValues {
   at: number
   id: string
   account: string | null
@@ -131,7 +151,10 @@ interface ListValues extends CallerValues {
   limit: number
 }
 
-const prepareList = (toCondition: (v: Params<ListValues>) => SQL) =>
+const prepareList = (
+  toCondition: (v: Params<ListValues>) => SQL,
+  { isArchived = false }: { isArchived?: boolean } = {},
+) =>
   prepare((v: Params<ListValues>) =>
     manySql(
       entryFields,
@@ -142,23 +165,31 @@ const prepareList = (toCondition: (v: Params<ListValues>) => SQL) =>
           AND (${v.outcome} IS NULL OR ${l.outcome} = ${v.outcome})
           AND ${l.createdAt} >= ${v.since} AND ${l.createdAt} < ${v.until}
         ORDER BY ${l.createdAt} DESC, ${l.id} DESC LIMIT ${v.limit}`,
-      viewerCte(v),
+      isArchived ? sql`${viewerCte(v)}, ${archivedLog(v)}` : viewerCte(v),
     ),
   )
 
-const selectAll = prepareList(() => sql`true`)
-/** A text of its own, so that the index by account applies. */
-const selectOfAccount = prepareList(({ account }) => {
+const isOfAccount = ({ account }: Params<ListValues>): SQL => {
   const { id, name } = accounts
   return sql`${l.accountId} = (SELECT ${id} FROM ${accounts} WHERE ${name} = ${account})`
+}
+
+const selectAll = prepareList(() => sql`true`)
+/** A text of its own, so that the index by account applies. */
+const selectOfAccount = prepareList(isOfAccount)
+const selectArchived = prepareList((v) => sql`(${v.account} IS NULL OR ${isOfAccount(v)})`, {
+  isArchived: true,
 })
 
 /** Selects the visible entries that match the filter, newest first. */
 export function selectAudit(caller: Caller, list: AuditList): Statement<AuditRow[]> {
   const [at, id] = list.before ?? [farFuture, '']
-  const select = list.account === undefined ? selectAll : selectOfAccount
+  const { account, archived } = list
+  const selectStored = account === undefined ? selectAll : selectOfAccount
+  const select = archived ? selectArchived : selectStored
   return select({
     ...toValues(caller),
+    ...toArchiveValues(archived),
     at,
     id,
     account: list.account ?? null,
@@ -171,18 +202,36 @@ export function selectAudit(caller: Caller, list: AuditList): Statement<AuditRow
   })
 }
 
-const selectOne = prepare((v: Params<CallerValues & { entryId: string }>) =>
-  oneSql(
-    detailFields(v.reader),
-    sql`${fromLog}
-      LEFT JOIN ${activationTraces} ${t} ON ${t.activationId} = ${l.activationId}
-      WHERE ${l.id} = ${v.entryId} AND ${isVisibleTo(v.reader)}`,
-    viewerCte(v),
-  ),
-)
+const toArchiveValues = (archived: ArchivedRecords | undefined): ArchiveValues => ({
+  key: archived?.key ?? null,
+  records: archived?.json ?? null,
+})
 
-/** Selects an entry with its arguments and trace, if the caller can see it. */
+const prepareOne = (isArchived: boolean) =>
+  prepare((v: Params<CallerValues & ArchiveValues & { entryId: string }>) =>
+    oneSql(
+      detailFields(v.reader),
+      sql`${fromLog}
+        LEFT JOIN ${activationTraces} ${t} ON ${t.activationId} = ${l.activationId}
+        WHERE ${l.id} = ${v.entryId} AND ${isVisibleTo(v.reader)}`,
+      isArchived ? sql`${viewerCte(v)}, ${archivedLog(v)}` : viewerCte(v),
+    ),
+  )
+
+const selectOne = prepareOne(false)
+const selectOneArchived = prepareOne(true)
+
+/**
+ * Selects an entry with its arguments and trace, if the caller can see it.
+ *
+ * @param archived the file of the archive that holds it; else it is a stored one
+ */
 export const selectAuditEntry = (
   caller: Caller,
   entryId: string,
-): Statement<AuditDetail | undefined> => selectOne({ ...toValues(caller), entryId })
+  archived?: ArchivedRecords,
+): Statement<AuditDetail | undefined> =>
+  (archived ? selectOneArchived : selectOne)({
+    ...{ ...toValues(caller), entryId },
+    ...toArchiveValues(archived),
+  })

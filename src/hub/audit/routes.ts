@@ -1,12 +1,14 @@
 import * as z from 'zod'
 import { notFound } from '../../shared/errors'
 import { briefPersonAnswer } from '../accounts/present'
+import { readRecords, toArchiveView } from '../archive/archive-view'
+import { selectFiles } from '../archive/queries'
 import { decodeKeyset, splitPage } from '../cursor'
 import { countAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
 import { activations } from '../schema/activations'
 import { readCallContents } from './call-contents'
-import { auditFilter, logPage } from './filter'
+import { archivedFile, auditFilter, logPage } from './filter'
 import { type AuditRow, selectAudit, selectAuditEntry } from './list-queries'
 
 const tag = 'audit'
@@ -76,17 +78,37 @@ export const auditRoutes: Route[] = [
     tag,
     access: 'own',
     rate: 'read',
-    query: auditFilter.extend(logPage),
-    answer: z.object({ entries: z.array(entryAnswer), ...pageFields }),
-    handle: async ({ context: { clock }, credential, query, read }) => {
-      const { limit, cursor, ...filter } = query
+    query: auditFilter.extend({ ...logPage, archived: archivedFile }),
+    answer: z.object({
+      entries: z.array(entryAnswer),
+      ...pageFields,
+      archives: z
+        .array(z.object({ name: z.string(), day: z.string() }))
+        .describe(
+          'The newest files of older calls, for the parameter archived; since and until apply.',
+        ),
+    }),
+    handle: async ({ context: { clock, archive }, credential, query, read }) => {
+      const { limit, cursor, archived, ...filter } = query
       const caller = { credential, now: clock.now() }
       const before = decodeKeyset(cursor)
+      const file = archived && (await readRecords(archive, 'audit', archived))
       const { answers } = await read({
-        rows: selectAudit(caller, { ...filter, before, limit: limit + 1 }),
+        rows: selectAudit(caller, {
+          ...filter,
+          before,
+          limit: limit + 1,
+          archived: file || undefined,
+        }),
+        files: selectFiles('audit', filter),
       })
       const { page, next } = splitPage(answers.rows, limit)
-      return { entries: page.map(presentEntry), has_more: next !== null, next_cursor: next }
+      return {
+        entries: page.map(presentEntry),
+        has_more: next !== null,
+        next_cursor: next,
+        archives: answers.files.map((each) => toArchiveView('audit', each)),
+      }
     },
   }),
   route({
@@ -96,15 +118,18 @@ export const auditRoutes: Route[] = [
     tag,
     access: 'own',
     rate: 'read',
+    query: z.object({ archived: archivedFile }),
     answer: z.object({ entry: entryDetailAnswer }),
-    handle: async ({ context: { clock, agents }, credential, param, read }) => {
+    handle: async ({ context, credential, param, query, read }) => {
+      const { clock, archive } = context
+      const file = query.archived && (await readRecords(archive, 'audit', query.archived))
       const { viewer, answers } = await read({
-        row: selectAuditEntry({ credential, now: clock.now() }, param('id')),
+        row: selectAuditEntry({ credential, now: clock.now() }, param('id'), file || undefined),
       })
       const { row } = answers
       if (!row) throw notFound('audit entry')
       const visitor = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
-      const { isClosed, ...contents } = readCallContents(agents, visitor, row)
+      const { isClosed, ...contents } = await readCallContents(context, visitor, row)
       return { entry: { ...presentEntry(row), ...contents, is_redacted: isClosed } }
     },
   }),

@@ -5,6 +5,7 @@ import { number, type RowOf } from '../../shared/db/fields'
 import { manySql, prepare, type Statement, write } from '../../shared/db/statement'
 import { updateSet } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
+import { usageArchivedBeforeSql } from '../archive/queries'
 import { budgetAccountWindows, budgets, budgetWindows } from '../schema/budgets'
 import { accountSumsSql, usageCalls, writeAccountSums } from './account-window-queries'
 import { lastStartSql } from './crossing-queries'
@@ -17,9 +18,9 @@ const v = alias(budgetAccountWindows, 'v')
 /**
  * The windows `d` whose counters differ from the usage events: those of budgets, and those of accounts in
  * budgets of their roles. An event counts for each budget that pays for it, in the last window that
- * started before the event, as when the event was settled.
+ * started before the event, as when the event was settled. Windows whose events are archived are left out.
  */
-const differencesSql = sql`(
+const differencesSql = sql`(SELECT * FROM (
   SELECT ${w.budgetId} AS budget_id, NULL AS account_id, ${w.startsAt} AS starts_at,
     ${w.spentMicrousd} AS counted_microusd, ${w.spentTokens} AS counted_tokens,
     coalesce(e.microusd, 0) AS microusd, coalesce(e.tokens, 0) AS tokens
@@ -37,7 +38,8 @@ const differencesSql = sql`(
   FROM ${budgetAccountWindows} ${v} FULL JOIN (${accountSumsSql(sql`${usageSpendersSql} u`, usageCalls)}) e
     ON e.budget_id = ${v.budgetId} AND e.starts_at = ${v.startsAt} AND e.account_id = ${v.accountId}
   WHERE coalesce(${v.spentMicrousd}, 0) <> coalesce(e.microusd, 0)
-    OR coalesce(${v.spentTokens}, 0) <> coalesce(e.tokens, 0)) d`
+    OR coalesce(${v.spentTokens}, 0) <> coalesce(e.tokens, 0)) a
+  WHERE a.starts_at >= ${usageArchivedBeforeSql}) d`
 
 const differenceFields = {
   budgetId: b.id,

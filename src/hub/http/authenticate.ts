@@ -10,6 +10,7 @@ import { type Credential, selectViewer, touchKey, type Viewer } from '../viewers
 import { type Reader, requestReader } from '../viewers/reader'
 import { httpErrors, privateHubHint } from './http-errors'
 import type { HubEnv } from './hub-env'
+import { openReaderDb } from './read-replicas'
 
 export const sessionCookie = 'rookery_session'
 const HOUR_MS = 3_600_000
@@ -76,7 +77,7 @@ export async function readWithViewer<Batch extends Statements>(
   const { db, clock, settings } = c.var.context
   if (!credential && !settings.ROOKERY_PUBLIC)
     throw unauthorized(c, 'Reading this hub requires a key.')
-  if (!credential) return { viewer: null, answers: await batch(db, statements) }
+  if (!credential) return { viewer: null, answers: await batch(openReaderDb(c), statements) }
   const answers: Answers<Batch> & { [viewerName]?: Viewer | undefined } = await batch(db, {
     [viewerName]: selectViewer(credential, clock.now()),
     ...statements,

@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import * as z from 'zod'
+import { DatabaseFault } from '../../shared/db/database-fault'
 import { AppError, type ErrorDetail } from '../../shared/errors'
 import { toHoldError } from '../hold-errors'
 import { httpErrors } from './http-errors'
@@ -27,16 +28,14 @@ export function listDetails(error: z.ZodError, place: string): ErrorDetail[] {
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   if (error instanceof z.ZodError) return httpErrors.invalidRequest(listDetails(error, ''))
+  if (error instanceof DatabaseFault) return httpErrors.databaseFault(error)
   return toHoldError(error) ?? httpErrors.internal(error)
 }
 
-/** A hold lasts a minute at most, and mostly seconds. */
-const holdRetrySeconds = '5'
-
-/** Answers a failed API call; an unexpected error is also logged. */
+/** Answers a failed API call. */
 export function toErrorResponse(c: Context<HubEnv>, error: unknown): Response {
   const appError = toAppError(error)
-  if (appError.code === 'INTERNAL') logInternalError(c, error)
+  logUnexpectedError(c, error)
   const body: ErrorBody = {
     success: false,
     error: appError.message,
@@ -44,13 +43,13 @@ export function toErrorResponse(c: Context<HubEnv>, error: unknown): Response {
     hint: appError.hint,
     ...(appError.details ? { details: appError.details } : {}),
   }
-  if (toHoldError(error)) c.header('retry-after', holdRetrySeconds)
   if (appError.code === 'UNAUTHORIZED') c.header('www-authenticate', 'Bearer')
   return c.json(body, appError.status as ContentfulStatusCode)
 }
 
-/** Logs an unexpected error with the request id, which the caller gets as X-Request-Id. */
-export function logInternalError(c: Context<HubEnv>, error: unknown): void {
+/** Logs an error that no caller can cause, with the request id, which the caller gets as X-Request-Id. */
+export function logUnexpectedError(c: Context<HubEnv>, error: unknown): void {
+  if (!(error instanceof DatabaseFault) && toAppError(error).code !== 'INTERNAL') return
   const { context, requestId } = c.var
   context?.log.error('request failed', {
     request: requestId,

@@ -10,6 +10,9 @@ import { httpErrors } from './http-errors'
 import type { HubDeps, HubEnv } from './hub-env'
 import { readBoundedBody, requireShortBody } from './read-bounded-body'
 
+/** Seconds after which a client may try again what is not available. */
+const retryAfterS = '5'
+
 type GuardDeps = Pick<HubDeps, 'renderErrorPage' | 'rateLimiter'>
 
 /**
@@ -31,6 +34,7 @@ export function guardEntry(app: Hono<HubEnv>, deps: GuardDeps): MiddlewareHandle
       c.res = await refuse(c, deps, error)
     }
     const { rateDecision, isSecure } = c.var
+    if (c.res.status === 503) setHeaders(c, { 'retry-after': retryAfterS })
     if (rateDecision) setHeaders(c, describeDecision(rateDecision))
     addSecurityHeaders(c, isSecure === true)
   }

@@ -86,6 +86,11 @@ export const httpErrors = {
       hint: `Try again in ${seconds === 1 ? 'a second' : `${seconds} seconds`}.`,
     })
   },
+  databaseFault: (cause: unknown) =>
+    new AppError('UNAVAILABLE', 'The database of the hub did not answer.', {
+      hint: 'Try again in a few seconds.',
+      cause,
+    }),
   internal: (cause: unknown) =>
     new AppError('INTERNAL', 'An internal error occurred.', {
       hint: 'Try again. If the error persists, give an admin the request id (X-Request-Id).',

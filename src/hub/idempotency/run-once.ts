@@ -1,4 +1,4 @@
-import { type Answers, batch, run, type Statements } from '../../shared/db/batch'
+import { type Answers, batch, repeatAfterFault, run, type Statements } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import type { Statement } from '../../shared/db/statement'
 import { AppError } from '../../shared/errors'
@@ -47,7 +47,8 @@ const storedName = '#stored'
 
 /**
  * Runs the statements in one batch, once for each key of an account. The response is stored in the same
- * batch, so that a retry after a lost response finds either both or nothing.
+ * batch, so that a retry after a lost response finds either both or nothing. With a key the batch is therefore
+ * sent again after a short fault of the database.
  *
  * @throws IDEMPOTENCY_CONFLICT for the same key with another input, or when the response was a secret;
  * the error of a failed constraint
@@ -59,10 +60,9 @@ export async function runOnce<Answer, Batch extends Statements>(
 ): Promise<IdempotentResult<Answer, Batch>> {
   const { answer } = work
   try {
-    const results = await batch(db, {
-      [storedName]: await storeResponse(request, work),
-      ...work.statements,
-    })
+    const stored = await storeResponse(request, work)
+    const send = () => batch(db, { [storedName]: stored, ...work.statements })
+    const results = await (stored ? repeatAfterFault(send) : send())
     return { answer, isDuplicate: false, results }
   } catch (error) {
     const isUsed = findFailedConstraint(error)?.startsWith('idempotency_keys.')

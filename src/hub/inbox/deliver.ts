@@ -94,12 +94,17 @@ export async function deliver<Answer>(
   const stopped = done.results?.stopped ?? []
   const ending = stopped.flatMap((run) => (run.isParked ? [{ accountId: run.agentId }] : []))
   const woken = readWakeResults(done).filter(({ refusal }) => refusal === null)
-  if (canWake) context.defer(wakeAgents(context, [...woken, ...ending], token))
+  const disarmed = findDisarmed(done, token)
+  if (canWake) context.defer(wakeAgents(context, [...woken, ...ending], disarmed))
   deferPushes(context, done.results?.isPushed ?? false)
   const running = stopped.filter(({ isParked }) => !isParked)
   if (running.length > 0) context.defer(cancelRuns(context, running))
   return done
 }
+
+/** Returns what to disarm. A duplicate does not know whom it addressed, so the sweep stays armed and finds them. */
+const findDisarmed = (done: Delivered<unknown>, token: number | null): number | null =>
+  done.isDuplicate ? null : token
 
 const constraintsOf = ({ limits = replyLimits.defaults }: Message) => ({
   ...writingConstraints,

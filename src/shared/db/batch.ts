@@ -1,4 +1,5 @@
 import type { D1PreparedStatement } from '@cloudflare/workers-types'
+import { DatabaseFault, toDatabaseFault } from './database-fault'
 import type { Db } from './db'
 import type { RawRow, Statement } from './statement'
 
@@ -24,7 +25,8 @@ type Answer<E> =
  * Sends all statements in one round trip, as one transaction, in the order they are named.
  *
  * @param statements by name, each one, a list of them, or null to leave it out
- * @throws what D1 throws; nothing of the batch is written then
+ * @throws DatabaseFault, after which it is not known whether the batch was written; for an error of a
+ * statement what D1 throws, and nothing is written then
  */
 export async function batch<Batch extends Statements>(
   db: Db,
@@ -32,8 +34,8 @@ export async function batch<Batch extends Statements>(
 ): Promise<Answers<Batch>> {
   const entries = Object.entries(statements)
   const all = entries.flatMap(([, entry]) => toList(entry))
-  const results =
-    all.length > 0 ? await db.d1.batch<RawRow>(all.map((statement) => toD1(db, statement))) : []
+  const send = () => db.d1.batch<RawRow>(all.map((statement) => toD1(db, statement)))
+  const results = all.length > 0 ? await withFaults(send) : []
   let next = 0
   const read = (statement: AnyStatement): unknown => {
     const result = results[next++]
@@ -47,9 +49,38 @@ export async function batch<Batch extends Statements>(
   return Object.fromEntries(answers) as Answers<Batch>
 }
 
-/** Sends one statement. */
+/** Sends one statement. @throws see `batch` */
 export async function run<Result>(db: Db, statement: Statement<Result>): Promise<Result> {
-  return statement.read(await toD1(db, statement).all<RawRow>())
+  return statement.read(await withFaults(() => toD1(db, statement).all<RawRow>()))
+}
+
+/** Waits before the second and the third attempt, in milliseconds; half of each is random. */
+const retryWaitsMs = [100, 400]
+
+/**
+ * Repeats what `send` sends after a short fault. Only for statements that find out whether an earlier attempt
+ * has written them. Reads need no repetition: D1 repeats them itself.
+ *
+ * @throws DatabaseFault when the last attempt failed too
+ */
+export async function repeatAfterFault<Result>(send: () => Promise<Result>): Promise<Result> {
+  for (const waitMs of retryWaitsMs) {
+    try {
+      return await send()
+    } catch (error) {
+      if (!(error instanceof DatabaseFault && error.isShort)) throw error
+      await new Promise((go) => setTimeout(go, (waitMs * (1 + Math.random())) / 2))
+    }
+  }
+  return send()
+}
+
+async function withFaults<Result>(send: () => Promise<Result>): Promise<Result> {
+  try {
+    return await send()
+  } catch (error) {
+    throw toDatabaseFault(error) ?? error
+  }
 }
 
 const isList = (entry: Entry): entry is readonly AnyStatement[] => Array.isArray(entry)

@@ -14,19 +14,36 @@ export const d1Totals: D1Cost = { roundTrips: 0, rowsRead: 0, rowsWritten: 0 }
 export interface Db {
   d1: D1Database
   cost: D1Cost
+  /**
+   * Opens a session, whose reads a copy of the database near the reader may answer.
+   *
+   * @param start a bookmark: with all that was written before it; `first-primary`: with all that was written;
+   * `first-unconstrained`: as any copy has it
+   */
+  openSession(start: string): Db
+  /** Returns where this session stands, for `openSession`; null outside of a session. */
+  getBookmark(): string | null
 }
 
 /** One `Db` per request or per Durable Object event, so that its cost is that of the request. */
 export function createDb(binding: D1Database): Db {
   const cost: D1Cost = { roundTrips: 0, rowsRead: 0, rowsWritten: 0 }
-  return { d1: meterD1(binding, cost), cost }
+  const db: Db = {
+    ...{ d1: meterD1(binding, cost), cost },
+    openSession: (start) => {
+      const session = binding.withSession(start)
+      return { ...db, d1: meterD1(session, cost), getBookmark: () => session.getBookmark() }
+    },
+    getBookmark: () => null,
+  }
+  return db
 }
 
 /**
  * A D1 database that adds what each call costs to `cost` and to `d1Totals`. A `batch` is one round
  * trip, whatever it holds.
  */
-function meterD1(d1: D1Database, cost: D1Cost): D1Database {
+function meterD1(d1: Pick<D1Database, 'prepare' | 'batch'>, cost: D1Cost): D1Database {
   const inner = new WeakMap<object, D1PreparedStatement>()
   const countTrip = () => {
     cost.roundTrips++

@@ -2,6 +2,7 @@ import type { Hono } from 'hono'
 import { cancelActivation } from '../../hub/activations/actions'
 import { activationRequestErrors } from '../../hub/activations/errors'
 import { type ActivationDetail, activationStatements } from '../../hub/activations/page-queries'
+import { openStoredTrace } from '../../hub/archive/archived-trace-view'
 import {
   type HubEnv,
   readReader,
@@ -60,8 +61,8 @@ async function showActivation(
   const live = await readLiveState(c, activation)
   const access = findTraceAccess(frame.viewer, activation)
   const isPrivate = !isRunShown(frame.viewer, activation)
-  const { agents } = c.var.context
-  const log = live.log ?? activation.trace
+  const { agents, archive } = c.var.context
+  const log = live.log ?? (await openStoredTrace(archive, activation.trace))
   const trace = readTrace(agents, log, access, activation)
   return sendPage(
     c,

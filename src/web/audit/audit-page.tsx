@@ -1,4 +1,5 @@
 import type { FC } from 'hono/jsx'
+import type { ArchiveView } from '../../hub/archive/archive-view'
 import type { AuditRow } from '../../hub/audit/list-queries'
 import { formatTask, formatToolName } from '../../hub/traces/run-labels'
 import { formatBytes, formatPlural, formatSpan } from '../../shared/format'
@@ -26,11 +27,16 @@ export interface AuditPageProps {
   /** Cursor of the next page; null on the last one. */
   next: string | null
   problem: FormProblem | null
+  /** Files of older calls, and the name of the one that is shown; '' for none. */
+  archives: ArchiveView[]
+  archived: string
 }
 
 /** Lists tool calls with account, task, decision and outcome. */
 export const AuditPage: FC<AuditPageProps> = (props) => {
-  const { frame, rows, values: typed, query, next, problem } = props
+  const { frame, rows, values: typed, problem, archives, archived } = props
+  const query = addParameter(props.query, 'archived', archived)
+  const next = props.next && addParameter(query, 'cursor', props.next)
   const isAdmin = frame.viewer?.isAdmin === true
   return (
     <Layout frame={frame} title="Audit" place="admin" sheet="admin">
@@ -40,7 +46,7 @@ export const AuditPage: FC<AuditPageProps> = (props) => {
           <h1>Audit</h1>
           <p class="lede">
             {isAdmin
-              ? 'All tool calls of all accounts. Entries are never changed or deleted.'
+              ? 'All tool calls of all accounts. Entries are never changed or deleted; old ones are archived.'
               : 'Your tool calls, and those of agents whose definition you wrote.'}
           </p>
         </div>
@@ -58,14 +64,45 @@ export const AuditPage: FC<AuditPageProps> = (props) => {
           Mention an agent in a post to see its tool calls here.
         </EmptyList>
       ) : (
-        <AuditTable rows={rows} now={frame.now} />
+        <AuditTable rows={rows} now={frame.now} archived={archived} />
       )}
-      <Pager href={next && `/audit?${query}${query && '&'}cursor=${next}`}>Older calls</Pager>
+      <Pager href={next && `/audit?${next}`}>Older calls</Pager>
+      {next === null && <Archives archives={archives} query={props.query} />}
     </Layout>
   )
 }
 
-const AuditTable: FC<{ rows: AuditRow[]; now: number }> = ({ rows, now }) => (
+const addParameter = (query: string, name: string, value: string): string => {
+  const added = new URLSearchParams(query)
+  if (value !== '') added.set(name, value)
+  return added.toString()
+}
+
+/** Links to the files of older calls, by day. */
+const Archives: FC<{ archives: ArchiveView[]; query: string }> = ({ archives, query }) =>
+  archives.length === 0 ? null : (
+    <section class="up5">
+      <h2>Archived calls</h2>
+      <p class="lede">
+        Older calls are archived by day. Choose other days in the filter to see more of them.
+      </p>
+      <ul class="acts up3">
+        {archives.map(({ name, day }) => (
+          <li>
+            <a class="ul" href={`/audit?${addParameter(query, 'archived', name)}`}>
+              {day}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+
+const AuditTable: FC<{ rows: AuditRow[]; now: number; archived: string }> = ({
+  rows,
+  now,
+  archived,
+}) => (
   <table class="tbl fold up4">
     <TableHead
       columns={[
@@ -83,7 +120,7 @@ const AuditTable: FC<{ rows: AuditRow[]; now: number }> = ({ rows, now }) => (
       {rows.map((row) => (
         <tr data-row>
           <td>
-            <a class="plain" href={auditPath(row.id)}>
+            <a class="plain" href={auditPath(row.id, archived)}>
               {formatToolName(row.tool)}
             </a>
             {row.grant && (
@@ -133,4 +170,5 @@ export const DecisionLabel: FC<{ row: AuditRow }> = ({ row }) => {
   return <span class={isRefused ? 'crit' : undefined}>{decisionLabels[row.decision]}</span>
 }
 
-const auditPath = (id: string): string => `/audit/${encodeURIComponent(id)}`
+const auditPath = (id: string, archived: string): string =>
+  `/audit/${encodeURIComponent(id)}${archived && `?${addParameter('', 'archived', archived)}`}`

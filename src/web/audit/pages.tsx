@@ -1,4 +1,11 @@
 import type { Hono } from 'hono'
+import {
+  type ArchivedRecords,
+  archiveName,
+  readRecords,
+  toArchiveView,
+} from '../../hub/archive/archive-view'
+import { selectFiles } from '../../hub/archive/queries'
 import { readCallContents } from '../../hub/audit/call-contents'
 import { auditErrors } from '../../hub/audit/errors'
 import { auditFilter } from '../../hub/audit/filter'
@@ -25,9 +32,9 @@ async function showAudit(c: PageContext): Promise<Response> {
   const { filter, ...read } = readFilter(c, filterFields, auditFilter)
   const before = decodeKeyset(c.req.query('cursor'))
   const list = { ...filter, before, limit: audit.pageDefault + 1 }
-  const { frame, rows } = await readRows(c, list)
+  const { frame, rows, archives, archived } = await readRows(c, list)
   const { page: shown, next } = splitPage(rows, audit.pageDefault)
-  const props = { frame, rows: shown, next, ...read }
+  const props = { frame, rows: shown, next, archives, archived, ...read }
   return sendPage(c, <AuditPage {...props} />, read.problem ? 400 : 200)
 }
 
@@ -38,11 +45,11 @@ async function downloadAudit(c: PageContext): Promise<Response> {
 }
 
 async function showEntry(c: PageContext): Promise<Response> {
-  const { agents, clock } = c.var.context
   const credential = await requireSignIn(c)
-  const caller = { credential, now: clock.now() }
+  const caller = { credential, now: c.var.context.clock.now() }
+  const file = await readFile(c)
   const { frame, answers } = await readPage(c, {
-    row: selectAuditEntry(caller, c.req.param('id') ?? ''),
+    row: selectAuditEntry(caller, c.req.param('id') ?? '', file),
   })
   const { row } = answers
   if (!frame.viewer) throw auditErrors.signIn()
@@ -52,7 +59,7 @@ async function showEntry(c: PageContext): Promise<Response> {
     <AuditEntryPage
       frame={frame}
       row={row}
-      contents={readCallContents(agents, frame.viewer, row)}
+      contents={await readCallContents(c.var.context, frame.viewer, row)}
     />,
   )
 }
@@ -60,9 +67,23 @@ async function showEntry(c: PageContext): Promise<Response> {
 async function readRows(c: PageContext, list: AuditList) {
   const credential = await requireSignIn(c)
   const caller = { credential, now: c.var.context.clock.now() }
-  const { frame, answers } = await readPage(c, { rows: selectAudit(caller, list) })
+  const archived = await readFile(c)
+  const { frame, answers } = await readPage(c, {
+    rows: selectAudit(caller, { ...list, archived }),
+    files: selectFiles('audit', list),
+  })
   if (!frame.viewer) throw auditErrors.signIn()
-  return { frame, rows: answers.rows }
+  const archives = answers.files.map((each) => toArchiveView('audit', each))
+  return { frame, rows: answers.rows, archives, archived: archived ? readFileName(c) : '' }
+}
+
+const readFileName = (c: PageContext): string => c.req.query('archived') ?? ''
+
+/** Reads the file of the archive that the page shows; undefined for stored calls. */
+async function readFile(c: PageContext): Promise<ArchivedRecords | undefined> {
+  const name = readFileName(c)
+  if (!archiveName.test(name)) return undefined
+  return readRecords(c.var.context.archive, 'audit', name)
 }
 
 async function requireSignIn(c: PageContext) {

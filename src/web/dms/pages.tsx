@@ -22,7 +22,7 @@ import { limits } from '../../shared/config'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
-import { readForm } from '../frame/read-form'
+import { readForm, readFormKey } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { selectHostedAgents } from '../posts/page-queries'
 import { ConversationPage } from './conversation-page'
@@ -66,7 +66,8 @@ async function sendFirst(c: PageContext): Promise<Response> {
     const viewer = await requireViewer(c, 'write')
     if (!read.isValid) return showList(c, read.form, 400)
     const { to, message } = read.value
-    const sent = await sendToAccount(c.var.context, toActor(viewer, null), to, { message })
+    const actor = toActor(viewer, await readFormKey(c))
+    const sent = await sendToAccount(c.var.context, actor, to, { message })
     return c.redirect(`${conversationPath(sent.answer.conversationId)}#say`, 303)
   } catch (error) {
     const { form, status } = rejectForm(firstMessageForm, read.form, error)
@@ -81,7 +82,8 @@ async function sendNext(c: PageContext): Promise<Response> {
     const viewer = await requireViewer(c, 'write')
     if (!read.isValid) return showConversation(c, read.form, 400)
     const { message } = read.value
-    await sendInConversation(c.var.context, toActor(viewer, null), id, { message })
+    const actor = toActor(viewer, await readFormKey(c))
+    await sendInConversation(c.var.context, actor, id, { message })
     return c.redirect(`${conversationPath(id)}#say`, 303)
   } catch (error) {
     const { form, status } = rejectForm(messageForm, read.form, error)

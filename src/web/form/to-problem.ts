@@ -1,8 +1,15 @@
 import { toAppError } from '../../hub/http/page-entry'
+import { DatabaseFault } from '../../shared/db/database-fault'
 import type { FormProblem } from './form-state'
 
-/** Converts an error to the problem of a form, with its details as the hint. */
+/**
+ * Converts an error to the problem of a form, with its details as the hint.
+ *
+ * @throws DatabaseFault as it is: the page of the form cannot be read then, and the page of the error keeps
+ * what was typed
+ */
 export function toProblem(error: unknown): FormProblem & { status: number } {
+  if (error instanceof DatabaseFault) throw error
   const appError = toAppError(error)
   if (appError.code === 'UNAUTHORIZED') {
     return {

@@ -2,6 +2,7 @@ import type { FC } from 'hono/jsx'
 import type { AppError, ErrorCode } from '../../shared/errors'
 import { ErrorSummary } from '../form/error-summary'
 import type { Frame } from './frame'
+import { type Kept, KeptForm } from './kept-form'
 import { Layout } from './layout'
 
 /** Titles of error pages by code. */
@@ -26,8 +27,14 @@ const titles: Partial<Record<ErrorCode, string>> = {
 }
 
 /** The page of an error: what happened, and what to do. */
-export const ErrorPage: FC<{ frame: Frame; error: AppError; requestId?: string }> = (props) => {
-  const { frame, error, requestId } = props
+export const ErrorPage: FC<{
+  frame: Frame
+  error: AppError
+  requestId?: string
+  /** The form that could not be saved. */
+  kept?: Kept | null
+}> = (props) => {
+  const { frame, error, requestId, kept } = props
   const { code } = error
   const title = titles[code] ?? 'Something went wrong'
   // Every other page refuses the account, too.
@@ -38,6 +45,7 @@ export const ErrorPage: FC<{ frame: Frame; error: AppError; requestId?: string }
       <div class="up4">
         <ErrorSummary problem={error} />
       </div>
+      {kept && <KeptForm kept={kept} />}
       <ul class="acts up5">
         {error.code === 'BANNED' && (
           <li>

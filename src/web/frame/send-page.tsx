@@ -5,7 +5,7 @@ import {
   type BlockOptions,
   declareEntry,
   type HubEnv,
-  logInternalError,
+  logUnexpectedError,
   pageRule,
   readCredential,
   readWithViewer,
@@ -14,10 +14,12 @@ import {
 import { countOwnUnread } from '../../hub/inbox/queries'
 import { countQueue } from '../../hub/moderation/queue-count-queries'
 import type { Answers, Statements } from '../../shared/db/batch'
+import { DatabaseFault } from '../../shared/db/database-fault'
 import type { AppError } from '../../shared/errors'
 import { createFrame } from './create-frame'
 import { ErrorPage } from './error-page'
 import type { Frame } from './frame'
+import { readKeptForm } from './kept-form'
 import { pageErrors } from './page-errors'
 import { pageHeaders } from './security-headers'
 
@@ -137,20 +139,23 @@ export const sendRefusalPage = (c: PageContext, error: AppError): Response | Pro
 /** Answers an error: redirects to the sign-in page and back if needed, else sends an error page. */
 export function sendPageError(c: PageContext, error: unknown): Response | Promise<Response> {
   const appError = toAppError(error)
-  if (appError.code === 'INTERNAL') logInternalError(c, error)
+  logUnexpectedError(c, error)
   if (appError.code === 'UNAUTHORIZED' && c.req.method === 'GET') {
     const { pathname, search } = new URL(c.req.url)
     return c.redirect(`/login?next=${encodeURIComponent(pathname + search)}`, 303)
   }
   // A form cannot be sent again after signing in, and the hint of the API is about keys.
   const isEnded = appError.code === 'UNAUTHORIZED'
-  return sendErrorPage(c, isEnded ? pageErrors.sessionEnded() : appError)
+  const isFault = error instanceof DatabaseFault
+  return sendErrorPage(c, isEnded ? pageErrors.sessionEnded() : appError, isFault)
 }
 
-async function sendErrorPage(c: PageContext, error: AppError): Promise<Response> {
+/** @param isFault true shows the form of the request again, to be sent once more */
+async function sendErrorPage(c: PageContext, error: AppError, isFault: boolean): Promise<Response> {
   const frame = frames.get(c) ?? (await readFrame(c))
   const { requestId } = c.var
-  const props = { frame, error, requestId }
+  const kept = isFault ? await readKeptForm(c) : null
+  const props = { frame, error, requestId, kept }
   return sendPage(c, <ErrorPage {...props} />, error.status)
 }
 

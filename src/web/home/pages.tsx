@@ -7,7 +7,7 @@ import { limits } from '../../shared/config'
 import { postPath } from '../../shared/paths'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
-import { readForm } from '../frame/read-form'
+import { readForm, readFormKey } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { computeNextCursor, type FeedPage } from '../posts/feed-queries'
 import { createPostForm, type PostFormState, postForm } from '../posts/post-forms'
@@ -30,7 +30,8 @@ export function registerHomePages(app: Hono<HubEnv>): void {
       try {
         const viewer = await requireViewer(c, 'write')
         if (!read.isValid) return showHome(c, read.form, 400)
-        const { answer } = await createPost(c.var.context, toActor(viewer, null), read.value)
+        const actor = toActor(viewer, await readFormKey(c))
+        const { answer } = await createPost(c.var.context, actor, read.value)
         return c.redirect(postPath(answer.id), 303)
       } catch (error) {
         const { form, status } = rejectForm(postForm, read.form, error)

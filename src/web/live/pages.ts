@@ -1,5 +1,6 @@
 import type { Context, Handler, Hono } from 'hono'
 import type { WatchRequest } from '../../agents/contract/agents'
+import { openStoredTrace } from '../../hub/archive/archived-trace-view'
 import { postTopic, toWatcherTags } from '../../hub/contract/live-event'
 import {
   declareEntry,
@@ -71,7 +72,7 @@ async function watchThread(c: Context<HubEnv>, read: Read): Promise<Response> {
  * an ended activation are replayed from its log.
  */
 async function watchActivation(c: Context<HubEnv>, read: Read): Promise<Response> {
-  const { agents } = c.var.context
+  const { agents, archive } = c.var.context
   const id = c.req.param('id') ?? ''
   const of = await readReader(c)
   const { viewer, answers } = await read({
@@ -84,7 +85,8 @@ async function watchActivation(c: Context<HubEnv>, read: Read): Promise<Response
   const access = findTraceAccess(reader, activation)
   const after = Number(c.req.query('after')) || 0
   const view = findView(activation, access, c.req.query('view'))
-  const trace = readTrace(agents, activation.trace, view === 'full' ? 'all' : 'none', activation)
+  const log = await openStoredTrace(archive, activation.trace)
+  const trace = readTrace(agents, log, view === 'full' ? 'all' : 'none', activation)
   // What an admin opened is closed again in the middle of a run, which may wait for days.
   const until = view === 'full' ? activation.openedUntil : null
   const tags = toWatcherTags(viewer, communityId)

@@ -13,7 +13,7 @@ import { commentPath, postPath } from '../../shared/paths'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
-import { readForm } from '../frame/read-form'
+import { readForm, readFormKey } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { threadStatements } from './page-queries'
 import { type ReplyFormState, replyForm } from './post-forms'
@@ -37,7 +37,8 @@ export function registerThreadPages(app: Hono<HubEnv>): void {
         if (!read.isValid) return showThread(c, read.form, 400)
         const { content, parent_id: parentId = null } = read.value
         const comment = { postId, parentId, content }
-        const { answer } = await createComment(c.var.context, toActor(viewer, null), comment)
+        const actor = toActor(viewer, await readFormKey(c))
+        const { answer } = await createComment(c.var.context, actor, comment)
         return c.redirect(commentPath(postId, answer.id), 303)
       } catch (error) {
         const { form, status } = rejectForm(replyForm, read.form, error)

@@ -156,3 +156,40 @@ test('T5: the scheduler sweeps when a provider is tried again, also after a rest
     expect(sweeps.length - before).toBeLessThanOrEqual(day / sweepSlowMs + 1)
   })
 })
+
+test('S10: an object that starts again every minute of an idle day sweeps 144 times', () =>
+  inScheduler('evicted', { report: () => nothing }, async ({ clock, sweeps, boot, pass }) => {
+    const minutes = (24 * hour) / 60_000
+    for (let minute = 0; minute < minutes; minute++) {
+      const shell = boot()
+      await shell.ensureStarted()
+      expect(shell.readSweepAge()).toBeLessThan(sweepSlowMs)
+      await pass(shell, 60_000)
+    }
+    expect(sweeps).toHaveLength(144)
+    // An alarm that the platform gave up is replaced.
+    clock.at += sweepSlowMs
+    const late = boot()
+    await late.ensureStarted()
+    expect(sweeps).toHaveLength(145)
+  }))
+
+test('S6: an object that starts again sweeps at once when its last sweep left something, or something came since', () => {
+  const report = (sweep: number) => (sweep === 1 ? { wake: [], running: 1 } : nothing)
+  return inScheduler('restarted', { report }, async ({ sweeps, boot }) => {
+    await boot().ensureStarted()
+    await boot().ensureStarted()
+    expect(sweeps, 'a run was running').toHaveLength(2)
+    const shell = boot()
+    await shell.ensureStarted()
+    // The arming that follows a run of unknown age stays.
+    for (const token of [1, 2]) shell.disarm(token)
+    await shell.sweepNow()
+    await boot().ensureStarted()
+    const { length } = sweeps
+    const armed = boot()
+    armed.disarm(armed.arm())
+    await boot().ensureStarted()
+    expect(sweeps).toHaveLength(length + 1)
+  })
+})

@@ -174,6 +174,10 @@ test('a deployment that was refused, then interrupted, is finished by the next o
   expect((await fetch(link)).status).toBe(200)
   expect(platform.crons).toEqual(['* * * * *'])
   expect(platform.isOnSubdomain).toBe(true)
+  expect(platform.uploads.at(-1)?.metadata).toMatchObject({
+    compatibility_flags: ['nodejs_compat', 'global_fetch_strictly_public'],
+    placement: { mode: 'smart' },
+  })
   expect(platform.uploads.at(-1)?.metadata.bindings).toContainEqual(
     expect.objectContaining({ name: 'DB', type: 'd1', id: databaseId }),
   )

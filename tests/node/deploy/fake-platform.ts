@@ -13,6 +13,7 @@ const uploadMetadata = z.object({
   main_module: z.literal('worker.js'),
   compatibility_date: z.iso.date(),
   compatibility_flags: z.array(z.string()),
+  placement: z.looseObject({ mode: z.literal('smart') }).optional(),
   bindings: z.array(z.looseObject({ name: z.string(), type: z.string() })),
   keep_bindings: z.array(z.string()).optional(),
   migrations: z
