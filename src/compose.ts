@@ -155,7 +155,10 @@ const createToolGateway = (
     servers,
     catalogue,
     connect,
-  }: Pick<ReturnType<typeof createOutside>, 'catalogue' | 'connect'> & { servers: ToolServer[] },
+    toolTimeoutMs,
+  }: Pick<ReturnType<typeof createOutside>, 'catalogue' | 'connect' | 'toolTimeoutMs'> & {
+    servers: ToolServer[]
+  },
   hub: HubApi,
   log: Log,
 ) =>
@@ -168,6 +171,7 @@ const createToolGateway = (
     servers,
     remote: catalogue,
     connect,
+    toolTimeoutMs,
     reportFailure: (tool, error) => log.warn('tool failed', { tool, error }),
   })
 

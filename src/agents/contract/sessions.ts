@@ -28,12 +28,22 @@ export interface ToolCount {
   totalMs: number
 }
 
+/** The last model call of a session: how full its context window was. */
+export interface LastCall {
+  promptTokens: number
+  completionTokens: number
+  /** Tokens that the context window of the model holds. */
+  contextLimit: number
+}
+
 export interface SessionFacts extends TokenCounters {
   /** `{channel}_{chat_id}`. */
   id: string
   /** Summary of the compacted messages; empty when none were compacted. */
   summary: string
   activations: number
+  /** Null until a model has answered. */
+  lastCall: LastCall | null
   messageCount: number
   createdAt: number
   updatedAt: number

@@ -22,6 +22,7 @@ import { foldConversation, toMessages } from '../loop/transcript'
 import { describeProgress } from '../run/describe-progress'
 import { toRunLog } from '../run/run-log'
 import { countTools } from '../run/tool-counts'
+import type { LastCall } from '../contract/agents'
 import type { StoredActivation } from './memory-types'
 import { truncateMessages } from './truncate-messages'
 
@@ -67,6 +68,7 @@ export function composeTurn(finished: FinishedActivation): StoredActivation | nu
     gist: session.gist === '' ? '' : composeGist(session.gist, reply, endOf(messages)),
     messages,
     usage: sumCharges(events),
+    lastCall: findLastCall(events, finished.window),
     tools: countTools(toRunLog(events, null).events),
     summary,
     privateTo: findOwner(facts, events),
@@ -103,6 +105,17 @@ const nothing: Pick<Conversation, 'summary' | 'history' | 'run'> = {
   summary: null,
   history: [],
   run: [],
+}
+
+/** Returns the last answered model call; null when there was none. */
+function findLastCall(events: LoopEvent[], { limits }: ContextWindow): LastCall | null {
+  const last = events.findLast((event) => event.type === 'model_answered')
+  if (!last) return null
+  const { inputTokens, outputTokens } = last.charge
+  return {
+    ...{ promptTokens: inputTokens, completionTokens: outputTokens },
+    contextLimit: limits.contextTokens,
+  }
 }
 
 /** Compacts a conversation that is too long, with an extract as its summary: no model call is made here. */

@@ -41,13 +41,13 @@ export class SessionStore {
    */
   restore(id: string, snapshot: SessionSnapshot, now: number): boolean {
     const messages = truncateMessages(snapshot.messages)
-    const { summary, activations, createdAt } = snapshot
+    const { summary, activations, createdAt, lastCall } = snapshot
     if (JSON.stringify(messages).length > limits.storedRowBytesMax) return false
     const owner = this.#findOwner(id)
     this.#memory.write('DELETE FROM turns WHERE session_id = ?', id)
     this.#memory.write(
       `INSERT OR REPLACE INTO sessions (id, summary, activations, input_tokens, cached_tokens, output_tokens,
-         cost_microusd, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         cost_microusd, created_at, updated_at, last_call) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       id,
       owner === '' ? summary : '',
       activations,
@@ -57,6 +57,7 @@ export class SessionStore {
       snapshot.costMicrousd,
       createdAt,
       now,
+      lastCall && JSON.stringify(lastCall),
     )
     const ownSummary = owner === '' ? '' : summary
     this.#write(id, { messages, at: now, gist: '', owner, ownSummary })
@@ -198,13 +199,15 @@ function compactPart(
 /** The row type of an interface, as SQLite returns it. */
 type Row<Shape> = { [Field in keyof Shape]: Shape[Field] & SqlStorageValue }
 
-type SessionRow = Row<Omit<SessionFacts, 'privateTo' | 'hasShared'>> & {
+type SessionRow = Row<Omit<SessionFacts, 'privateTo' | 'hasShared' | 'lastCall'>> & {
+  lastCall: string | null
   privateTo: string
   hasShared: number
 }
 
-const toFacts = ({ privateTo, hasShared, ...facts }: SessionRow): SessionFacts => ({
+const toFacts = ({ privateTo, hasShared, lastCall, ...facts }: SessionRow): SessionFacts => ({
   ...facts,
+  lastCall: lastCall === null ? null : JSON.parse(lastCall),
   hasShared: hasShared === 1,
   privateTo: JSON.parse(privateTo),
 })
@@ -220,6 +223,6 @@ const selectSession = `SELECT id, activations,
   (SELECT json_group_array(DISTINCT private_to) FROM turns
     WHERE session_id = sessions.id AND private_to <> '') AS privateTo,
   (summary <> '' OR EXISTS (SELECT 1 FROM turns WHERE session_id = sessions.id AND private_to = '')) AS hasShared,
-  ${counters}, created_at AS createdAt, updated_at AS updatedAt,
+  ${counters}, last_call AS lastCall, created_at AS createdAt, updated_at AS updatedAt,
   (SELECT coalesce(sum(json_array_length(messages)), 0) FROM turns WHERE session_id = sessions.id) AS messageCount
   FROM sessions`

@@ -34,6 +34,8 @@ export const SessionPage: FC<SessionPageProps> = (props) => {
         {formatPlural(session.activations, 'run', 'runs')},{' '}
         {formatCount(session.inputTokens + session.outputTokens)} tokens,{' '}
         {formatMoney(session.costMicrousd, 'trace')}
+        {session.lastCall &&
+          `, the last prompt filled ${formatCount(session.lastCall.promptTokens)} of ${formatCount(session.lastCall.contextLimit)} tokens`}
       </p>
       <div class="up4">
         <ErrorSummary problem={problem} />

@@ -14,8 +14,10 @@ const question = {
 it('L40: a snapshot holds the history and the token counters', async () => {
   await inStorage((memory) => {
     const sessions = new SessionStore(memory)
-    memory.saveActivation(turn(1))
-    memory.saveActivation(turn(2))
+    const lastCall = { promptTokens: 101, completionTokens: 20, contextLimit: 8_192 }
+    memory.saveActivation(turn(1, { lastCall }))
+    // a run without an answer of a model says nothing about its window
+    memory.saveActivation(turn(2, { lastCall: null }))
     expect(sessions.read('general_p1')).toEqual({
       id: 'general_p1',
       summary: '',
@@ -25,6 +27,7 @@ it('L40: a snapshot holds the history and the token counters', async () => {
       cachedTokens: 20,
       outputTokens: 40,
       costMicrousd: 14,
+      lastCall: { promptTokens: 101, completionTokens: 20, contextLimit: 8_192 },
       createdAt: 1_000,
       updatedAt: 2_000,
       messageCount: 4,
