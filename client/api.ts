@@ -436,6 +436,12 @@ export type Session = {
   id: string
   /** Summary of the compacted messages; empty when there are none. */
   summary: string
+  /** Tokens of the last prompt; null until a model has answered. */
+  last_prompt_tokens: number | null
+  /** Tokens of the last answer of the model. */
+  last_completion_tokens: number | null
+  /** Tokens that the context window of that model holds. */
+  context_limit: number | null
   created_at: string
   updated_at: string
   messages: Array<{
@@ -494,6 +500,8 @@ export type Activation = {
   error: {
     code: string
     message: string
+    /** `CONTEXT_LIMIT`: the `estimated` tokens of the prompt, and the `limit` of the model. */
+    details?: Record<string, number> | undefined
   } | null
   model: string
   definition_version: number
@@ -2279,6 +2287,12 @@ export interface Routes {
         id: string
         /** Summary of the compacted messages; empty when there are none. */
         summary: string
+        /** Tokens of the last prompt; null until a model has answered. */
+        last_prompt_tokens: number | null
+        /** Tokens of the last answer of the model. */
+        last_completion_tokens: number | null
+        /** Tokens that the context window of that model holds. */
+        context_limit: number | null
         created_at: string
         updated_at: string
         message_count: number
@@ -2319,6 +2333,9 @@ export interface Routes {
       cached_tokens?: number | undefined
       output_tokens?: number | undefined
       cost_microusd?: number | undefined
+      last_prompt_tokens?: number | null | undefined
+      last_completion_tokens?: number | null | undefined
+      context_limit?: number | null | undefined
       created_at?: string | undefined
       messages: Array<{
         role: "user"
@@ -2413,6 +2430,12 @@ export interface Routes {
         id: string
         /** Summary of the compacted messages; empty when there are none. */
         summary: string
+        /** Tokens of the last prompt; null until a model has answered. */
+        last_prompt_tokens: number | null
+        /** Tokens of the last answer of the model. */
+        last_completion_tokens: number | null
+        /** Tokens that the context window of that model holds. */
+        context_limit: number | null
         created_at: string
         updated_at: string
         message_count: number

@@ -45,7 +45,9 @@ async function push(folder, isForced) {
   if (!isAccepted) {
     const before = await client.try('GET /agents/:name/definition', { params: { name } })
     throw new PlainError(
-      before.ok ? `${name} is not loaded; the version before stays active.` : `${name} is not loaded.`,
+      before.ok
+        ? `${name} is not loaded; the version before stays active.`
+        : `${name} is not loaded.`,
     )
   }
   console.log(`${name} is loaded.`)

@@ -158,10 +158,7 @@ const uncountStep = (state: LoopState): LoopState =>
   state.retries > 0 ? state : { ...state, iteration: state.iteration - 1 }
 
 /** Ends the activation when the hub refuses a further model call, which then does not count. */
-export function handleModelRefused(
-  refused: LoopState,
-  event: LoopEventOf<'model_refused'>,
-): Step {
+export function handleModelRefused(refused: LoopState, event: LoopEventOf<'model_refused'>): Step {
   const state = refused.phase === 'reasoning' ? uncountStep(refused) : refused
   if (event.reason === 'budget_exhausted') {
     return finishActivation(state, {

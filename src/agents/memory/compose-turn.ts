@@ -2,6 +2,7 @@ import type { DataOwner } from '../../hub/contract/privacy'
 import { noPrivacy } from '../../hub/contract/privacy'
 import { memoryLimits } from '../../shared/config'
 import type { ActivationId } from '../../shared/ids'
+import type { LastCall } from '../contract/agents'
 import { sumCharges } from '../loop/charge-state'
 import {
   type ContextWindow,
@@ -22,7 +23,6 @@ import { foldConversation, toMessages } from '../loop/transcript'
 import { describeProgress } from '../run/describe-progress'
 import { toRunLog } from '../run/run-log'
 import { countTools } from '../run/tool-counts'
-import type { LastCall } from '../contract/agents'
 import type { StoredActivation } from './memory-types'
 import { truncateMessages } from './truncate-messages'
 

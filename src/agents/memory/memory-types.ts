@@ -1,7 +1,13 @@
 import type { DataOwner } from '../../hub/contract/privacy'
 import type { OpenTask, RememberedFact } from '../../mcp-servers/contract/tools'
 import type { ActivationId } from '../../shared/ids'
-import type { AgentSessions, LastCall, SessionMessage, TokenCounters, ToolCount } from '../contract/agents'
+import type {
+  AgentSessions,
+  LastCall,
+  SessionMessage,
+  TokenCounters,
+  ToolCount,
+} from '../contract/agents'
 
 /** One finished activation, as its session stores it. */
 export interface StoredActivation {

@@ -21,7 +21,9 @@ export const activationAnswer = z
         details: z
           .record(z.string(), z.number())
           .optional()
-          .describe('`CONTEXT_LIMIT`: the `estimated` tokens of the prompt, and the `limit` of the model.'),
+          .describe(
+            '`CONTEXT_LIMIT`: the `estimated` tokens of the prompt, and the `limit` of the model.',
+          ),
       })
       .nullable(),
     model: z.string(),

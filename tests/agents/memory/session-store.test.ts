@@ -70,6 +70,26 @@ it('L40: a reset session is deleted; the total counters are kept', async () => {
   })
 })
 
+it('L19: a summary by the model stands for the turns that it was made of, and for no others', async () => {
+  await inStorage((memory) => {
+    const sessions = new SessionStore(memory)
+    for (let id = 1; id <= 12; id++) memory.saveActivation(turn(id))
+    const draft = sessions.draftCompaction('general_p1', 10_000)
+    expect(draft?.parts).toMatchObject([
+      { owner: '', record: expect.stringContaining('question 1') },
+    ])
+    const texts = [{ owner: '', text: 'By the model.' }]
+    memory.saveActivation(turn(13))
+    sessions.compact('general_p1', { revision: draft?.revision ?? 0, texts })
+    expect(sessions.read('general_p1')?.summary).toContain('more omitted')
+    for (let id = 14; id <= 25; id++) memory.saveActivation(turn(id))
+    const { revision } = sessions.draftCompaction('general_p1', 10_000) ?? { revision: 0 }
+    expect(sessions.compact('general_p1', { revision, texts })?.replaced).toBeGreaterThan(0)
+    expect(sessions.read('general_p1')?.summary).toBe('By the model.')
+    expect(sessions.draftCompaction('general_p2', 10_000)).toBeNull()
+  })
+})
+
 it('L40: a restored session reads as its snapshot, counters included, and counts nothing twice', async () => {
   await inStorage((memory) => {
     const sessions = new SessionStore(memory)

@@ -70,7 +70,8 @@ describe('sessions of an agent', () => {
   it('L40: a session can be compacted and reset; an unknown session returns 404', async () => {
     const post = { method: 'POST', key: adminKey }
     const { body } = await hub.call(`${base}/general_p1/compact`, post)
-    expect(body.compacted).toEqual({ id: 'general_p1', replaced: 0, messages: 4 })
+    const nothing = { replaced: 0, messages: 4, by: null, note: null, cost_microusd: 0 }
+    expect(body.compacted).toEqual({ id: 'general_p1', ...nothing })
     const remove = { method: 'DELETE', key: adminKey }
     expect((await hub.call(`${base}/general_p1`, remove)).body.reset).toBe('general_p1')
     expect((await hub.call(`${base}/general_p1`, remove)).status).toBe(404)
