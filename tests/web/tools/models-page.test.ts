@@ -152,7 +152,7 @@ test('L19 B4: the model of an agent compacts a session: reserved from its budget
   const done = await compact()
   expect(done).toMatchObject({ by: 'model', note: null, replaced: expect.any(Number) })
   const { body } = await asAdmin('GET', '/agents/rook/sessions/general_long')
-  expect(body.session?.summary).toBe('They spoke of tides and herons.')
+  expect(body).toMatchObject({ session: { summary: 'They spoke of tides and herons.' } })
   const after = await readMoney()
   expect([after.charged?.n, after.reserved]).toEqual([(before.charged?.n ?? 0) + 1, 0])
   const charged = await env.DB.prepare(
@@ -162,8 +162,9 @@ test('L19 B4: the model of an agent compacts a session: reserved from its budget
 
   await program([{ status: 400, error: 'no' } as FakeAnswer])
   expect(await compact()).toMatchObject({ by: 'extract', note: expect.any(String) })
-  const none = await asAdmin('POST', '/budgets', {
-    ...{ scope: 'agent', name: 'rook', period: 'day', limit_tokens: 1 },
+  const none = await call<{ budget: { id: string } }>('POST', '/api/v1/budgets', {
+    key: adminKey,
+    body: { ...{ scope: 'agent', name: 'rook', period: 'day', limit_tokens: 1 } },
   })
   const asked = (await requests()).length
   expect(await compact()).toMatchObject({
@@ -178,7 +179,7 @@ test('L19 B4: the model of an agent compacts a session: reserved from its budget
     expect.stringMatching(/An extract replaced [^.]+\. The budget is too low/),
   ])
   expect((await requests()).length).toBe(asked)
-  await asAdmin('DELETE', `/budgets/${none.body.budget?.id}`)
+  await asAdmin('DELETE', `/budgets/${none.body.budget.id}`)
 })
 
 test('L27: misspelt names are errors at once, with the nearest name', async () => {
@@ -198,6 +199,18 @@ test('L27: misspelt names are errors at once, with the nearest name', async () =
     400,
     expect.stringContaining('did you mean anthropic?'),
   ])
+})
+
+test('M5: a key goes without TLS to private hosts only, whatever else is allowed', async () => {
+  const put = (base_url: string) =>
+    asAdmin('PUT', '/model-providers/anthropic', { base_url, allow_private: true })
+  const refused = await put('http://models.example.com/v1')
+  expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+    400,
+    expect.stringContaining('https'),
+  ])
+  expect((await put('https://models.example.com/v1')).status).toBe(200)
+  await asAdmin('DELETE', '/model-providers/anthropic')
 })
 
 test('L27: a mention is answered with the key of the page; then another host needs it anew', async () => {
