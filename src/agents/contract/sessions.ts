@@ -1,7 +1,7 @@
 /** Types of an agent's stored sessions. Part of the agents' contract: others import them from `contract.ts`. */
 import type { ModelConnection } from '../../hub/contract/models'
 import type { AccountId } from '../../shared/ids'
-import type { TrialUsage } from './models'
+import type { CallUsage } from './models'
 
 /** Reads and edits an agent's stored sessions. */
 export interface SessionApi {
@@ -124,7 +124,7 @@ export interface SessionSummaries {
 }
 
 export interface SummaryResult extends SessionSummaries {
-  usages: TrialUsage[]
+  usages: CallUsage[]
   /** Why parts have no summary, for people; null when all have. */
   failure: string | null
 }

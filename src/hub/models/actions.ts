@@ -1,4 +1,4 @@
-import type { TrialResult, TrialUsage } from '../../agents/contract/agents'
+import type { CallUsage, TrialResult } from '../../agents/contract/agents'
 import { outside } from '../../shared/config'
 import { batch } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
@@ -59,7 +59,7 @@ const trialRefusals = {
 }
 
 /** A call whose end is unknown is charged in full. */
-const toLostUsage = (microusd: number, tokens: number): TrialUsage => ({
+const toLostUsage = (microusd: number, tokens: number): CallUsage => ({
   ...{ inputTokens: tokens, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 },
   ...{ microusd, isPriced: true, isEstimated: true, durationMs: 0 },
 })

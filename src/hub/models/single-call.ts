@@ -1,4 +1,4 @@
-import type { TrialUsage } from '../../agents/contract/agents'
+import type { CallUsage } from '../../agents/contract/agents'
 import { batch } from '../../shared/db/batch'
 import type { Statement } from '../../shared/db/statement'
 import type { AccountId, ActivationId } from '../../shared/ids'
@@ -26,7 +26,7 @@ export type SingleCallResult<Result> =
  *
  * @param entry is written with the reservation, also when that is refused
  */
-export async function callOnce<Result extends { usages: TrialUsage[] }>(
+export async function callOnce<Result extends { usages: CallUsage[] }>(
   context: ActionContext,
   { timeoutMs, ...planned }: PlannedCall,
   entry: Statement<unknown> | null,
@@ -55,7 +55,7 @@ export async function finishCall(
   { db, clock }: ActionContext,
   activationId: ActivationId,
   model: string,
-  usages: TrialUsage[],
+  usages: CallUsage[],
 ): Promise<void> {
   const usage = usages.map((used, index) => ({
     ...{ call: index + 1, executor: model.split('/')[0] ?? model, model, at: clock.now() },
