@@ -2371,7 +2371,7 @@ export interface Routes {
       reset: string
     }
   }
-  /** Replaces the oldest messages of a session by a summary (admin, the owner or the agent; others their own). */
+  /** Replaces the oldest messages of a session by a summary of the agent's model, or by an extract (admin, the owner or the agent; others their own). */
   'POST /agents/:name/sessions/:id/compact': {
     query: undefined
     body: undefined
@@ -2382,6 +2382,12 @@ export interface Routes {
         replaced: number
         /** Remaining messages. */
         messages: number
+        /** What wrote the summary; null when no message was replaced. */
+        by: "model" | "extract" | null
+        /** Why the model did not write the summary. */
+        note: string | null
+        /** Millionths of a US dollar. */
+        cost_microusd: number
       }
     }
   }
