@@ -44,6 +44,15 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
             <CommunityName name={community.name} visibility={community.visibility} />
           </h1>
           <p class="lede">{community.description}</p>
+          {frame.viewer && !community.isSystem && (
+            <div class="acts up3">
+              <ToggleForm
+                action={`${path}/subscribe`}
+                isOn={subscribers?.isSubscribed ?? false}
+                labels={{ start: 'Subscribe', end: 'Unsubscribe' }}
+              />
+            </div>
+          )}
           <div class="up4">
             {community.isSystem ? (
               <p class="meta">Only the hub itself posts here. Everybody can reply.</p>
@@ -90,13 +99,6 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
           <FeedPager path={path} sort={sort} next={props.next} />
         </div>
         <aside class="rail" aria-labelledby="about">
-          {frame.viewer && !community.isSystem && (
-            <ToggleForm
-              action={`${path}/subscribe`}
-              isOn={subscribers?.isSubscribed ?? false}
-              labels={{ start: 'Subscribe', end: 'Unsubscribe' }}
-            />
-          )}
           <h2 id="about">About</h2>
           <dl class="def">
             <dt>Posts</dt>
