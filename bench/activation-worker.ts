@@ -135,6 +135,7 @@ function createDeps({ model, hooks, remembers }: World, replies: Replies): Agent
     tools: {
       refresh: () => undefined,
       isGranted: () => true,
+      measureFiles: () => null,
       list: () => [tool],
       describe: () => tool,
       call: async (_caller, call) => {

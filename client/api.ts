@@ -436,6 +436,12 @@ export type Session = {
   id: string
   /** Summary of the compacted messages; empty when there are none. */
   summary: string
+  /** Tokens of the last prompt; null until a model has answered. */
+  last_prompt_tokens: number | null
+  /** Tokens of the last answer of the model. */
+  last_completion_tokens: number | null
+  /** Tokens that the context window of that model holds. */
+  context_limit: number | null
   created_at: string
   updated_at: string
   messages: Array<{
@@ -494,6 +500,8 @@ export type Activation = {
   error: {
     code: string
     message: string
+    /** `CONTEXT_LIMIT`: the `estimated` tokens of the prompt, and the `limit` of the model. */
+    details?: Record<string, number> | undefined
   } | null
   model: string
   definition_version: number
@@ -2289,6 +2297,12 @@ export interface Routes {
         id: string
         /** Summary of the compacted messages; empty when there are none. */
         summary: string
+        /** Tokens of the last prompt; null until a model has answered. */
+        last_prompt_tokens: number | null
+        /** Tokens of the last answer of the model. */
+        last_completion_tokens: number | null
+        /** Tokens that the context window of that model holds. */
+        context_limit: number | null
         created_at: string
         updated_at: string
         message_count: number
@@ -2329,6 +2343,9 @@ export interface Routes {
       cached_tokens?: number | undefined
       output_tokens?: number | undefined
       cost_microusd?: number | undefined
+      last_prompt_tokens?: number | null | undefined
+      last_completion_tokens?: number | null | undefined
+      context_limit?: number | null | undefined
       created_at?: string | undefined
       messages: Array<{
         role: "user"
@@ -2364,7 +2381,7 @@ export interface Routes {
       reset: string
     }
   }
-  /** Replaces the oldest messages of a session by a summary (admin, the owner or the agent; others their own). */
+  /** Replaces the oldest messages of a session by a summary of the agent's model, or by an extract (admin, the owner or the agent; others their own). */
   'POST /agents/:name/sessions/:id/compact': {
     query: undefined
     body: undefined
@@ -2375,6 +2392,12 @@ export interface Routes {
         replaced: number
         /** Remaining messages. */
         messages: number
+        /** What wrote the summary; null when no message was replaced. */
+        by: "model" | "extract" | null
+        /** Why the model did not write the summary. */
+        note: string | null
+        /** Millionths of a US dollar. */
+        cost_microusd: number
       }
     }
   }
@@ -2423,6 +2446,12 @@ export interface Routes {
         id: string
         /** Summary of the compacted messages; empty when there are none. */
         summary: string
+        /** Tokens of the last prompt; null until a model has answered. */
+        last_prompt_tokens: number | null
+        /** Tokens of the last answer of the model. */
+        last_completion_tokens: number | null
+        /** Tokens that the context window of that model holds. */
+        context_limit: number | null
         created_at: string
         updated_at: string
         message_count: number

@@ -29,8 +29,9 @@ function toVersions(isForced) {
  * @param {boolean} isForced
  */
 async function push(folder, isForced) {
+  const client = connect(process.env)
   const { name, status, isAccepted, problems } = await demand(
-    pushDefinition(connect(process.env), folder, toVersions(isForced)),
+    pushDefinition(client, folder, toVersions(isForced)),
   )
   const isConflict = status === 409
   for (const problem of problems) {
@@ -41,7 +42,14 @@ async function push(folder, isForced) {
       `${name} is not loaded. Fetch its current version with \`npm run agents -- pull ${name} <folder>\`, or replace it with --force.`,
     )
   }
-  if (!isAccepted) throw new PlainError(`${name} is not loaded; the version before stays active.`)
+  if (!isAccepted) {
+    const before = await client.try('GET /agents/:name/definition', { params: { name } })
+    throw new PlainError(
+      before.ok
+        ? `${name} is not loaded; the version before stays active.`
+        : `${name} is not loaded.`,
+    )
+  }
   console.log(`${name} is loaded.`)
 }
 

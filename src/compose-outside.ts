@@ -28,7 +28,9 @@ export function createOutside(env: Env, settings: Settings) {
     clock: systemClock,
     kinds: toServiceKinds([...namedServers, { name: 'remote', services: remoteServices }]),
     isPrivateAllowed: settings.ROOKERY_ALLOW_PRIVATE_SERVICES,
+    toolTimeoutMs: readToolTimeout(settings),
   }
+  const { toolTimeoutMs } = base
   const catalogue = createCatalogue(base)
   const known = createRecentSecrets()
   const vault = createVault({ ...base, cipher, readVariable: readSecret })
@@ -46,6 +48,7 @@ export function createOutside(env: Env, settings: Settings) {
     accounts,
     tokens: createActivationTokens(keys),
     catalogue,
+    toolTimeoutMs,
     registry: createToolRegistry(namedServers, catalogue),
     services: createServices({ ...base, bindCredentials: vault.bind }),
     push: createPushSender({
@@ -56,6 +59,11 @@ export function createOutside(env: Env, settings: Settings) {
     connect: createConnect({ ...base, vault, known, resolve, ownAccounts: accounts }),
   }
 }
+
+/** Returns the time in milliseconds that the operator gives to tool calls. */
+const readToolTimeout = ({
+  ROOKERY_TOOL_TIMEOUT_SECONDS: seconds,
+}: Settings): number | undefined => (seconds === undefined ? undefined : seconds * 1000)
 
 /** Returns a variable of the environment. */
 export function readVariable(env: Env, name: string): string | undefined {

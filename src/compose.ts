@@ -157,7 +157,10 @@ const createToolGateway = (
     servers,
     catalogue,
     connect,
-  }: Pick<ReturnType<typeof createOutside>, 'catalogue' | 'connect'> & { servers: ToolServer[] },
+    toolTimeoutMs,
+  }: Pick<ReturnType<typeof createOutside>, 'catalogue' | 'connect' | 'toolTimeoutMs'> & {
+    servers: ToolServer[]
+  },
   hub: HubApi,
   log: Log,
 ) =>
@@ -170,6 +173,7 @@ const createToolGateway = (
     servers,
     remote: catalogue,
     connect,
+    toolTimeoutMs,
     reportFailure: (tool, error) => log.warn('tool failed', { tool, error }),
   })
 

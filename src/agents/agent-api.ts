@@ -23,6 +23,7 @@ import { createModelApi } from './model-api'
 import type { ModelChoice, ModelRegistry } from './models/model-port'
 import { type OtlpOptions, toOtlp } from './run/otlp-spans'
 import { findRunLogProblem, openRun } from './run/stored-log'
+import { createSessionSummaries } from './session-summaries'
 import { templates } from './templates/templates'
 import { readFiles, writeFiles } from './transfer/bucket-files'
 
@@ -90,7 +91,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     readDefinition: (name, etag) => definitions.readFiles(name, etag),
     templates,
     models: createModelApi({ ...deps, now: deps.clock.now }),
-    sessions: createSessionApi(namespace),
+    sessions: createSessionApi(deps),
     privateMemory: createPrivateMemoryApi(deps),
     knowledge: createKnowledgeApi(deps),
     schedules: createSchedulesApi(deps.hubName),
@@ -116,14 +117,19 @@ const createTransferApi = ({
   writeFiles: (files) => writeFiles(bucket, files),
 })
 
-const createSessionApi = (namespace: AgentApiDeps['namespace']): SessionApi => {
-  const object = (agentId: AccountId) => namespace.getByName(agentId)
+const createSessionApi = (deps: AgentApiDeps): SessionApi => {
+  const object = (agentId: AccountId) => deps.namespace.getByName(agentId)
   return {
     list: async (agentId, sessionsMax) => object(agentId).listSessions(sessionsMax),
     read: async (agentId, id) => object(agentId).readSession(id),
     restore: async (agentId, id, snapshot) => object(agentId).restoreSession(id, snapshot),
     reset: async (agentId, id) => object(agentId).resetSession(id),
-    compact: async (agentId, id) => object(agentId).compactSession(id),
+    ...createSessionSummaries({
+      ...deps,
+      draft: async (agentId, id, recordCharsMax) =>
+        object(agentId).draftCompaction(id, recordCharsMax),
+    }),
+    compact: async (agentId, id, summaries) => object(agentId).compactSession(id, summaries),
   }
 }
 

@@ -18,6 +18,7 @@ import type {
   PrivateChange,
   PrivatePage,
   SessionSnapshot,
+  SessionSummaries,
   TextDeletion,
 } from './contract/agents'
 import type {
@@ -169,8 +170,12 @@ export class AgentObjectBase<Env>
     return this.#sessions.reset(id)
   }
 
-  compactSession(id: string) {
-    return this.#sessions.compact(id)
+  draftCompaction(id: string, recordCharsMax: number) {
+    return this.#sessions.draftCompaction(id, recordCharsMax)
+  }
+
+  compactSession(id: string, summaries: SessionSummaries | null) {
+    return this.#sessions.compact(id, summaries)
   }
 
   receiveReports(id: ActivationId, attempt: number, first: number, reports: RunReport[]) {

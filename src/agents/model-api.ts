@@ -65,7 +65,8 @@ export function createModelApi({ settings, models, now }: ModelApiDeps): ModelAp
   }
 }
 
-const toUsage = (charge: Charge): CallUsage => ({
+/** Returns a charge as the hub takes the usage of a single call. */
+export const toUsage = (charge: Charge): CallUsage => ({
   inputTokens: charge.inputTokens,
   cachedTokens: charge.cachedTokens,
   outputTokens: charge.outputTokens,

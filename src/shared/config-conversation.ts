@@ -15,3 +15,6 @@ export const steering = {
   /** Characters of one that its model reads. */
   charsMax: 8_000,
 } as const
+
+/** Compaction of a session by hand: time for all of its summaries. */
+export const manualCompaction = { timeoutMs: 60_000 } as const

@@ -64,6 +64,13 @@ export class AppError extends Error {
 export const notFound = (what: string, hint?: string): AppError =>
   new AppError('NOT_FOUND', `There is no such ${what}.`, hint ? { hint } : {})
 
+/** Why an activation ended with an error. `details` has the numbers of the message, by name. */
+export interface ActivationError {
+  code: string
+  message: string
+  details?: Record<string, number>
+}
+
 /** How an activation can end. Every outcome except `completed` has a reason. */
 export const outcomes = [
   'completed',

@@ -103,6 +103,8 @@ const keyPrefix = z
   .string()
   .regex(/^[A-Za-z0-9]+_$/, 'must be letters and digits followed by an underscore')
 
+const toolTimeout = z.coerce.number('must be a number of seconds').int().min(1).max(600)
+
 /** Settings that an operator sets in the environment: `wrangler secret put`, `[vars]`, or the shell. */
 export const settingsSchema = z.object({
   /** The admin's key. When it is not set, no key has admin access. */
@@ -224,6 +226,11 @@ export const settingsSchema = z.object({
    * tool's request, so that no request goes to a private address. `off` disables the lookup.
    */
   ROOKERY_DNS_OVER_HTTPS: resolver.default('https://cloudflare-dns.com/dns-query'),
+  /**
+   * Seconds that a tool call has, and each of its requests to a service. Default: 30, 60 for a tool of a
+   * remote server, and 20 for one request.
+   */
+  ROOKERY_TOOL_TIMEOUT_SECONDS: toolTimeout.optional(),
   /** Key for models of the provider `anthropic`. It is sent to Anthropic or ANTHROPIC_BASE_URL only. */
   ANTHROPIC_API_KEY: z.string().optional(),
   /** Base URL for Anthropic's API, e.g. of a proxy. */

@@ -25,6 +25,9 @@ export function createFakeSessions(): SessionApi {
       return true
     },
     reset: async (agentId, id) => stored.delete(keyOf(agentId, id)),
+    planSummary: async (agent, id) =>
+      stored.has(keyOf(agent.id, id)) ? { kind: 'extract', reason: null } : null,
+    summarize: async () => ({ revision: 0, texts: [], usages: [], failure: 'No model.' }),
     compact: async (agentId, id) => {
       const messages = stored.get(keyOf(agentId, id))?.messages.length
       return messages === undefined ? null : { replaced: 0, messages }

@@ -99,6 +99,18 @@ test('agents in the browser: guests and agents create none, and a member at most
   for (let nth = 1; nth <= 5; nth++) expect((await put(`owl-${nth}`, rita.key)).status).toBe(200)
   expect((await put('owl-6', rita.key)).status).toBe(409)
   expect((await put('owl-1', rita.key)).status).toBe(200)
+  // An agent that the member claimed counts when it becomes one of this hub.
+  const claimed = await hub.join('owl-8')
+  await env.DB.batch([
+    env.DB.prepare('UPDATE accounts SET owner_id = ? WHERE id = ?').bind(rita.id, claimed.id),
+    env.DB.prepare('DELETE FROM api_keys WHERE account_id = ?').bind(claimed.id),
+  ])
+  expect((await put('owl-8', rita.key)).status).toBe(409)
+  expect(
+    (await hub.call('/agents/owl-5?words=keep', { method: 'DELETE', key: rita.key })).status,
+  ).toBe(200)
+  expect((await put('owl-8', rita.key)).status).toBe(200)
+  expect((await put('owl-8', rita.key)).status).toBe(200)
   const gus = (await hub.call('/agents/register', { body: { name: 'gus' } })).body.agent
   const bot = await hub.join('bot')
   for (const key of [gus.api_key, bot.key]) expect((await put('owl-7', key)).status).toBe(403)
@@ -134,6 +146,7 @@ test('schedules in the browser: the owner previews, creates, pauses and deletes 
   expect(shown.html).toMatch(/One run at most<\/dt><dd>[^<]+ tokens/)
   expect(shown.html).toMatch(/Next 24 hours at most<\/dt><dd>1\srun[,<]/)
   expect(shown.html).toMatch(/begins with <code>hub_search<\/code>/)
+  expect(shown.html).toMatch(/at most 9\sfurther steps and 100\stool calls/)
   expect(shown.html).toContain('You are dipper.')
   expect(shown.html).toContain('Count &lt;the&gt; jars.')
   expect((await readDefinition('dipper')).definition.version).toBe(1)

@@ -8,6 +8,7 @@ type Account = Awaited<ReturnType<typeof hub.join>>
 let alice: Account
 let bob: Account
 let bot: Account
+let scout: Account
 const fact = {
   ...{ id: 7, text: 'Alice <b>likes</b> quinces.', source: 'a message' },
   ...{ createdAt: Date.UTC(2026, 0, 1), sharedAt: null },
@@ -18,7 +19,7 @@ beforeAll(async () => {
   alice = await hub.join('alice', 'human')
   bob = await hub.join('bob', 'human')
   bot = await hub.join('bot')
-  const scout = await hub.join('scout')
+  scout = await hub.join('scout')
   await hub.host(scout.id)
   const body = { to: 'scout', message: 'I like quinces.' }
   for (const { key } of [alice, bot]) {
@@ -126,6 +127,12 @@ test('T2: its forms correct and delete for admins and the owner, and each change
   expect(JSON.stringify(entries)).not.toContain('warm')
   const alices = await signIn(hub, alice.key)
   expect((await send({ change: 'delete_fact', id: '5' }, alices)).status).toBe(403)
+  // An agent's text would pass as a person's: not even with its own key.
+  const asAgent = await hub.call('/agents/scout/knowledge/facts/5', {
+    ...{ method: 'PATCH', key: scout.key, body: { text: 'The vault is warm.' } },
+  })
+  expect([asAgent.status, asAgent.body.code]).toEqual([403, 'FORBIDDEN'])
+  expect(hub.seen.knowledge.changes.splice(0)).toEqual([])
   hub.seen.knowledge.change = async () => 'taken'
   const taken = await send({ change: 'correct_fact', id: '5', text: 'Known.' })
   expect([taken.status, await taken.text()]).toEqual([409, expect.stringContaining('same text')])

@@ -22,6 +22,28 @@ test('T1: an admin changes a role on the page of the account; others see it', as
   expect(await person.read(page)).toContain('<dt>Role</dt><dd>Guest</dd>')
 })
 
+test('H7: one follows people and agents, and subscribes to communities, with buttons of their pages', async () => {
+  const paths = [`/a/${scout.name}`, '/m/general'] as const
+  const forms = ['follow', 'subscribe'] as const
+  for (const [at, path] of paths.entries()) {
+    const form = `${path}/${forms[at]}`
+    const buttonOf = async (browser = person) =>
+      new RegExp(`action="${form}"><button[^>]*>([^<]+)<`).exec(await browser.read(path))?.[1]
+    const start = at === 0 ? 'Follow' : 'Subscribe'
+    expect(await buttonOf()).toBe(start)
+    expect(await buttonOf(createBrowser(hub))).toBeUndefined()
+    const sent = await person.send(form, { on: 'yes' })
+    expect([sent.status, sent.headers.get('location')]).toEqual([303, path])
+    expect(await buttonOf()).toBe(at === 0 ? 'Unfollow' : 'Unsubscribe')
+    expect(await buttonOf(admin)).toBe(start)
+    expect((await person.send(form, { on: 'no' })).status).toBe(303)
+    expect(await buttonOf()).toBe(start)
+    expect((await createBrowser(hub).send(form, { on: 'yes' })).status).toBe(401)
+  }
+  expect(await person.read(`/a/${mira.name}`)).not.toContain(`/a/${mira.name}/follow`)
+  expect((await person.send(`/a/${mira.name}/follow`, { on: 'yes' })).status).toBe(400)
+})
+
 test('T1: the page of a run says on whose behalf it ran, except for a direct message', async () => {
   const page = `/activations/${activationId}`
   const setRequesters = (task: string) =>

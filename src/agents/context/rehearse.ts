@@ -1,6 +1,7 @@
 import type { DefinitionFiles } from '../contract/agents'
 import type { Rehearsal } from '../contract/schedules'
 import { readDefinition } from '../definitions/read-definition'
+import { findCallsMax } from '../loop/admit-calls'
 import type { Message } from '../loop/message'
 import { createOfflineModel } from '../models/offline/offline-model'
 import { searchTool } from '../models/offline/parse-task'
@@ -21,7 +22,7 @@ export async function rehearse(
 ): Promise<Rehearsal | null> {
   const read = readDefinition(files)
   if (!read.ok) return null
-  const { name, systemPrompt, skills } = read.definition
+  const { name, systemPrompt, skills, limits } = read.definition
   const words = { words: task, community: null }
   const texts: [Message['role'] & ('system' | 'user'), string | null][] = [
     ['system', systemPrompt],
@@ -40,6 +41,8 @@ export async function rehearse(
   const [call] = outcome.answer.calls
   return {
     prompt: messages,
+    stepsMax: limits.iterations,
+    toolCallsMax: findCallsMax(limits),
     firstStep: call
       ? { tool: call.name, arguments: call.arguments }
       : { answer: outcome.answer.text },

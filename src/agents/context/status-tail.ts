@@ -1,4 +1,6 @@
 import type { Environment } from '../../hub/contract/hub'
+import type { FileUse } from '../../mcp-servers/contract/tools'
+import { workspaceLimits } from '../../shared/config'
 import { toIsoTime } from '../../shared/iso-time'
 import type { Message } from '../loop/message'
 import type { LoopState } from '../loop/state'
@@ -10,6 +12,8 @@ export interface StatusSources {
   environment: Environment | null
   /** Bytes of the agent's own storage; null when it has no memory. */
   storageBytes: number | null
+  /** The agent's own files that the run sees; null when it may use none. */
+  files: FileUse | null
   hubName: string
   now: number
 }
@@ -28,12 +32,13 @@ export function buildStatusTail(standing: StatusSources): string {
     '[status]',
     `Time: ${toIsoTime(now)}. Left for this task: ${steps} more steps, ${tokens} tokens, ${seconds} s.`,
     ...(environment ? [describeEnvironment(environment)] : []),
+    ...(standing.files ? [describeFiles(standing.files)] : []),
     `You run in a Durable Object of ${standing.hubName}${describeStorage(standing.storageBytes)}.`,
   ].join('\n')
 }
 
 /** Upper bound of the status message's length, without the hub's name. */
-const statusCharsMax = 320
+const statusCharsMax = 384
 
 /** Returns a placeholder as long as a status message, to estimate a prompt before the status is known. */
 export const createStatusPlaceholder = (hubName: string): Message => ({
@@ -42,7 +47,12 @@ export const createStatusPlaceholder = (hubName: string): Message => ({
 })
 
 const describeStorage = (bytes: number | null): string =>
-  bytes === null ? '' : `; it stores ${Math.ceil(bytes / 1024)} KiB`
+  bytes === null ? '' : `; it stores ${formatKib(bytes)}`
+
+const describeFiles = ({ files, bytes }: FileUse): string =>
+  `Your workspace has ${files} of ${workspaceLimits.filesMax} files, ${formatKib(bytes)} of ${formatKib(workspaceLimits.bytesMax)}.`
+
+const formatKib = (bytes: number): string => `${Math.ceil(bytes / 1024)} KiB`
 
 function describeEnvironment({ inboxDepth, runningActivations }: Environment): string {
   const waiting =

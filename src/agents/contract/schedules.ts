@@ -26,6 +26,9 @@ export interface Rehearsal {
   prompt: { role: string; text: string }[]
   /** What the offline model does first: a tool call, or its answer. */
   firstStep: { tool: string; arguments: string } | { answer: string }
+  /** Model calls and tool calls of a run at most. */
+  stepsMax: number
+  toolCallsMax: number
 }
 
 export interface SchedulesApi {

@@ -1,5 +1,7 @@
 /** Types of an agent's stored sessions. Part of the agents' contract: others import them from `contract.ts`. */
+import type { ModelConnection } from '../../hub/contract/models'
 import type { AccountId } from '../../shared/ids'
+import type { CallUsage } from './models'
 
 /** Reads and edits an agent's stored sessions. */
 export interface SessionApi {
@@ -10,8 +12,27 @@ export interface SessionApi {
   restore(agentId: AccountId, id: string, snapshot: SessionSnapshot): Promise<boolean>
   /** Deletes the session. Returns false when it doesn't exist. */
   reset(agentId: AccountId, id: string): Promise<boolean>
-  /** Replaces the oldest messages by an extract. Returns null when the session doesn't exist. */
-  compact(agentId: AccountId, id: string): Promise<CompactedSession | null>
+  /** Returns what a summary by the agent's model takes; null when the session doesn't exist. */
+  planSummary(
+    agent: SessionAgent,
+    id: string,
+    connections: readonly ModelConnection[],
+  ): Promise<SummaryPlan | null>
+  /** Asks the agent's model for the summaries of a plan. Never throws for a failure of the provider. */
+  summarize(
+    agent: SessionAgent,
+    draft: CompactionDraft,
+    connections: readonly ModelConnection[],
+  ): Promise<SummaryResult>
+  /**
+   * Replaces the oldest messages by a summary, or by an extract of what has none. Returns null when the session
+   * doesn't exist.
+   */
+  compact(
+    agentId: AccountId,
+    id: string,
+    summaries: SessionSummaries | null,
+  ): Promise<CompactedSession | null>
 }
 
 export interface TokenCounters {
@@ -28,12 +49,22 @@ export interface ToolCount {
   totalMs: number
 }
 
+/** The last model call of a session: how full its context window was. */
+export interface LastCall {
+  promptTokens: number
+  completionTokens: number
+  /** Tokens that the context window of the model holds. */
+  contextLimit: number
+}
+
 export interface SessionFacts extends TokenCounters {
   /** `{channel}_{chat_id}`. */
   id: string
   /** Summary of the compacted messages; empty when none were compacted. */
   summary: string
   activations: number
+  /** Null until a model has answered. */
+  lastCall: LastCall | null
   messageCount: number
   createdAt: number
   updatedAt: number
@@ -64,6 +95,38 @@ export interface AgentSessions {
   sessions: SessionFacts[]
   totals: TokenCounters & { activations: number }
   tools: ToolCount[]
+}
+
+/** An agent with its active definition. */
+export interface SessionAgent {
+  id: AccountId
+  name: string
+  etag: string
+}
+
+/** What a compaction replaces, for the model that summarizes it. */
+export interface CompactionDraft {
+  /** Changes with the turns of the session. */
+  revision: number
+  /** For each account with private turns those that its runs see; an empty owner stands for all runs. */
+  parts: { owner: string; record: string; summaryCharsMax: number }[]
+}
+
+/** `extract`: without a model, for the reason. */
+export type SummaryPlan =
+  | { kind: 'extract'; reason: string | null }
+  | { kind: 'model'; model: string; microusd: number; tokens: number; draft: CompactionDraft }
+
+/** Summaries by the model, for the turns of one revision. */
+export interface SessionSummaries {
+  revision: number
+  texts: { owner: string; text: string }[]
+}
+
+export interface SummaryResult extends SessionSummaries {
+  usages: CallUsage[]
+  /** Why parts have no summary, for people; null when all have. */
+  failure: string | null
 }
 
 export interface CompactedSession {

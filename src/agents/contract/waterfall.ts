@@ -1,4 +1,5 @@
 /** A run as its trace shows it: steps, tools, time and cost. Part of the contract; import it from `agents.ts`. */
+import type { ActivationError } from '../../shared/errors'
 import type { ActivationId } from '../../shared/ids'
 
 /** How long one hook ran and how it ended. */
@@ -126,7 +127,7 @@ export interface Waterfall {
   startedAt: number
   finishedAt: number | null
   outcome: string | null
-  error: { code: string; message: string } | null
+  error: ActivationError | null
   /** Excerpts of the first prompt. */
   prompt: { role: string; excerpt: string; chars: number }[]
   steps: TraceStep[]

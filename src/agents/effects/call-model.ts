@@ -6,6 +6,7 @@ import { outputTokensFloor } from '../loop/estimate'
 import type { CallFacts, LoadedFacts, LoopEvent, LoopEventOf } from '../loop/event'
 import type { ModelAnswer } from '../loop/message'
 import { hasUsedOwnAccount } from '../loop/own-account'
+import { refreshFileUse } from './compose-status'
 import { type EffectContext, notifyWatchers, refreshTools, toHookContext } from './effect-context'
 import { measurePrompt, type Prompt } from './measure-prompt'
 import { recordCount } from './model-ratios'
@@ -39,6 +40,7 @@ export async function callModel(
   if (!read.ok) return read.failure
   const { work } = read
   await refreshTools(context)
+  await refreshFileUse(context, work.facts)
   const plan = planCall(context, work, effect, signal)
   const { reservation, timings } = await prepare(context, work, plan, effect)
   if (reservation.kind !== 'reserved') {

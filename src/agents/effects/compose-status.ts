@@ -1,7 +1,8 @@
 import { memoryLimits } from '../../shared/config'
 import { buildStatusTail } from '../context/status-tail'
+import type { LoadedFacts } from '../loop/event'
 import type { Message } from '../loop/message'
-import type { EffectContext } from './effect-context'
+import { type EffectContext, toToolCaller } from './effect-context'
 
 /** Returns the status message at the end of the prompt. */
 export function composeStatus(context: EffectContext): Message {
@@ -10,10 +11,25 @@ export function composeStatus(context: EffectContext): Message {
     state: context.getActivation().state,
     environment: grants?.environment ?? null,
     storageBytes: readStorageBytes(context),
+    files: context.fileUse?.use ?? null,
     hubName: deps.hubName,
     now: deps.clock.now(),
   })
   return { role: 'user', text }
+}
+
+/** Measures the agent's files for the status, at most once per interval and for each activation. */
+export async function refreshFileUse(context: EffectContext, facts: LoadedFacts): Promise<void> {
+  const { deps, fileUse, hubSnapshot } = context
+  const { activationId } = context.getActivation().state
+  const at = deps.clock.now()
+  const isFresh =
+    fileUse?.activationId === activationId && at - fileUse.at <= memoryLimits.storageBytesEveryMs
+  if (!hubSnapshot || isFresh) return
+  const measuring = deps.tools.measureFiles(toToolCaller(context, facts), hubSnapshot.policy)
+  // Without the line the run goes on: it only informs.
+  const use = measuring && (await measuring.catch(() => null))
+  context.fileUse = { at, activationId, use }
 }
 
 /**

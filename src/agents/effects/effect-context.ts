@@ -5,7 +5,7 @@ import type {
   ModelConnection,
   Reservation,
 } from '../../hub/contract/hub'
-import type { ToolCaller } from '../../mcp-servers/contract/tools'
+import type { FileUse, ToolCaller } from '../../mcp-servers/contract/tools'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import type { AgentDeps } from '../agent-deps'
 import type { Definition } from '../definitions/definition'
@@ -62,6 +62,8 @@ export interface EffectContext {
   ratios: Record<string, TokenRatio> | null
   /** The size of the agent's storage at an earlier time; null until first read. */
   storageSize: { at: number; bytes: number } | null
+  /** What the agent's files took up at an earlier time; null until first read. */
+  fileUse: { at: number; activationId: ActivationId | null; use: FileUse | null } | null
   /** The first prompt and its size, without tools: every later prompt starts with it. */
   firstPrompt: { messages: Message[]; size: PromptSize } | null
   /** The tools of the last model call. */

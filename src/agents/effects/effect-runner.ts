@@ -55,6 +55,7 @@ export class EffectRunner {
       inFlight: null,
       ratios: null,
       storageSize: null,
+      fileUse: null,
       firstPrompt: null,
       lastTools: null,
       lastPrompt: null,

@@ -44,7 +44,8 @@ export function admitCalls(
 }
 
 /** How many calls are run for one task: at least one for every iteration that the definition allows. */
-const findCallsMax = ({ iterations }: Pick<Limits, 'iterations'>): number =>
+/** Returns how many tool calls an activation can run: at least one for each of its steps. */
+export const findCallsMax = ({ iterations }: Pick<Limits, 'iterations'>): number =>
   Math.max(activationLimits.toolCallsPerActivation, iterations)
 
 /** Admits the calls of the answers in a journal, one answer after the other, as `step` did. */

@@ -1,9 +1,9 @@
-import type { ActivationErrorCode, Outcome } from '../../shared/errors'
+import type { ActivationError, ActivationErrorCode, Outcome } from '../../shared/errors'
 
 /** How the activation ends; decided once. */
 export interface Ending {
   outcome: Outcome
-  error: { code: ActivationErrorCode; message: string } | null
+  error: (ActivationError & { code: ActivationErrorCode }) | null
   /**
    * `answer`: posts the last answer; `partial`: posts the text so far, if any, then `text`;
    * `notice`: posts only `text`; `silent`: posts nothing.

@@ -38,9 +38,10 @@ export function startModelCall(state: LoopState, at: number): Step {
 
 function describeFullWindow({ promptTokens, limits }: LoopState): Ending {
   const message = endingMessages.contextFull(promptTokens, limits.contextTokens)
+  const details = { estimated: promptTokens, limit: limits.contextTokens }
   return {
     outcome: 'context_limit',
-    error: { code: 'CONTEXT_LIMIT', message },
+    error: { code: 'CONTEXT_LIMIT', message, details },
     reply: 'partial',
     text: endingTexts.contextFull(promptTokens, limits.contextTokens),
   }

@@ -151,12 +151,15 @@ const waitUntil = (state: LoopState, time: number): Step =>
  * retry.
  */
 export function handleModelWaited(state: LoopState, event: LoopEventOf<'model_waited'>): Step {
-  const iteration = state.retries > 0 ? state.iteration : state.iteration - 1
-  return waitUntil({ ...state, iteration }, event.retryAt)
+  return waitUntil(uncountStep(state), event.retryAt)
 }
 
-/** Ends the activation when the hub refuses a further model call. */
-export function handleModelRefused(state: LoopState, event: LoopEventOf<'model_refused'>): Step {
+const uncountStep = (state: LoopState): LoopState =>
+  state.retries > 0 ? state : { ...state, iteration: state.iteration - 1 }
+
+/** Ends the activation when the hub refuses a further model call, which then does not count. */
+export function handleModelRefused(refused: LoopState, event: LoopEventOf<'model_refused'>): Step {
+  const state = refused.phase === 'reasoning' ? uncountStep(refused) : refused
   if (event.reason === 'budget_exhausted') {
     return finishActivation(state, {
       outcome: 'budget_exhausted',

@@ -2,6 +2,7 @@ import type { DataOwner } from '../../hub/contract/privacy'
 import { noPrivacy } from '../../hub/contract/privacy'
 import { memoryLimits } from '../../shared/config'
 import type { ActivationId } from '../../shared/ids'
+import type { LastCall } from '../contract/agents'
 import { sumCharges } from '../loop/charge-state'
 import {
   type ContextWindow,
@@ -67,6 +68,7 @@ export function composeTurn(finished: FinishedActivation): StoredActivation | nu
     gist: session.gist === '' ? '' : composeGist(session.gist, reply, endOf(messages)),
     messages,
     usage: sumCharges(events),
+    lastCall: findLastCall(events, finished.window),
     tools: countTools(toRunLog(events, null).events),
     summary,
     privateTo: findOwner(facts, events),
@@ -103,6 +105,17 @@ const nothing: Pick<Conversation, 'summary' | 'history' | 'run'> = {
   summary: null,
   history: [],
   run: [],
+}
+
+/** Returns the last answered model call; null when there was none. */
+function findLastCall(events: LoopEvent[], { limits }: ContextWindow): LastCall | null {
+  const last = events.findLast((event) => event.type === 'model_answered')
+  if (!last) return null
+  const { inputTokens, outputTokens } = last.charge
+  return {
+    ...{ promptTokens: inputTokens, completionTokens: outputTokens },
+    contextLimit: limits.contextTokens,
+  }
 }
 
 /** Compacts a conversation that is too long, with an extract as its summary: no model call is made here. */

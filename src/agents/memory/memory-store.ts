@@ -132,10 +132,12 @@ export class MemoryStore {
   /** Updates the statistics, in one transaction with the activation's row. */
   #count(
     statistics: StoredStatistics,
-    { activationId, sessionId, at, usage, tools }: StoredActivation,
+    { activationId, sessionId, at, usage, lastCall, tools }: StoredActivation,
   ): void {
     const { inputTokens, cachedTokens, outputTokens, costMicrousd } = usage
-    this.write(upsertSession, sessionId, inputTokens, cachedTokens, outputTokens, costMicrousd, at)
+    const call = lastCall && JSON.stringify(lastCall)
+    const counters = [inputTokens, cachedTokens, outputTokens, costMicrousd]
+    this.write(upsertSession, sessionId, ...counters, at, call)
     statistics.last = activationId
     statistics.totals.activations++
     for (const field of counted) statistics.totals[field] += usage[field]

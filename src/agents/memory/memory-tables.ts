@@ -13,6 +13,8 @@ const turnTables = `
     cached_tokens INTEGER NOT NULL DEFAULT 0,
     output_tokens INTEGER NOT NULL DEFAULT 0,
     cost_microusd INTEGER NOT NULL DEFAULT 0,
+    -- JSON of the last model call
+    last_call TEXT,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS turns (
@@ -95,6 +97,7 @@ export function findMissingTableSchema(error: unknown): string | null {
 
 /** Statements that add the columns of later versions to a table, which may have rows. */
 const upgrades: Record<string, string> = {
+  sessions: 'ALTER TABLE sessions ADD COLUMN last_call TEXT',
   turns: `ALTER TABLE turns ADD COLUMN private_to TEXT NOT NULL DEFAULT '';
     ALTER TABLE turns ADD COLUMN own_summary TEXT NOT NULL DEFAULT '';
     ALTER TABLE turns ADD COLUMN is_untrusted INTEGER NOT NULL DEFAULT 1;`,
@@ -115,10 +118,10 @@ const upgrades: Record<string, string> = {
 /** Whether an error reports a column that tables of an earlier version lack. */
 export const isMissingColumn = (error: unknown): boolean =>
   error instanceof Error &&
-  /no such column: (\w+\.)?(private_to|own_summary|is_untrusted)|has no column named (private_to|own_summary|is_untrusted)/.test(
+  /(no such column: (\w+\.)?|has no column named )(private_to|own_summary|is_untrusted|last_call)/.test(
     error.message,
   )
 
 /** Returns the SQL that upgrades a table; null when it has all columns. @param sql how it was created */
 export const findUpgrade = (name: string, sql: string): string | null =>
-  sql.includes('private_to') ? null : (upgrades[name] ?? null)
+  sql.includes(name === 'sessions' ? 'last_call' : 'private_to') ? null : (upgrades[name] ?? null)

@@ -1,7 +1,13 @@
 import type { DataOwner } from '../../hub/contract/privacy'
 import type { OpenTask, RememberedFact } from '../../mcp-servers/contract/tools'
 import type { ActivationId } from '../../shared/ids'
-import type { AgentSessions, SessionMessage, TokenCounters, ToolCount } from '../contract/agents'
+import type {
+  AgentSessions,
+  LastCall,
+  SessionMessage,
+  TokenCounters,
+  ToolCount,
+} from '../contract/agents'
 
 /** One finished activation, as its session stores it. */
 export interface StoredActivation {
@@ -13,6 +19,8 @@ export interface StoredActivation {
   /** From the task to the answer; every call has its result. */
   messages: SessionMessage[]
   usage: TokenCounters
+  /** Its last model call, and what the context window of that model holds; null: none was answered. */
+  lastCall: LastCall | null
   tools: ToolCount[]
   /** Summary of all messages before `messages`; null when nothing was compacted. */
   summary: string | null

@@ -1,14 +1,15 @@
-import { compaction, limits } from '../../shared/config'
+import { limits } from '../../shared/config'
 import type {
   AgentSessions,
   CompactedSession,
+  CompactionDraft,
   SessionFacts,
   SessionMessage,
   SessionSnapshot,
+  SessionSummaries,
 } from '../contract/agents'
-import { planCompaction, replaceOldest } from '../loop/compaction'
-import { countTotalChars, estimateTokensOfChars } from '../loop/estimate'
-import { extractSummary } from '../loop/summarize'
+import { formatRecord } from '../loop/summarize'
+import { composeCompacted, planPart, type SessionPart, type Turn } from './compact-turns'
 import type { MemoryStore } from './memory-store'
 import { truncateMessages } from './truncate-messages'
 
@@ -41,13 +42,13 @@ export class SessionStore {
    */
   restore(id: string, snapshot: SessionSnapshot, now: number): boolean {
     const messages = truncateMessages(snapshot.messages)
-    const { summary, activations, createdAt } = snapshot
+    const { summary, activations, createdAt, lastCall } = snapshot
     if (JSON.stringify(messages).length > limits.storedRowBytesMax) return false
     const owner = this.#findOwner(id)
     this.#memory.write('DELETE FROM turns WHERE session_id = ?', id)
     this.#memory.write(
       `INSERT OR REPLACE INTO sessions (id, summary, activations, input_tokens, cached_tokens, output_tokens,
-         cost_microusd, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         cost_microusd, created_at, updated_at, last_call) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       id,
       owner === '' ? summary : '',
       activations,
@@ -57,6 +58,7 @@ export class SessionStore {
       snapshot.costMicrousd,
       createdAt,
       now,
+      lastCall && JSON.stringify(lastCall),
     )
     const ownSummary = owner === '' ? '' : summary
     this.#write(id, { messages, at: now, gist: '', owner, ownSummary })
@@ -83,11 +85,45 @@ export class SessionStore {
   }
 
   /**
-   * Replaces the oldest messages by an extract, down to the target of a manual compaction: those that all
-   * runs see, and for each account with private turns those that its runs see. It calls no model, because
-   * no budget is reserved outside an activation. Returns null when the session doesn't exist.
+   * Returns what a manual compaction replaces, for a model that summarizes it; null when the session doesn't exist.
+   *
+   * @param recordCharsMax characters of one record
    */
-  compact(id: string): CompactedSession | null {
+  draftCompaction(id: string, recordCharsMax: number): CompactionDraft | null {
+    const parts = this.#planParts(id)
+    if (!parts) return null
+    const drafted = parts
+      .filter(({ plan }) => plan.replaced.length > 0)
+      .map(({ owner, plan, transcript }) => ({
+        owner,
+        record: formatRecord(plan.replaced, transcript.summary, recordCharsMax),
+        summaryCharsMax: plan.summaryCharsMax,
+      }))
+    return { revision: this.#readRevision(id), parts: drafted }
+  }
+
+  /**
+   * Replaces the oldest messages, down to the target of a manual compaction: those that all runs see, and for
+   * each account with private turns those that its runs see. What has no summary for the turns as they are now
+   * becomes an extract. Returns null when the session doesn't exist.
+   */
+  compact(id: string, summaries: SessionSummaries | null = null): CompactedSession | null {
+    const parts = this.#planParts(id)
+    if (!parts) return null
+    const given = summaries?.revision === this.#readRevision(id) ? summaries.texts : []
+    let replaced = 0
+    for (const part of parts) {
+      const { length } = part.plan.replaced
+      if (length === 0) continue
+      replaced += length
+      const text = given.find(({ owner }) => owner === part.owner)?.text ?? null
+      this.#replace(id, composeCompacted(part, text))
+    }
+    return { replaced, messages: this.#readMessages(id).length }
+  }
+
+  /** Plans the compaction of each owner's part; null when the session doesn't exist. */
+  #planParts(id: string): SessionPart[] | null {
     const [session] = this.#memory.query<{ summary: string }>(
       'SELECT summary FROM sessions WHERE id = ?',
       id,
@@ -96,10 +132,15 @@ export class SessionStore {
     const turns = this.#readTurns(id)
     // The shared turn comes first, because a private summary stands for all turns before it.
     const owners = [...new Set(turns.map(({ owner }) => owner))].sort()
-    const parts = owners.map((owner) => compactPart(turns, session.summary, owner))
-    for (const { turn, replaced } of parts) if (replaced > 0) this.#replace(id, turn)
-    const replaced = parts.reduce((sum, part) => sum + part.replaced, 0)
-    return { replaced, messages: this.#readMessages(id).length }
+    return owners.map((owner) => planPart(turns, session.summary, owner))
+  }
+
+  #readRevision(id: string): number {
+    const [row] = this.#memory.query<{ revision: number }>(
+      'SELECT coalesce(max(seq), 0) AS revision FROM turns WHERE session_id = ?',
+      id,
+    )
+    return row?.revision ?? 0
   }
 
   /** Replaces the turns of one owner by a compacted one. */
@@ -142,69 +183,21 @@ export class SessionStore {
   }
 }
 
-/** A turn of a session as it is stored. */
-interface Turn {
-  at: number
-  gist: string
-  messages: SessionMessage[]
-  /** The account whose runs alone see it; empty: all. */
-  owner: string
-  /** Of a private turn: stands for the turns before it. */
-  ownSummary: string
-}
-
 /** Stands for no account. */
 const hiddenOwner = 'nobody'
-
-/** Compacts what runs for one owner see of a session; an empty owner stands for all runs. */
-function compactPart(
-  turns: Turn[],
-  summary: string,
-  owner: string,
-): { turn: Turn; replaced: number } {
-  const visible = turns.filter((turn) => turn.owner === '' || turn.owner === owner)
-  const from = visible.findLastIndex(({ ownSummary }) => ownSummary !== '')
-  const former = [summary, visible[from]?.ownSummary ?? ''].filter((each) => each !== '')
-  const messages = visible.slice(Math.max(0, from)).flatMap((turn) => turn.messages)
-  const transcript = {
-    head: [],
-    task: [],
-    run: [],
-    summary: former.length === 0 ? null : former.join('\n\n'),
-    history: messages,
-  }
-  const size = estimateTokensOfChars(countTotalChars(messages) + (transcript.summary ?? '').length)
-  const plan = planCompaction(transcript, {
-    promptTokens: size,
-    estimatedTokens: size,
-    contextTokens: size,
-    toShare: compaction.forcedShare,
-    keepsAnswer: false,
-  })
-  const { length: replaced } = plan.replaced
-  const text = extractSummary(plan.replaced, transcript.summary, plan.summaryCharsMax)
-  const after = replaceOldest(transcript, replaced, text)
-  const last = turns.findLast((turn) => turn.owner === owner)
-  const turn = {
-    at: last?.at ?? 0,
-    gist: last?.gist ?? '',
-    messages: truncateMessages(after.history),
-    owner,
-    ownSummary: text,
-  }
-  return { turn, replaced }
-}
 
 /** The row type of an interface, as SQLite returns it. */
 type Row<Shape> = { [Field in keyof Shape]: Shape[Field] & SqlStorageValue }
 
-type SessionRow = Row<Omit<SessionFacts, 'privateTo' | 'hasShared'>> & {
+type SessionRow = Row<Omit<SessionFacts, 'privateTo' | 'hasShared' | 'lastCall'>> & {
+  lastCall: string | null
   privateTo: string
   hasShared: number
 }
 
-const toFacts = ({ privateTo, hasShared, ...facts }: SessionRow): SessionFacts => ({
+const toFacts = ({ privateTo, hasShared, lastCall, ...facts }: SessionRow): SessionFacts => ({
   ...facts,
+  lastCall: lastCall === null ? null : JSON.parse(lastCall),
   hasShared: hasShared === 1,
   privateTo: JSON.parse(privateTo),
 })
@@ -220,6 +213,6 @@ const selectSession = `SELECT id, activations,
   (SELECT json_group_array(DISTINCT private_to) FROM turns
     WHERE session_id = sessions.id AND private_to <> '') AS privateTo,
   (summary <> '' OR EXISTS (SELECT 1 FROM turns WHERE session_id = sessions.id AND private_to = '')) AS hasShared,
-  ${counters}, created_at AS createdAt, updated_at AS updatedAt,
+  ${counters}, last_call AS lastCall, created_at AS createdAt, updated_at AS updatedAt,
   (SELECT coalesce(sum(json_array_length(messages)), 0) FROM turns WHERE session_id = sessions.id) AS messageCount
   FROM sessions`

@@ -6,13 +6,14 @@ export const insertTurn =
 export const upsertStatistics = "INSERT OR REPLACE INTO kept (key, value) VALUES ('statistics', ?)"
 
 export const upsertSession = `INSERT INTO sessions
-    (id, activations, input_tokens, cached_tokens, output_tokens, cost_microusd, created_at, updated_at)
-  VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6, ?6) ON CONFLICT (id) DO UPDATE SET
+    (id, activations, input_tokens, cached_tokens, output_tokens, cost_microusd, created_at, updated_at, last_call)
+  VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6, ?6, ?7) ON CONFLICT (id) DO UPDATE SET
     activations = activations + 1, input_tokens = input_tokens + ?2, cached_tokens = cached_tokens + ?3,
-    output_tokens = output_tokens + ?4, cost_microusd = cost_microusd + ?5, updated_at = ?6`
+    output_tokens = output_tokens + ?4, cost_microusd = cost_microusd + ?5, updated_at = ?6,
+    last_call = coalesce(?7, last_call)`
 
 export const listSchemas =
-  "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name IN ('turns', 'facts', 'tasks')"
+  "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name IN ('sessions', 'turns', 'facts', 'tasks')"
 
 export const listTables = "SELECT name FROM sqlite_master WHERE name IN ('turns', 'facts', 'tasks')"
 

@@ -201,7 +201,7 @@ class LiveFold {
   }
 
   #putResponse({ at, outcome, error }: RunEventOf<'ended'>): void {
-    const shown = error && { code: error.code, message: this.#truncate(error.message) }
+    const shown = error && { ...error, message: this.#truncate(error.message) }
     this.#put(at, { kind: 'task', type: 'response', outcome, error: shown })
   }
 

@@ -1,4 +1,5 @@
 import type { ApprovalDecision, ApprovalRequest, Task } from '../../hub/contract/hub'
+import type { ActivationError } from '../../shared/errors'
 import type { ActivationId } from '../../shared/ids'
 import type { HookTime, PlanStep, PromptSize } from '../contract/agents'
 import type { Effect } from '../loop/effect'
@@ -195,7 +196,7 @@ export type RunEvent = { at: number } & (
       type: 'ended'
       finishedAt: number | null
       outcome: string
-      error: { code: string; message: string } | null
+      error: ActivationError | null
       warning: string | null
       closed: ClosedCall[]
     }

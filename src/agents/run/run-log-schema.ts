@@ -206,7 +206,9 @@ const event = z.discriminatedUnion('type', [
   eventOf('ended', {
     finishedAt: time.nullable(),
     outcome: text,
-    error: z.object({ code: text, message: text }).nullable(),
+    error: z
+      .object({ code: text, message: text, details: z.record(text, number).optional() })
+      .nullable(),
     warning: textOrNull,
     closed,
   }),

@@ -14,7 +14,18 @@ export const activationAnswer = z
       .describe('parked: waits for a decision about a call that requires approval.'),
     admission: z.enum(activations.admission.enumValues),
     outcome: z.enum(activations.outcome.enumValues).nullable().describe('Null until it is done.'),
-    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    error: z
+      .object({
+        code: z.string(),
+        message: z.string(),
+        details: z
+          .record(z.string(), z.number())
+          .optional()
+          .describe(
+            '`CONTEXT_LIMIT`: the `estimated` tokens of the prompt, and the `limit` of the model.',
+          ),
+      })
+      .nullable(),
     model: z.string(),
     definition_version: countAnswer,
     post_id: z.string().nullable(),

@@ -69,7 +69,7 @@ export const isBlockedByReservedSlotsSql = (v: Params<Claim>): SQL => sql`(NOT $
 export type Asking = Readonly<Record<'activationId' | 'agentId' | 'now', SQLWrapper>>
 
 /** The member who owns an agent, for a query that does not have its account at hand. */
-const ownerOfSql = (agentId: SQLWrapper): SQL =>
+export const ownerOfSql = (agentId: SQLWrapper): SQL =>
   sql`(SELECT ${h.ownerId} FROM ${accounts} ${h} WHERE ${h.id} = ${agentId})`
 
 /** Columns of the agent `g` with the account `h`: cost of a model call, time limit in seconds, and pause. */

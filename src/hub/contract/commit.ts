@@ -1,5 +1,5 @@
 /** What an activation writes when it ends. Part of the hub's contract; other modules import it from `hub.ts`. */
-import type { Outcome } from '../../shared/errors'
+import type { ActivationError, Outcome } from '../../shared/errors'
 import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../../shared/ids'
 import type { ActivationCounters } from './activation-counters'
 import type { Usage } from './budgets'
@@ -45,7 +45,7 @@ export interface CommitRequest {
   outcome: Outcome
   /** Whether the run has read untrusted text: its reply is untrusted text then. */
   hasReadUntrusted: boolean
-  error: { code: string; message: string } | null
+  error: ActivationError | null
   /** Null posts nothing. */
   reply: CommitReply | null
   /** A short redacted report for m/agent-errors, or null. */

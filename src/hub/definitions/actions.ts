@@ -21,6 +21,7 @@ import { definitionErrors } from './errors'
 import { type Editor, findNewAdminFields, requireCreator, requireEditor } from './may-edit'
 import {
   type DefinitionRow,
+  guardAgentsOfOwner,
   insertAgentAccount,
   insertDefinition,
   selectDefinition,
@@ -182,6 +183,7 @@ async function writeDefinition(
   const now = clock.now()
   const id = existingId ?? clock.newId<AccountId>()
   const { definition } = await batch(db, {
+    room: existingId && editor.role !== 'admin' ? guardAgentsOfOwner(existingId) : null,
     account: existingId
       ? updateAccount(id, { displayName, description })
       : insertAgentAccount(

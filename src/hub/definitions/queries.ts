@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { DefinitionFacts } from '../../agents/contract/agents'
 import { definitionLimits } from '../../shared/config'
@@ -12,7 +12,7 @@ import {
   type Statement,
   write,
 } from '../../shared/db/statement'
-import { insertSelect } from '../../shared/db/write-sql'
+import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
 import { accounts } from '../schema/accounts'
 import { agentDefinitions, agents } from '../schema/definitions'
@@ -112,6 +112,28 @@ export const updateAgentModels = (
 export const tooManyConstraint = 'accounts.created_at'
 
 /**
+ * Fails the whole batch when an account that a member claimed would become an agent of this hub, and the member has
+ * as many as they can have.
+ */
+export const guardAgentsOfOwner = (id: AccountId): Statement<void> =>
+  write(
+    updateSet(
+      accounts,
+      { createdAt: sql`NULL` },
+      sql`WHERE ${accounts.id} = ${id} AND NOT EXISTS (SELECT 1 FROM ${agents} WHERE ${agents.accountId} = ${id})
+        AND NOT ${hasRoomSql(sql`(SELECT ${a.ownerId} FROM ${accounts} ${a} WHERE ${a.id} = ${id})`)}`,
+    ),
+  )
+
+/** Condition: the member can own one more agent. */
+function hasRoomSql(ownerId: SQLWrapper): SQL {
+  const o = alias(accounts, 'o')
+  const h = alias(agents, 'h')
+  return sql`((SELECT count(*) FROM ${accounts} ${o} JOIN ${agents} ${h} ON ${h.accountId} = ${o.id}
+    WHERE ${o.ownerId} = ${ownerId}) < ${definitionLimits.agentsPerMember})`
+}
+
+/**
  * Inserts the account of a new agent. Without a time of its creation the whole batch fails: then its owner has
  * as many agents as a member can have.
  *
@@ -123,17 +145,13 @@ export function insertAgentAccount(
   },
   ownerId: AccountId | null,
 ): Statement<void> {
-  const o = alias(accounts, 'o')
-  const h = alias(agents, 'h')
-  const hasRoom = sql`(SELECT count(*) FROM ${accounts} ${o} JOIN ${agents} ${h} ON ${h.accountId} = ${o.id}
-    WHERE ${o.ownerId} = ${ownerId}) < ${definitionLimits.agentsPerMember}`
   return write(
     insertSelect(
       accounts,
       {
         ...{ id: agent.id, name: agent.name, kind: 'agent', role: 'member', ownerId },
         ...{ displayName: agent.displayName ?? null, description: agent.description ?? '' },
-        createdAt: sql`iif(${hasRoom}, ${agent.createdAt}, NULL)`,
+        createdAt: sql`iif(${hasRoomSql(sql`${ownerId}`)}, ${agent.createdAt}, NULL)`,
       },
       sql``,
     ),

@@ -54,7 +54,7 @@ function toChange(input: KnowledgeInput, viewer: Viewer): KnowledgeChange {
  * Corrects or deletes what an agent knows: admins and the owner of the agent what everybody's runs read, people
  * what is private to them. What a manager changes is recorded, without its text: it can be private.
  *
- * @throws FORBIDDEN for what a person does not see or may not change, NOT_FOUND for a manager, CONFLICT when the
+ * @throws FORBIDDEN for an agent, whose text would pass as a person's; for what a person does not see or may not change, NOT_FOUND for a manager, CONFLICT when the
  *   agent knows the corrected text already
  */
 export async function changeKnowledge(
@@ -64,6 +64,7 @@ export async function changeKnowledge(
   input: KnowledgeInput,
 ): Promise<void> {
   const { db, agents } = context
+  if (viewer.kind === 'agent') throw knowledgeErrors.peopleCorrect()
   const { id, view } = toSeenAgent(viewer, await batch(db, viewStatements(name, reader)))
   // The agent keeps what it knows, so the entry is written before the change.
   if (view.isManager) {

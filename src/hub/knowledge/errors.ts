@@ -16,6 +16,10 @@ export const knowledgeErrors = {
     new AppError('FORBIDDEN', 'Only people share or delete what an agent keeps for them.', {
       hint: 'Sign in as the person, or use their key.',
     }),
+  peopleCorrect: () =>
+    new AppError('FORBIDDEN', 'Only people correct and delete what an agent knows.', {
+      hint: 'Sign in as an admin or the owner of the agent.',
+    }),
   taken: (kind: 'fact' | 'file') =>
     new AppError(
       'CONFLICT',

@@ -1,21 +1,17 @@
 import type { CallUsage, TrialResult } from '../../agents/contract/agents'
 import { outside } from '../../shared/config'
 import { batch } from '../../shared/db/batch'
-import type { ActivationId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
-import { chargeStatements } from '../activations/usage-queries'
 import { recordAdminAction } from '../admin-log/compose-entry'
 import type { Actor } from '../contract/hub'
 import { trialErrors } from './errors'
-import { deleteTrial, reserveTrial, selectLostTrials, selectTrial } from './queries'
+import { selectLostCalls } from './queries'
+import { callOnce, finishCall } from './single-call'
 
 export interface TriedModel extends TrialResult {
   /** `provider/model`. */
   model: string
 }
-
-/** Time after the timeout of a call until its reservation counts as lost. */
-const graceMs = 60_000
 
 /**
  * Makes one short call to test a model: its worst case is reserved from the budgets of the hub and of the
@@ -33,52 +29,33 @@ export async function tryModel(
   const now = clock.now()
   const { connections, lost } = await batch(db, {
     connections: models.selectConnections(),
-    lost: selectLostTrials({ now }),
+    lost: selectLostCalls({ now }),
   })
   for (const { id, model: called, microusd, tokens } of lost) {
-    await finishTrial(context, id, called, toLostUsage(microusd, tokens))
+    await finishCall(context, id, called, [toLostUsage(microusd, tokens)])
   }
   const plan = agents.models.planTrial(model, connections)
-  const id = clock.newId<ActivationId>()
-  const deadlineAt = now + outside.timeoutMs + graceMs
-  const { state } = await batch(db, {
-    reserve: reserveTrial({ ...plan, id, accountId, now, deadlineAt }),
-    state: selectTrial({ id, accountId }),
-    entry: recordAdminAction(context, accountId, {
-      ...{ action: 'model.test', targetType: 'model', targetId: plan.model },
-    }),
+  const entry = recordAdminAction(context, accountId, {
+    ...{ action: 'model.test', targetType: 'model', targetId: plan.model },
   })
-  if (!state?.isAdmitted) {
-    if (state?.isHubPaused) throw trialErrors.paused()
-    throw state?.isOtherRunning ? trialErrors.running() : trialErrors.noBudget()
-  }
-  const result = await agents.models.tryModel(model, connections)
-  await finishTrial(context, id, plan.model, result.usage)
+  const tried = await callOnce(
+    context,
+    { ...plan, agentId: accountId, accountId, timeoutMs: outside.timeoutMs },
+    entry,
+    async () => {
+      const result = await agents.models.tryModel(model, connections)
+      return { ...result, usages: result.usage ? [result.usage] : [] }
+    },
+  )
+  if (tried.kind === 'refused') throw trialRefusals[tried.reason]()
+  const { usages: _, ...result } = tried.result
   return { model: plan.model, ...result }
 }
 
-/** Charges a test call and releases its reservation. */
-async function finishTrial(
-  { db, clock }: ActionContext,
-  activationId: ActivationId,
-  model: string,
-  used: CallUsage | null,
-): Promise<void> {
-  const usage = used
-    ? [
-        {
-          ...{ call: 1, executor: model.split('/')[0] ?? model, model, at: clock.now() },
-          ...{ inputTokens: used.inputTokens, cachedTokens: used.cachedTokens },
-          ...{ outputTokens: used.outputTokens, reasoningTokens: used.reasoningTokens },
-          ...{ costMicrousd: used.microusd, durationMs: used.durationMs },
-          ...{ isPriced: used.isPriced, isEstimated: used.isEstimated },
-        },
-      ]
-    : []
-  await batch(db, {
-    charge: chargeStatements({ activationId, usage, now: clock.now() }),
-    release: deleteTrial(activationId),
-  })
+const trialRefusals = {
+  paused: trialErrors.paused,
+  running: trialErrors.running,
+  budget: trialErrors.noBudget,
 }
 
 /** A call whose end is unknown is charged in full. */

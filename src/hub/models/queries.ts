@@ -12,7 +12,7 @@ import {
 } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId } from '../../shared/ids'
-import { askWithRoomSql } from '../activations/claim-queries'
+import { askWithRoomSql, ownerOfSql } from '../activations/claim-queries'
 import { hasGuestSql, payersSql } from '../budgets/payers-sql'
 import { agentModelsSql } from '../budgets/scope-sql'
 import { isHubPausedSql } from '../inbox/waiting-sql'
@@ -32,9 +32,12 @@ export const selectModelUsers = prepare(() =>
   ),
 )
 
-/** A test call that is about to be made. */
-export interface Trial {
+/** A call outside of runs that is about to be made. */
+export interface SingleCall {
   id: ActivationId
+  /** The account that calls: the agent, or the admin who tests a model. */
+  agentId: AccountId
+  /** Who asked for the call, and pays. */
   accountId: AccountId
   model: string
   now: number
@@ -43,34 +46,34 @@ export interface Trial {
   tokens: number
 }
 
-/** Distinguishes the reservation of a test call from runs, which have a version of a definition. */
-const trialVersion = 0
+/** Distinguishes the reservation of such a call from runs, which have a version of a definition. */
+const singleCallVersion = 0
 
-/** The test call as a row of `ask`, for the budgets that would pay for a run of the same requester. */
-const askSql = (v: Params<Trial>): SQL => sql`
+/** The call as a row of `ask`, for the budgets that would pay for a run of the same requester. */
+const askSql = (v: Params<SingleCall>): SQL => sql`
   SELECT ${v.id} AS id, ${v.now} AS at, 0 AS candidate, ${v.model} AS model, json_array(${v.model}) AS models,
-    ${v.accountId} AS agent_id, NULL AS community_id, 'normal' AS priority,
-    json_array(${v.accountId}) AS requesters, ${payersSql(sql`json_array(${v.accountId})`, sql`NULL`)} AS payers,
+    ${v.agentId} AS agent_id, NULL AS community_id, 'normal' AS priority,
+    json_array(${v.accountId}) AS requesters, ${payersSql(sql`json_array(${v.accountId})`, ownerOfSql(v.agentId))} AS payers,
     ${v.microusd} AS call_floor_microusd, ${v.tokens} AS call_floor_tokens`
 
 /**
- * Reserves the money of a test call, as a row that exists while the call runs. Nothing is inserted when a
- * budget leaves too little, when the hub is paused, or while another test of the account runs.
+ * Reserves the money of a call, as a row that exists while the call runs. Nothing is inserted when a budget
+ * leaves too little, when the hub is paused, or while another call or run of the account runs.
  */
-export const reserveTrial = prepare((v: Params<Trial>) =>
+export const reserveSingleCall = prepare((v: Params<SingleCall>) =>
   write(
     insertSelect(
       activations,
       {
         id: v.id,
-        agentId: v.accountId,
+        agentId: v.agentId,
         class: 'inbox',
         task: 'manual',
         state: 'running',
         admission: 'granted',
         model: v.model,
         models: sql`a.models`,
-        definitionVersion: trialVersion,
+        definitionVersion: singleCallVersion,
         requesters: sql`a.requesters`,
         payers: sql`a.payers`,
         isForGuest: hasGuestSql(sql`a.payers`),
@@ -82,14 +85,14 @@ export const reserveTrial = prepare((v: Params<Trial>) =>
       },
       sql`FROM ${askWithRoomSql} WHERE a.is_free AND NOT ${isHubPausedSql}
         AND NOT EXISTS (SELECT 1 FROM ${activations} ${x}
-          WHERE ${x.agentId} = ${v.accountId} AND ${x.state} = 'running')`,
+          WHERE ${x.agentId} = ${v.agentId} AND ${x.state} = 'running')`,
       { before: sql`WITH ask AS MATERIALIZED (${askSql(v)})` },
     ),
   ),
 )
 
-/** Selects whether a test call was admitted, or what stands in its way besides a budget. */
-export const selectTrial = prepare((v: Params<Pick<Trial, 'id' | 'accountId'>>) =>
+/** Selects whether a call was admitted, or what stands in its way besides a budget. */
+export const selectSingleCall = prepare((v: Params<Pick<SingleCall, 'id' | 'agentId'>>) =>
   oneSql(
     {
       isAdmitted: flag(
@@ -97,24 +100,24 @@ export const selectTrial = prepare((v: Params<Pick<Trial, 'id' | 'accountId'>>) 
       ),
       isHubPaused: flag(sql`${isHubPausedSql}`),
       isOtherRunning: flag(sql`EXISTS (SELECT 1 FROM ${activations} ${x}
-        WHERE ${x.agentId} = ${v.accountId} AND ${x.state} = 'running' AND ${x.id} <> ${v.id})`),
+        WHERE ${x.agentId} = ${v.agentId} AND ${x.state} = 'running' AND ${x.id} <> ${v.id})`),
     },
     sql``,
   ),
 )
 
-/** Selects test calls whose end was not recorded, because the machine stopped. */
-export const selectLostTrials = prepare((v: Params<{ now: number }>) =>
+/** Selects calls whose end was not recorded, because the machine stopped. */
+export const selectLostCalls = prepare((v: Params<{ now: number }>) =>
   manySql(
     { id: x.id, model: x.model, microusd: x.reservedMicrousd, tokens: x.reservedTokens },
     sql`FROM ${activations} ${x} WHERE ${x.state} = 'running' AND ${x.deadlineAt} < ${v.now}
-      AND ${x.definitionVersion} = ${sql.raw(String(trialVersion))}`,
+      AND ${x.definitionVersion} = ${sql.raw(String(singleCallVersion))}`,
   ),
 )
 
-/** Deletes the reservation of a test call. */
-export const deleteTrial = (id: ActivationId): Statement<void> =>
+/** Deletes the reservation of a call. */
+export const deleteSingleCall = (id: ActivationId): Statement<void> =>
   write(
     orm.delete(activations).where(sql`${activations.id} = ${id}
-    AND ${activations.definitionVersion} = ${sql.raw(String(trialVersion))}`),
+    AND ${activations.definitionVersion} = ${sql.raw(String(singleCallVersion))}`),
   )

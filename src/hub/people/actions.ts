@@ -25,9 +25,11 @@ import {
   liftBan,
   recordFormerName,
   revokeKey,
+  selectIsOrphan,
   selectPolicyLines,
   setDisabled,
   setName,
+  setOwner,
 } from './queries'
 import { renameInPolicies } from './rename-in-policies'
 
@@ -109,15 +111,22 @@ export async function disableAccount(
   await cancelRuns(context, actor, account.id)
 }
 
-/** Enables an account that was disabled. Its keys work again; people sign in again. */
+/**
+ * Enables an account that was disabled. Its keys work again; people sign in again. An agent of this hub whose owner's
+ * account was deleted then belongs to the admin: otherwise nobody's rights would bound what it may do.
+ */
 export async function enableAccount(
   context: ActionContext,
   actor: Actor,
   name: string,
 ): Promise<void> {
   const account = await findTarget(context, actor.accountId, name)
+  const orphan = await run(context.db, selectIsOrphan({ id: account.id }))
+  const owner = orphan?.isOrphan ? actor.accountId : null
+  const entry = { action: 'account.enable', ...(owner && { after: { owner } }) }
   await batch(context.db, {
-    entry: insertAdminEntry(toEntry(context, actor, account, { action: 'account.enable' })),
+    entry: insertAdminEntry(toEntry(context, actor, account, entry)),
+    owner: owner && setOwner(account.id, owner),
     account: setDisabled(account.id, null),
   })
 }

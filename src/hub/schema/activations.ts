@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import { outcomes } from '../../shared/errors'
+import { type ActivationError, outcomes } from '../../shared/errors'
 import type { AccountId, ActivationId, CommentId, CommunityId, PostId } from '../../shared/ids'
 import { accounts } from './accounts'
 
@@ -50,7 +50,7 @@ export const activations = sqliteTable(
     finishedAt: integer('finished_at'),
     outcome: text('outcome', { enum: outcomes }),
     /** Redacted. */
-    error: text('error', { mode: 'json' }).$type<{ code: string; message: string }>(),
+    error: text('error', { mode: 'json' }).$type<ActivationError>(),
     iterations: integer('iterations').notNull().default(0),
     inputTokens: integer('input_tokens').notNull().default(0),
     cachedTokens: integer('cached_tokens').notNull().default(0),

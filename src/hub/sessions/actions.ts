@@ -1,8 +1,16 @@
-import type { CompactedSession, SessionFacts, SessionSnapshot } from '../../agents/contract/agents'
+import type {
+  CompactedSession,
+  SessionFacts,
+  SessionSnapshot,
+  SummaryResult,
+} from '../../agents/contract/agents'
 import { canReadSession } from '../../agents/contract/knowledge'
+import { manualCompaction } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
+import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import { recordAdminAction } from '../admin-log/compose-entry'
+import { callOnce } from '../models/single-call'
 import type { Viewer } from '../viewers/queries'
 import type { Reader } from '../viewers/reader'
 import { type SeenAgent, toSeenAgent, viewStatements } from './agent-view'
@@ -76,17 +84,65 @@ export async function resetSession(
   if (!(await context.agents.sessions.reset(agent.id, id))) throw sessionErrors.notFound()
 }
 
-/** Replaces the oldest messages of a session by a summary. @throws NOT_FOUND */
+/** A compaction, with what wrote the summary. */
+export interface Compaction extends CompactedSession {
+  /** Null when nothing was replaced. */
+  by: 'model' | 'extract' | null
+  /** Why the model did not write the summary; null when it did. */
+  note: string | null
+  costMicrousd: number
+}
+
+/**
+ * Replaces the oldest messages of a session by a summary. The agent's model writes it when the budgets of the agent
+ * and of the caller have the money for its worst case; otherwise it is an extract, and the note says why.
+ *
+ * @throws NOT_FOUND; CONFLICT while the agent runs
+ */
 export async function compactSession(
   context: ActionContext,
   caller: SessionCaller,
   agent: SeenAgent,
   id: string,
-): Promise<CompactedSession> {
+): Promise<Compaction> {
   await beginChange(context, caller, agent, ['session.compact', id])
-  const compacted = await context.agents.sessions.compact(agent.id, id)
+  const { summaries, note } = await summarizeSession(context, caller, agent, id)
+  const compacted = await context.agents.sessions.compact(agent.id, id, summaries)
   if (!compacted) throw sessionErrors.notFound()
-  return compacted
+  const by = compacted.replaced === 0 ? null : note === null ? 'model' : 'extract'
+  const costMicrousd = (summaries?.usages ?? []).reduce((sum, { microusd }) => sum + microusd, 0)
+  return { ...compacted, by, note, costMicrousd }
+}
+
+/** Asks the agent's model for the summaries; null, with the reason, when it writes none. */
+async function summarizeSession(
+  context: ActionContext,
+  { viewer }: SessionCaller,
+  agent: SeenAgent,
+  id: string,
+): Promise<{ summaries: SummaryResult | null; note: string | null }> {
+  const { db, agents, models } = context
+  const connections = await run(db, models.selectConnections())
+  const plan = await agents.sessions.planSummary(agent, id, connections)
+  if (!plan) throw sessionErrors.notFound()
+  if (plan.kind === 'extract') return { summaries: null, note: plan.reason }
+  const { draft, kind: _, ...worst } = plan
+  const planned = {
+    ...{ ...worst, agentId: agent.id, accountId: viewer.id as AccountId },
+    timeoutMs: manualCompaction.timeoutMs,
+  }
+  const asked = await callOnce(context, planned, null, () =>
+    agents.sessions.summarize(agent, draft, connections),
+  )
+  if (asked.kind === 'called') return { summaries: asked.result, note: asked.result.failure }
+  if (asked.reason === 'running') throw sessionErrors.running(agent.name)
+  return { summaries: null, note: refusalNotes[asked.reason] }
+}
+
+/** Why the model was not asked, as people read it. */
+const refusalNotes = {
+  paused: 'All agents are paused, so no model was called.',
+  budget: 'The budget is too low for a summary by the model.',
 }
 
 /**

@@ -17,6 +17,8 @@ type ViewAnswers = Answers<ReturnType<typeof viewStatements>>
 export interface SeenAgent {
   id: AccountId
   name: string
+  /** Of its active definition. */
+  etag: string
   view: KnowledgeView
   /** Names of the communities whose data the viewer sees, by id. */
   labels: Map<string, string>
@@ -32,7 +34,7 @@ export function toSeenAgent(viewer: Editor, { agent, owners }: ViewAnswers): See
   const self = viewer.id as AccountId
   const seen = owners.filter(({ isOpened }) => !isOpened)
   return {
-    ...{ id: agent.id, name: agent.name },
+    ...{ id: agent.id, name: agent.name, etag: agent.etag },
     view: {
       self,
       owners: [self, ...seen.map(({ id }) => id)],

@@ -17,6 +17,10 @@ export const sessionErrors = {
     new AppError('FORBIDDEN', `The session is private to ${owners.join(' and ')}.`, {
       hint: 'Open it as admin first: POST /api/v1/openings with a reason.',
     }),
+  running: (name: string) =>
+    new AppError('CONFLICT', `${name} is running.`, {
+      hint: 'Compact the session when the run has ended.',
+    }),
   tooLarge: () =>
     new AppError('TOO_LARGE', 'The session is larger than an agent can store.', {
       hint: 'Remove the oldest messages and describe them in the summary.',

@@ -3,7 +3,7 @@ import type { SessionFacts } from '../../agents/contract/agents'
 import { canReadSession } from '../../agents/contract/knowledge'
 import { memoryLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
-import { countAnswer } from '../http/answers'
+import { countAnswer, microusdAnswer } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { runActionOnce } from '../idempotency/run-once'
 import { selectClosedOwners } from '../openings/queries'
@@ -190,6 +190,12 @@ const compactedAnswer = z.object({
     id: z.string(),
     replaced: countAnswer.describe('Messages that the summary replaced.'),
     messages: countAnswer.describe('Remaining messages.'),
+    by: z
+      .enum(['model', 'extract'])
+      .nullable()
+      .describe('What wrote the summary; null when no message was replaced.'),
+    note: z.string().nullable().describe('Why the model did not write the summary.'),
+    cost_microusd: microusdAnswer,
   }),
 })
 
@@ -197,7 +203,7 @@ const compactRoute = route({
   method: 'post',
   path: '/agents/:name/sessions/:id/compact',
   summary:
-    'Replaces the oldest messages of a session by a summary (admin, the owner or the agent; others their own)',
+    "Replaces the oldest messages of a session by a summary of the agent's model, or by an extract (admin, the owner or the agent; others their own)",
   tag,
   access: 'write',
   rate: 'write',
@@ -210,7 +216,9 @@ const compactRoute = route({
     const done = await runActionOnce(db, once, clock.now(), async () =>
       compactSession(call.context, callerOf(call), await findAgent(call), id),
     )
-    return presentIdempotent(call, done, (compacted) => ({ compacted: { id, ...compacted } }))
+    return presentIdempotent(call, done, ({ costMicrousd, ...compacted }) => ({
+      compacted: { id, ...compacted, cost_microusd: costMicrousd },
+    }))
   },
 })
 

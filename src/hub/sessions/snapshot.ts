@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type {
+  LastCall,
   SessionFacts,
   SessionMessage,
   SessionSnapshot,
@@ -33,11 +34,18 @@ const counters = {
   cost_microusd: count.default(0),
 }
 
+const lastCallFields = {
+  last_prompt_tokens: count.nullable(),
+  last_completion_tokens: count.nullable(),
+  context_limit: count.nullable(),
+}
+
 /** A snapshot as GET returns it; fields that are not part of the session are ignored. */
 export const snapshotInput = z.object({
   summary: z.string().max(memoryLimits.summaryCharsMax).default(''),
   activations: count.default(0),
   ...counters,
+  ...z.object(lastCallFields).partial().shape,
   created_at: z.iso.datetime().optional(),
   messages: z
     .array(message)
@@ -82,12 +90,21 @@ export function toSnapshot(
     cachedTokens: input.cached_tokens,
     outputTokens: input.output_tokens,
     costMicrousd: input.cost_microusd,
+    lastCall: toLastCall(input),
     createdAt,
     updatedAt: now,
     privateTo: [],
     hasShared: true,
     messages: input.messages.map(toMessage),
   }
+}
+
+function toLastCall(input: z.output<typeof snapshotInput>): LastCall | null {
+  const promptTokens = input.last_prompt_tokens
+  const completionTokens = input.last_completion_tokens
+  const contextLimit = input.context_limit
+  if (promptTokens == null || completionTokens == null || contextLimit == null) return null
+  return { promptTokens, completionTokens, contextLimit }
 }
 
 function toMessage(input: MessageInput): SessionMessage {
@@ -123,6 +140,15 @@ export const totalsAnswer = z.object({ activations: countAnswer, ...countersAnsw
 export const sessionFactsAnswer = totalsAnswer.extend({
   id: z.string().describe('`{channel}_{chat_id}`.'),
   summary: z.string().describe('Summary of the compacted messages; empty when there are none.'),
+  last_prompt_tokens: lastCallFields.last_prompt_tokens.describe(
+    'Tokens of the last prompt; null until a model has answered.',
+  ),
+  last_completion_tokens: lastCallFields.last_completion_tokens.describe(
+    'Tokens of the last answer of the model.',
+  ),
+  context_limit: lastCallFields.context_limit.describe(
+    'Tokens that the context window of that model holds.',
+  ),
   created_at: timeAnswer,
   updated_at: timeAnswer,
 })
@@ -149,6 +175,9 @@ export const presentSessionFacts = (
   id: facts.id,
   summary: facts.summary,
   ...presentTotals(facts),
+  last_prompt_tokens: facts.lastCall?.promptTokens ?? null,
+  last_completion_tokens: facts.lastCall?.completionTokens ?? null,
+  context_limit: facts.lastCall?.contextLimit ?? null,
   created_at: presentTime(facts.createdAt),
   updated_at: presentTime(facts.updatedAt),
 })

@@ -43,7 +43,7 @@ export const selectSeenOwners = prepare(({ reader }: Params<{ reader: Reader }>)
 /** Selects an agent of this hub with the member who owns it. */
 export const selectKnowingAgent = prepare(({ name }: Params<{ name: string }>) =>
   oneSql(
-    { id: a.id, name: a.name, ownerId: a.ownerId },
+    { id: a.id, name: a.name, etag: g.definitionEtag, ownerId: a.ownerId },
     sql`FROM ${accounts} ${a} JOIN ${agents} ${g} ON ${g.accountId} = ${a.id} WHERE ${a.name} = ${name}`,
   ),
 )

@@ -173,6 +173,12 @@ export interface MemoryApi {
   readSkill(agentId: AccountId, name: string): Promise<string | null>
 }
 
+/** The files of an account that a run sees. */
+export interface FileUse {
+  files: number
+  bytes: number
+}
+
 export interface ToolApi {
   /** Reloads the tools of remote servers when the policy's version is newer; undefined: nothing to reload. */
   refresh(policy: GrantPolicy): Promise<void> | undefined
@@ -182,6 +188,8 @@ export interface ToolApi {
   describe(tool: string): { isIdempotent: boolean; isSequential: boolean; doing: string } | null
   /** Whether the policy allows a grant, or at least one grant that a pattern matches. No round trip. */
   isGranted(policy: GrantPolicy, grant: string): boolean
+  /** Returns what the caller's own files take up; null when it may use none. */
+  measureFiles(caller: ToolCaller, policy: GrantPolicy): Promise<FileUse> | null
   /** Runs one call. Never throws: a failure becomes an error result. */
   call(
     caller: ToolCaller,

@@ -30,6 +30,8 @@ interface ConnectDeps {
   kinds: ServiceKinds
   isPrivateAllowed: boolean
   resolve?: Resolve | undefined
+  /** The time of one request; absent: the default. */
+  toolTimeoutMs?: number | undefined
 }
 
 /** Creates `Connect`: with the account of a requester, or with a credential of the hub. */
@@ -44,7 +46,7 @@ async function connectAsRequester(
   { server, service, signal }: ConnectionRequest,
   owner: AccountOwner,
 ): ReturnType<Connect> {
-  const { db, known, ownAccounts, isPrivateAllowed, resolve } = deps
+  const { db, known, ownAccounts, isPrivateAllowed, resolve, toolTimeoutMs: timeoutMs } = deps
   const row = await run(db, selectService(server, service))
   if (!row || server !== 'remote') throw credentialErrors.noOwnAccounts(service)
   const scrubber = createGrowingScrubber()
@@ -53,7 +55,9 @@ async function connectAsRequester(
     onSecrets: (secrets) => scrubber.add(known.scrubberFor(secrets)),
   })
   const reach = toReach(row, isPrivateAllowed)
-  const fetch = createGuardedFetch({ service, reach, hasCredential: true, signal, resolve })
+  const fetch = createGuardedFetch({
+    ...{ service, reach, hasCredential: true, signal, resolve, timeoutMs },
+  })
   const authorize = (request: ServiceRequest): ServiceRequest => ({
     ...request,
     headers: { ...request.headers, authorization: `Bearer ${access.token()}` },
@@ -92,7 +96,7 @@ const withoutCredential = (headers: Record<string, string>): Record<string, stri
 
 /** Connects with a credential of the hub, if any. Reads declaration and credentials in one round trip. */
 async function connectAsAgent(
-  { db, vault, known, kinds, isPrivateAllowed, resolve }: ConnectDeps,
+  { db, vault, known, kinds, isPrivateAllowed, resolve, toolTimeoutMs: timeoutMs }: ConnectDeps,
   ask: ConnectionRequest,
 ): ReturnType<Connect> {
   const { server, service, actor, signal } = ask
@@ -111,7 +115,9 @@ async function connectAsAgent(
   const more = declared || value === null ? [] : (kind?.hostsOf?.(value) ?? [])
   const reach = toReach({ ...row, hosts: [...row.hosts, ...more] }, isPrivateAllowed)
   const hasCredential = value !== null
-  const fetch = createGuardedFetch({ service, reach, hasCredential, signal, resolve })
+  const fetch = createGuardedFetch({
+    ...{ service, reach, hasCredential, signal, resolve, timeoutMs },
+  })
   const guard = (hostname: string) => guardHost({ service, reach, resolve }, hostname, signal)
   const connection = {
     service,

@@ -45,7 +45,7 @@ export interface GuardOptions {
   hasCredential: boolean
   signal: AbortSignal
   resolve?: Resolve | undefined
-  timeoutMs?: number
+  timeoutMs?: number | undefined
 }
 
 /**

@@ -1,10 +1,14 @@
+import { noPrivacy } from '../../hub/contract/privacy'
 import { activationLimits } from '../../shared/config'
 import type { ToolDescription } from '../contract/tools'
+import { workspaceServer } from '../workspace/server'
 import { callTool } from './call-tool'
 import { decide, isGranted } from './decide'
 import type { Gateway, GatewayDeps } from './gateway'
 import type { NamedTool } from './tool-registry'
 import { createToolRegistry } from './tool-registry'
+
+const fileServer = workspaceServer.name
 
 /** Creates the gateway. Every listing and call of a tool, by agents and external callers, goes through it. */
 export function createGateway(deps: GatewayDeps): Gateway {
@@ -20,6 +24,12 @@ export function createGateway(deps: GatewayDeps): Gateway {
         .map(describeTool),
     describe: (name) => tools.get(name) ?? null,
     isGranted,
+    measureFiles: (caller, policy) =>
+      tools
+        .all()
+        .some((tool) => tool.server === fileServer && decide(policy, caller, tool).isAllowed)
+        ? deps.workspaceOf(caller.accountId, caller.privacy ?? noPrivacy, false).measure()
+        : null,
     call: (caller, call, signal, progress) =>
       callTool({ ...deps, tools, resultBytesMax: activationLimits.toolResultBytes }, caller, call, {
         signal,

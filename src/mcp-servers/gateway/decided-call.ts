@@ -4,7 +4,7 @@ import type { ToolCaller, ToolResult } from '../contract/tools'
 import { checkCall, type Refusal, requireApproval, toApprovalRequest } from './check-call'
 import { isExternalCaller } from './is-external-caller'
 import { isPrivateResult, type PendingCall } from './pending-call'
-import { recordIntent, recordOutcome, toResult } from './pipeline'
+import { findTimeout, recordIntent, recordOutcome, toResult } from './pipeline'
 import { runTool, type ToolRun } from './run-tool'
 import { runWithService } from './run-with-service'
 import { selectOwn } from './select-own'
@@ -60,7 +60,7 @@ function run(asked: PendingCall): Promise<ToolRun> {
   const actor = toActor(caller, entry.callId)
   if (prepared.service === null) {
     const own = selectOwn(asked)
-    return runTool(tool.name, tool.timeoutMs, signal, (stop) =>
+    return runTool(tool.name, findTimeout(asked.pipeline, tool), signal, (stop) =>
       prepared.run({ actor, hub, ...own, outside: null, signal: stop, progress }),
     )
   }

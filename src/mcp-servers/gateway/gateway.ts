@@ -18,6 +18,8 @@ export interface GatewayDeps {
   remote?: RemoteCatalogue
   /** Connects to external services with their credentials; absent: tools cannot use any. */
   connect?: Connect
+  /** The time of a call whose tool states none; absent: the default. */
+  toolTimeoutMs?: number | undefined
   /** Reports the private cause of a failed tool to the operator. */
   reportFailure?: (tool: string, cause: unknown) => void
 }

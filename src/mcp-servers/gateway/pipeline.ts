@@ -1,5 +1,6 @@
 import type { AuditEntry } from '../../hub/contract/hub'
 import { noPrivacy } from '../../hub/contract/privacy'
+import { activationLimits } from '../../shared/config'
 import type { ToolCaller, ToolResult } from '../contract/tools'
 import type { GatewayDeps } from './gateway'
 import { isExternalCaller } from './is-external-caller'
@@ -12,6 +13,12 @@ export interface Pipeline extends GatewayDeps {
   tools: ToolRegistry
   resultBytesMax: number
 }
+
+/** Returns the time in milliseconds that a call of the tool has. */
+export const findTimeout = (
+  { toolTimeoutMs }: Pick<Pipeline, 'toolTimeoutMs'>,
+  { timeoutMs }: { timeoutMs: number | null },
+): number => timeoutMs ?? toolTimeoutMs ?? activationLimits.toolTimeoutMs
 
 /** Returns the memory, files and stored results of the calling account. */
 export const selectAccountStores = (

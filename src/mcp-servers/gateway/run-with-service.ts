@@ -4,6 +4,7 @@ import { emptyScrubber, type Scrubber } from '../credentials/scrub'
 import { gatewayErrors } from './errors'
 import { findAccountOwner } from './find-account-owner'
 import type { PendingCall } from './pending-call'
+import { findTimeout } from './pipeline'
 import { runTool, type ToolRun } from './run-tool'
 import { selectOwn } from './select-own'
 
@@ -22,7 +23,7 @@ export async function runWithService(asked: PendingCall, target: ServiceTarget):
   const { pipeline, tool, prepared, signal } = asked
   const { actor, hub } = target
   let scrubber = emptyScrubber
-  const ran = await runTool(tool.name, tool.timeoutMs, signal, async (stop) => {
+  const ran = await runTool(tool.name, findTimeout(pipeline, tool), signal, async (stop) => {
     if (!pipeline.connect) throw gatewayErrors.noConnections()
     const owner = findAccountOwner(asked.policy, prepared.grant)
     if (owner !== null) {

@@ -143,14 +143,14 @@ async function putAddress(
     await run(db, deleteService(modelServer, provider))
     return
   }
-  const isPrivate = input.allow_private === true || isOnPrivateHost(given)
+  const isOnPrivate = isOnPrivateHost(given)
   const service = {
     base_url: given,
     hosts: [],
     headers: toKeyHeaders(address),
-    allow_private: isPrivate,
+    allow_private: input.allow_private === true || isOnPrivate,
     // without TLS only where nobody on the way can read the key
-    allow_http: isPrivate,
+    allow_http: isOnPrivate,
   }
   await services.put(modelServer, provider, service, admin.name)
 }

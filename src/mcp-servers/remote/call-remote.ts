@@ -16,6 +16,8 @@ export interface RemoteCall {
   server: string
   tool: string
   pinnedHash: string
+  /** In milliseconds. */
+  timeoutMs: number
   /**
    * Whether the server's list must be read before the call: the last read is old or had another version.
    *
@@ -30,11 +32,11 @@ export interface RemoteCall {
  * description changed since an admin accepted it does not run.
  */
 export async function callRemote(
-  { server, tool, pinnedHash, isDue, note }: RemoteCall,
+  { server, tool, pinnedHash, timeoutMs, isDue, note }: RemoteCall,
   { input, outside, signal, progress }: ToolContext<Record<string, unknown>>,
 ): Promise<string> {
   if (!outside) throw new Error('The gateway opens the service first.')
-  return withClient({ connection: outside, progress }, async (client) => {
+  return withClient({ connection: outside, timeoutMs, progress }, async (client) => {
     if (isDue(outside.owner)) {
       const tools = await listRemoteTools(client)
       await note(tools, outside.owner)
@@ -45,7 +47,7 @@ export async function callRemote(
     const params = { name: tool, arguments: input, _meta: { progressToken: 1 } }
     const result = await client.request({ method: 'tools/call', params }, CallToolResultSchema, {
       signal,
-      timeout: remoteServers.timeoutMs,
+      timeout: timeoutMs,
     })
     const text = toText(result)
     if (result.isError === true) throw remoteErrors.toolFailed(tool, server, text)

@@ -22,11 +22,18 @@ export interface Catalogue extends RemoteCatalogue {
   note(server: string, tools: OfferedTool[]): Promise<void>
 }
 
+interface CatalogueDeps {
+  db: Db
+  clock: Clock
+  /** The time of a call; absent: the default. */
+  toolTimeoutMs?: number | undefined
+}
+
 /**
  * Creates the cache of usable remote tools of an isolate. Every policy contains the current version, so
  * the database is read only after a change.
  */
-export function createCatalogue({ db, clock }: { db: Db; clock: Clock }): Catalogue {
+export function createCatalogue({ db, clock, toolTimeoutMs }: CatalogueDeps): Catalogue {
   let held = 0
   let known: ToolServer[] = []
   /** By server and requester: when a list was read, and the hashes of its tools. */
@@ -39,6 +46,7 @@ export function createCatalogue({ db, clock }: { db: Db; clock: Clock }): Catalo
   }
 
   const listing = {
+    timeoutMs: toolTimeoutMs ?? remoteServers.timeoutMs,
     isDue(server: string, pinnedHash: string, owner: AccountId | null) {
       const last = noted.get(toKey(server, owner))
       if (!last || last.at + remoteServers.checkEveryMs <= clock.now()) return true

@@ -13,6 +13,8 @@ import { watchLine } from './watch-line'
 
 interface ClientLink {
   connection: Connection
+  /** Of one request, in milliseconds; absent: the default. */
+  timeoutMs?: number
   progress?(text: string): void
 }
 
@@ -76,7 +78,7 @@ function createFetch(link: ClientLink, sent: Promise<unknown>[]) {
 }
 
 function send(
-  { connection, progress }: ClientLink,
+  { connection, progress, timeoutMs = remoteServers.timeoutMs }: ClientLink,
   url: URL,
   init: RequestInit & { method: string },
 ) {
@@ -94,7 +96,7 @@ function send(
       ...Object.fromEntries(new Headers(init.headers)),
     },
     bytesMax: remoteServers.answerBytesMax,
-    timeoutMs: remoteServers.timeoutMs,
+    timeoutMs,
     watch: (line) => watchLine(line, progress),
   })
 }

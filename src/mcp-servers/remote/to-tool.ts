@@ -1,4 +1,3 @@
-import { remoteServers } from '../../shared/config'
 import type { AccountId } from '../../shared/ids'
 import { buildTool, type Tool } from '../tool/define-tool'
 import { callRemote } from './call-remote'
@@ -11,6 +10,8 @@ import type { RemoteToolRow } from './queries'
 interface Listing {
   isDue(server: string, pinnedHash: string, owner: AccountId | null): boolean
   note(server: string, tools: OfferedTool[], owner: AccountId | null): Promise<void>
+  /** The time in milliseconds that a call has. */
+  timeoutMs: number
 }
 
 /** Converts a remote tool to one of the gateway; none when it is not mapped or its arguments are unreadable. */
@@ -25,6 +26,7 @@ export function toTool(row: RemoteToolRow, listing: Listing): Tool[] {
     server,
     tool: name,
     pinnedHash,
+    timeoutMs: listing.timeoutMs,
     isDue: (owner: AccountId | null) => listing.isDue(server, pinnedHash, owner),
     note: (tools: OfferedTool[], owner: AccountId | null) => listing.note(server, tools, owner),
   }
@@ -38,7 +40,7 @@ export function toTool(row: RemoteToolRow, listing: Listing): Tool[] {
     isIdempotent: isRead,
     isSequential: !isRead,
     doing: `using ${server}`,
-    timeoutMs: remoteServers.timeoutMs,
+    timeoutMs: listing.timeoutMs,
     service: () => server,
     run: (context: Parameters<typeof callRemote>[1]) => callRemote(call, context),
   }

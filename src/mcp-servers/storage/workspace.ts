@@ -3,6 +3,7 @@ import type { DataOwner } from '../../hub/contract/privacy'
 import { workspaceLimits } from '../../shared/config'
 import type { AppError } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
+import type { FileUse } from '../contract/tools'
 import { workspaceErrors } from './errors'
 
 export interface StoredFile {
@@ -34,6 +35,8 @@ export interface Workspace {
    *   over a private one; TOO_LARGE
    */
   write(path: string, content: Uint8Array, ifMatch: string | null): Promise<StoredFile>
+  /** Counts the files that `list` returns, and their bytes. */
+  measure(): Promise<FileUse>
   /** Deletes a file, the private one first; false when it does not exist. */
   remove(path: string): Promise<boolean>
 }
@@ -93,6 +96,7 @@ export const createWorkspaces =
     }
     return {
       list: (query) => listFiles(folders, query),
+      measure: () => measureFiles(folders, limits),
       read: (path) => readFile(folders, path),
       async write(path, content, ifMatch) {
         await checkRoom(folders, limits, path, content)
@@ -131,6 +135,11 @@ async function listFiles(
     }),
   )
   return mergePages(pages, limit)
+}
+
+async function measureFiles(folders: Folders, { filesMax }: FolderLimits): Promise<FileUse> {
+  const { files } = await listFiles(folders, { prefix: '', after: null, limit: filesMax })
+  return { files: files.length, bytes: files.reduce((sum, file) => sum + file.bytes, 0) }
 }
 
 async function readFile({ bucket, readable }: Folders, path: string) {

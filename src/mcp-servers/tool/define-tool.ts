@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import type { Actor, ConversationApi, Privacy } from '../../hub/contract/hub'
-import { activationLimits } from '../../shared/config'
 import type { ErrorDetail } from '../../shared/errors'
 import type { PostId } from '../../shared/ids'
 import type { MemoryApi, Tier } from '../contract/tools'
@@ -70,6 +69,7 @@ interface ToolFacts<Input> {
   /** Tools, by full name, that do the same as some of its calls: what a policy says about them holds for those. */
   actsAs?: { tools: readonly string[]; of(input: Input): string | null }
   isSequential?: boolean
+  /** Absent: the time that every call has. */
   timeoutMs?: number
   /** Runs the tool. Text is returned unchanged, anything else as JSON. Expected failures throw an `AppError`. */
   run(context: ToolContext<Input>): Promise<unknown>
@@ -118,7 +118,8 @@ export interface Tool {
   actsAs: readonly string[]
   readsUntrusted: boolean
   doing: string
-  timeoutMs: number
+  /** Null: the time that every call has. */
+  timeoutMs: number | null
   /** JSON Schema of the arguments, built at first use. */
   readInputSchema(): Record<string, unknown>
   prepare(args: unknown): PreparedCall | { ok: false; problems: ErrorDetail[] }
@@ -186,7 +187,7 @@ export function buildTool<Input>(
     actsAs: facts.actsAs?.tools ?? [],
     readsUntrusted: facts.readsUntrusted ?? false,
     doing: facts.doing,
-    timeoutMs: facts.timeoutMs ?? activationLimits.toolTimeoutMs,
+    timeoutMs: facts.timeoutMs ?? null,
     readInputSchema,
     prepare(args) {
       const read = readInput(args)

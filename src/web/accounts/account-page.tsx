@@ -15,16 +15,18 @@ import { AccountMark, accountKindTitles } from '../parts/account-link'
 import { ActivationTable } from '../parts/activation-table'
 import { FeedPager } from '../parts/feed-pager'
 import { RelativeTime } from '../parts/relative-time'
+import { ToggleForm } from '../parts/toggle-form'
 import { FeedList } from '../posts/feed-list'
 import type { FeedPageRow } from '../posts/feed-queries'
 import { TaskForm } from '../tasks/task-form'
 import { AgentSidebar } from './agent-sidebar'
 import { AgentStatus } from './agent-status'
-import type { AccountActivation, AgentCard } from './page-queries'
+import type { AccountActivation, AgentCard, Followers } from './page-queries'
 
 export interface AccountPageProps {
   frame: Frame
   account: AccountRow
+  followers: Followers
   rows: FeedPageRow[]
   next: Cursor | null
   /** Set for an agent that runs on this hub. */
@@ -37,7 +39,7 @@ export interface AccountPageProps {
 }
 
 export const AccountPage: FC<AccountPageProps> = (props) => {
-  const { frame, account, rows, agent } = props
+  const { frame, account, rows, agent, followers } = props
   return (
     <Layout
       frame={frame}
@@ -56,7 +58,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
             </p>
           </div>
         </div>
-        <AccountActions viewer={frame.viewer} account={account} agent={agent} />
+        <AccountActions {...props} viewer={frame.viewer} />
       </div>
       <div class="split">
         <div class="body">
@@ -90,6 +92,8 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
               <dd>{formatRole(account)}</dd>
               <dt>Karma</dt>
               <dd class="num">{formatCount(account.karma)}</dd>
+              <dt>Followers</dt>
+              <dd class="num">{formatCount(followers.followerCount)}</dd>
               {account.createdAt > 0 && (
                 <>
                   <dt>Since</dt>
@@ -178,18 +182,23 @@ const PauseForm: FC<{ viewer: PageViewer; name: string; agent: AgentCard }> = (p
 }
 
 /** Buttons for a signed-in viewer of an account. */
-const AccountActions: FC<{
-  viewer: PageViewer | null
-  account: AccountRow
-  agent: AgentCard | null
-}> = ({ viewer, account, agent }) =>
+const AccountActions: FC<
+  Pick<AccountPageProps, 'account' | 'agent' | 'followers'> & { viewer: PageViewer | null }
+> = ({ viewer, account, agent, followers }) =>
   viewer && (
     <div class="acts">
       {agent && <PauseForm viewer={viewer} name={account.name} agent={agent} />}
       {account.kind !== 'system' && account.name !== viewer.name && (
-        <a class="btn" href={`/dm?to=${encodeURIComponent(account.name)}`}>
-          Message
-        </a>
+        <>
+          <ToggleForm
+            action={`${accountPath(account.name)}/follow`}
+            isOn={followers.isFollowed}
+            labels={{ start: 'Follow', end: 'Unfollow' }}
+          />
+          <a class="btn" href={`/dm?to=${encodeURIComponent(account.name)}`}>
+            Message
+          </a>
+        </>
       )}
       {agent && (
         <a class="btn go" href={`/?ask=${encodeURIComponent(account.name)}#new`}>

@@ -16,6 +16,7 @@ import { explorers, schedules } from '../../hub/schema/exploration'
 import { grantPolicies } from '../../hub/schema/grants'
 import { inboxItems } from '../../hub/schema/inbox'
 import { posts } from '../../hub/schema/posts'
+import { selectFollowers } from '../../hub/subscriptions/queries'
 import { canReadRunSql } from '../../hub/traces/trace-access-queries'
 import type { Reader } from '../../hub/viewers/reader'
 import { runFeedbackLimits } from '../../shared/config'
@@ -97,6 +98,7 @@ const selectActivations = prepare(({ name, reader }: Name & Params<{ reader: Rea
 /** The reads of an account's page. */
 export const accountStatements = (name: string, feed: FeedPage) => ({
   account: selectAccountByName(name),
+  followers: selectFollowers(feed.viewer.credential, feed.viewer.now, name),
   present: selectPresentName(name),
   rows: selectFeedRows(feed),
   agent: selectAgent({ name }),
@@ -112,6 +114,8 @@ export const accountStatements = (name: string, feed: FeedPage) => ({
 export type AccountAnswers = Answers<ReturnType<typeof accountStatements>>
 
 export type AccountActivation = AccountAnswers['activations'][number]
+
+export type Followers = NonNullable<AccountAnswers['followers']>
 
 /** A hosted agent with the policies that decide about its tools. */
 export type AgentCard = NonNullable<AccountAnswers['agent']>

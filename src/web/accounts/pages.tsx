@@ -4,7 +4,14 @@ import { changeRole, roleInput } from '../../hub/accounts/actions'
 import { accountErrors } from '../../hub/accounts/errors'
 import type { AccountRow } from '../../hub/accounts/queries'
 import { decodeCursor } from '../../hub/cursor'
-import { type HubEnv, readCredential, requireAdminViewer, toActor } from '../../hub/http/page-entry'
+import {
+  type HubEnv,
+  readCredential,
+  requireAdminViewer,
+  requireViewer,
+  toActor,
+} from '../../hub/http/page-entry'
+import { setFollow } from '../../hub/subscriptions/actions'
 import { pauseAgents } from '../../hub/system/actions'
 import { limits } from '../../shared/config'
 import { accountPath } from '../../shared/paths'
@@ -32,6 +39,7 @@ export function registerAccountPages(app: Hono<HubEnv>): void {
         <AccountPage
           frame={frame}
           account={account}
+          followers={answers.followers ?? nobodyFollows}
           rows={rows.slice(0, limits.page.postsDefault)}
           next={computeNextCursor(feed, rows)}
           agent={agent}
@@ -52,6 +60,17 @@ export function registerAccountPages(app: Hono<HubEnv>): void {
     page((c) => setAgentPaused(c, false)),
   )
   app.post('/a/:name/role', page(setRole))
+  app.post('/a/:name/follow', page(follow))
+}
+
+const nobodyFollows = { followerCount: 0, followingCount: 0, isFollowed: false }
+
+async function follow(c: PageContext): Promise<Response> {
+  const viewer = await requireViewer(c, 'write')
+  const read = await readForm(c)
+  const name = c.req.param('name') ?? ''
+  await setFollow(c.var.context, toActor(viewer, null), { name, isOn: read('on') === 'yes' })
+  return c.redirect(accountPath(name), 303)
 }
 
 async function setRole(c: PageContext): Promise<Response> {

@@ -44,7 +44,9 @@ export const StepTable: FC<StepTableProps> = ({ steps, spent }) => {
               {step.step}. {formatStep(step)}
             </td>
             <TokenCells of={step} kept={step.input?.prefixShare ?? null} />
-            <td data-l="Finish reason">{step.finishReason}</td>
+            <td class="whole" data-l="Finish reason">
+              {step.finishReason}
+            </td>
             <td class="r" data-l="Cost">
               {formatCost(step.costMicrousd, step.isPriced, 'trace')}
               {step.isEstimated && ' est.'}

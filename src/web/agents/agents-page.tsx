@@ -91,7 +91,9 @@ const AgentTable: FC<{ rows: AgentRow[]; now: number; viewer: PageViewer | null 
             <td class="nb" data-l="State">
               <State row={row} />
             </td>
-            <td data-l="Model">{row.model}</td>
+            <td class="whole" data-l="Model">
+              {row.model}
+            </td>
             <td class="r num" data-l={`Cost, ${costDays} days`}>
               {formatCost(row.costMicrousd, !row.hasUnpriced, 'budget')}
             </td>

@@ -14,6 +14,7 @@ import { Layout } from '../frame/layout'
 import { CommunityName } from '../parts/community-name'
 import { FeedPager } from '../parts/feed-pager'
 import { NameList } from '../parts/name-list'
+import { ToggleForm } from '../parts/toggle-form'
 import { PostComposer } from '../posts/composer'
 import { FeedList, Tabs } from '../posts/feed-list'
 import type { FeedPageRow } from '../posts/feed-queries'
@@ -23,6 +24,7 @@ import { createPostForm } from '../posts/post-forms'
 export interface CommunityPageProps {
   frame: Frame
   community: OwnCommunity
+  subscribers: { subscriberCount: number; isSubscribed: boolean } | null
   sort: PostSort
   pinned: PostRow[]
   rows: FeedPageRow[]
@@ -32,7 +34,7 @@ export interface CommunityPageProps {
 }
 
 export const CommunityPage: FC<CommunityPageProps> = (props) => {
-  const { frame, community, sort, rows, running, agents } = props
+  const { frame, community, subscribers, sort, rows, running, agents } = props
   const path = communityPath(community.name)
   return (
     <Layout frame={frame} title={`m/${community.name}`} place="communities">
@@ -42,6 +44,15 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
             <CommunityName name={community.name} visibility={community.visibility} />
           </h1>
           <p class="lede">{community.description}</p>
+          {frame.viewer && !community.isSystem && (
+            <div class="acts up3">
+              <ToggleForm
+                action={`${path}/subscribe`}
+                isOn={subscribers?.isSubscribed ?? false}
+                labels={{ start: 'Subscribe', end: 'Unsubscribe' }}
+              />
+            </div>
+          )}
           <div class="up4">
             {community.isSystem ? (
               <p class="meta">Only the hub itself posts here. Everybody can reply.</p>
@@ -98,6 +109,8 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
                 <dd>{formatDay(community.createdAt)}</dd>
               </>
             )}
+            <dt>Subscribers</dt>
+            <dd class="num">{formatCount(subscribers?.subscriberCount ?? 0)}</dd>
             <dt>In the feed</dt>
             <dd>{community.isMuted ? 'No (muted)' : 'Yes'}</dd>
           </dl>

@@ -2,9 +2,19 @@ import type { Hono } from 'hono'
 import { communityErrors } from '../../hub/communities/errors'
 import { selectCommunities, selectShownCommunity } from '../../hub/communities/queries'
 import { decodeCursor } from '../../hub/cursor'
-import { type HubEnv, readCredential, readReader } from '../../hub/http/page-entry'
+import {
+  type HubEnv,
+  readCredential,
+  readReader,
+  requireViewer,
+  toActor,
+} from '../../hub/http/page-entry'
 import { postSorts, selectPinnedPosts } from '../../hub/posts/queries'
+import { setSubscription } from '../../hub/subscriptions/actions'
+import { selectSubscribers } from '../../hub/subscriptions/queries'
 import { limits } from '../../shared/config'
+import { communityPath } from '../../shared/paths'
+import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { computeNextCursor, type FeedPage, selectFeedRows, toReader } from '../posts/feed-queries'
 import { selectHostedAgents, selectRunningActivations } from '../posts/page-queries'
@@ -24,7 +34,16 @@ export function registerCommunityPages(app: Hono<HubEnv>): void {
     }),
   )
   app.get('/m/:name', page(showCommunity))
+  app.post('/m/:name/subscribe', page(subscribe))
   registerCommunityForms(app)
+}
+
+async function subscribe(c: PageContext): Promise<Response> {
+  const by = { actor: toActor(await requireViewer(c, 'write'), null), reader: await readReader(c) }
+  const read = await readForm(c)
+  const name = c.req.param('name') ?? ''
+  await setSubscription(c.var.context, by, { name, isOn: read('on') === 'yes' })
+  return c.redirect(communityPath(name), 303)
 }
 
 async function showCommunity(c: PageContext): Promise<Response> {
@@ -36,6 +55,7 @@ async function showCommunity(c: PageContext): Promise<Response> {
   const reader = toReader(viewer)
   const { frame, answers } = await readPage(c, {
     community: selectShownCommunity(name, reader),
+    subscribers: selectSubscribers(viewer.credential, viewer.now, name),
     pinned: selectPinnedPosts(name, reader),
     rows: selectFeedRows(feed),
     running: selectRunningActivations(reader),
@@ -51,6 +71,7 @@ async function showCommunity(c: PageContext): Promise<Response> {
     <CommunityPage
       frame={frame}
       community={community}
+      subscribers={answers.subscribers ?? null}
       sort={sort}
       pinned={answers.pinned}
       rows={answers.rows.slice(0, limits.page.postsDefault)}

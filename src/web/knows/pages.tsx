@@ -11,6 +11,7 @@ import {
 import { changeKnowledge, knowledgeChange } from '../../hub/knowledge/correct-actions'
 import { changePrivateItem, privateChange, privateItem } from '../../hub/knowledge/private-actions'
 import {
+  type Compaction,
   compactSession,
   findSeenAgent,
   requireReadable,
@@ -112,13 +113,14 @@ const formatSnapshot = ({ messages, ...facts }: SessionSnapshot): string =>
 async function showSession(
   c: PageContext,
   problem: FormProblem | null,
-  status = 200,
+  { status = 200, compaction = null }: { status?: number; compaction?: Compaction | null } = {},
 ): Promise<Response> {
   const { frame, agent } = await readSeen(c)
   const session = await c.var.context.agents.sessions.read(agent.id, sessionOf(c))
   requireReadable(agent, session)
   if (!session) throw sessionErrors.notFound()
-  const props = { frame, agent, session, snapshot: formatSnapshot(session), problem }
+  const snapshot = formatSnapshot(session)
+  const props = { frame, agent, session, snapshot, problem, compaction }
   return sendPage(c, <SessionPage {...props} />, status)
 }
 
@@ -134,10 +136,13 @@ async function changeSession(c: PageContext): Promise<Response> {
     await resetSession(context, caller, agent, id)
     return c.redirect(`${knowsPath(name)}#sessions`, 303)
   }
-  if (action === 'compact') await compactSession(context, caller, agent, id)
+  if (action === 'compact') {
+    const compaction = await compactSession(context, caller, agent, id)
+    return showSession(c, null, { compaction })
+  }
   if (action === 'restore') {
     const parsed = readSnapshot(read('snapshot'))
-    if (!parsed.success) return showSession(c, toSnapshotProblem(parsed), 400)
+    if (!parsed.success) return showSession(c, toSnapshotProblem(parsed), { status: 400 })
     const snapshot = toSnapshot(id, parsed.data, context.clock.now())
     await restoreSession(context, caller, agent, snapshot, async (present) =>
       requireReadable(agent, present),

@@ -1,5 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { SessionMessage, SessionSnapshot } from '../../agents/contract/agents'
+import type { Compaction } from '../../hub/sessions/actions'
 import type { SeenAgent } from '../../hub/sessions/agent-view'
 import { formatCount, formatMoney, formatPlural } from '../../shared/format'
 import { ErrorSummary } from '../form/error-summary'
@@ -17,11 +18,13 @@ export interface SessionPageProps {
   /** The snapshot as the API returns it, to copy and to restore. */
   snapshot: string
   problem: FormProblem | null
+  /** The compaction that was just made. */
+  compaction: Compaction | null
 }
 
 /** Shows the messages of a session, and compacts, resets or restores it. */
 export const SessionPage: FC<SessionPageProps> = (props) => {
-  const { frame, agent, session, problem } = props
+  const { frame, agent, session, problem, compaction } = props
   const { name } = agent
   return (
     <Layout frame={frame} title={`Session ${session.id}`} place="agents" sheet="admin">
@@ -34,9 +37,16 @@ export const SessionPage: FC<SessionPageProps> = (props) => {
         {formatPlural(session.activations, 'run', 'runs')},{' '}
         {formatCount(session.inputTokens + session.outputTokens)} tokens,{' '}
         {formatMoney(session.costMicrousd, 'trace')}
+        {session.lastCall &&
+          `, the last prompt filled ${formatCount(session.lastCall.promptTokens)} of ${formatCount(session.lastCall.contextLimit)} tokens`}
       </p>
       <div class="up4">
         <ErrorSummary problem={problem} />
+        {compaction && (
+          <p class="note" role="status">
+            {describeCompaction(compaction)}
+          </p>
+        )}
       </div>
       <form class="acts" method="post" action={sessionPath(name, session.id)}>
         <button type="submit" class="btn" name="do" value="compact">
@@ -47,8 +57,8 @@ export const SessionPage: FC<SessionPageProps> = (props) => {
         </button>
       </form>
       <p class="meta up2">
-        Compact replaces the oldest messages by an extract. Reset deletes all: copy the snapshot
-        below first if you may need it again.
+        Compact replaces the oldest messages by a summary. The agent's model writes it, at the price
+        of a call. Reset deletes all: copy the snapshot below first if you may need it again.
       </p>
       {session.summary !== '' && (
         <section class="block" aria-label="Summary">
@@ -68,6 +78,15 @@ export const SessionPage: FC<SessionPageProps> = (props) => {
       <Restore {...props} />
     </Layout>
   )
+}
+
+function describeCompaction({ replaced, by, note, costMicrousd }: Compaction): string {
+  if (by === null) return 'The session is short. Nothing was replaced.'
+  const messages = formatPlural(replaced, 'message', 'messages')
+  const cost = costMicrousd > 0 ? ` It cost ${formatMoney(costMicrousd, 'trace')}.` : ''
+  return by === 'model'
+    ? `The model summarized ${messages}.${cost}`
+    : `An extract replaced ${messages}. ${note ?? ''}${cost}`
 }
 
 const roles = { user: 'Task', assistant: 'Agent', tool: 'Results' } as const

@@ -185,23 +185,14 @@ const Preview: FC<SchedulesPageProps & { preview: SchedulePreview }> = (props) =
   )
 }
 
-const RehearsalBlock: FC<{ rehearsal: Rehearsal }> = ({ rehearsal: { prompt, firstStep } }) => (
+const RehearsalBlock: FC<{ rehearsal: Rehearsal }> = ({ rehearsal }) => (
   <>
     <h3 class="up3">Rehearsal</h3>
-    <p>
-      {'tool' in firstStep ? (
-        <>
-          The built-in offline model begins with <code>{firstStep.tool}</code>{' '}
-          <code>{firstStep.arguments}</code>.
-        </>
-      ) : (
-        <>The built-in offline model answers: {firstStep.answer}</>
-      )}{' '}
-      <span class="meta">Nothing was spent, called or posted.</span>
-    </p>
+    <RehearsedSteps {...rehearsal} />
+    <p class="meta up2">Nothing was spent, called or posted.</p>
     <details class="up2">
       <summary class="meta">Prompt of the first step, without memory and tools</summary>
-      {prompt.map(({ role, text }) => (
+      {rehearsal.prompt.map(({ role, text }) => (
         <>
           <h4>{role}</h4>
           <p class="words">{text}</p>
@@ -254,4 +245,27 @@ const NewScheduleForm: FC<SchedulesPageProps> = ({ name, base, form }) => (
       </div>
     </form>
   </section>
+)
+
+/** The steps of a run as far as they are known before it: later ones depend on what its tools return. */
+const RehearsedSteps: FC<Rehearsal> = ({ firstStep, stepsMax, toolCallsMax }) => (
+  <ol>
+    <li>The model gets the task with the prompt below, its memory and its tools.</li>
+    {'tool' in firstStep ? (
+      <>
+        <li>
+          The built-in offline model begins with <code>{firstStep.tool}</code>{' '}
+          <code>{firstStep.arguments}</code>. Another model may begin differently.
+        </li>
+        <li>
+          The next steps depend on the results: at most{' '}
+          {formatPlural(stepsMax - 1, 'further step', 'further steps')} and{' '}
+          {formatPlural(toolCallsMax, 'tool call', 'tool calls')} in all.
+        </li>
+      </>
+    ) : (
+      <li>The built-in offline model answers: {firstStep.answer}</li>
+    )}
+    <li>The answer is on the page of the run. Only its tools post.</li>
+  </ol>
 )

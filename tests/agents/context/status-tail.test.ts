@@ -1,5 +1,9 @@
 import { expect, it } from 'vitest'
-import { buildStatusTail, type StatusSources } from '../../../src/agents/context/status-tail'
+import {
+  buildStatusTail,
+  createStatusPlaceholder,
+  type StatusSources,
+} from '../../../src/agents/context/status-tail'
 import { describeBudget } from '../../../src/agents/hooks/describe-budget'
 import { initialState } from '../../../src/agents/loop/state'
 import { statusMarker } from '../../../src/agents/models/to-prompt'
@@ -25,6 +29,7 @@ const standing: StatusSources = {
   state: { ...initialState, limits, iteration: 3, tokens: 40_000, endsAt: 65_000 },
   environment: { inboxDepth: 2, runningActivations: 1 },
   storageBytes: 20_500,
+  files: { files: 12, bytes: 345_000 },
   hubName: 'Nest',
   now: 5_000,
 }
@@ -34,8 +39,25 @@ it('L13: time, what is left, inbox, who works, storage, where it runs', () => {
     statusMarker,
     'Time: 1970-01-01T00:00:05.000Z. Left for this task: 7 more steps, 60000 tokens, 60 s.',
     '2 more tasks are waiting in your inbox. On the hub 1 agent is running, including you.',
+    'Your workspace has 12 of 500 files, 337 KiB of 51200 KiB.',
     'You run in a Durable Object of Nest; it stores 21 KiB.',
   ])
+  expect(buildStatusTail({ ...standing, files: null })).not.toContain('workspace')
+})
+
+it('L13: the longest status fits the space that is reserved for it', () => {
+  const many = 1_234_567_890
+  const full = buildStatusTail({
+    ...standing,
+    state: { ...standing.state, limits: { ...limits, tokens: many }, endsAt: many },
+    environment: { inboxDepth: many, runningActivations: many },
+    files: { files: 500, bytes: 50 * 1024 * 1024 },
+    storageBytes: many,
+  })
+  expect(createStatusPlaceholder('Nest')).toEqual({
+    role: 'user',
+    text: expect.stringMatching(new RegExp(`^.{${full.length},}$`)),
+  })
 })
 
 it.each([

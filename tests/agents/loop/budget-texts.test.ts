@@ -23,6 +23,8 @@ test('T4: a refusal says what is left, what the call needs and when the budget r
   const { ending } = run.state
   const reply = ending && composeReply(ending, run.events, ['mira'])
   expect(ending?.outcome).toBe('budget_exhausted')
+  // the call was not made
+  expect(run.state.iteration).toBe(0)
   for (const part of ['daily', '$0.004100', '$0.009200', '2026-11-23 at 23:00 UTC']) {
     expect(reply).toContain(part)
   }

@@ -65,7 +65,11 @@ describe('the window', () => {
     const { ending } = scenario.state
     expect(ending).toMatchObject({
       outcome: 'context_limit',
-      error: { code: 'CONTEXT_LIMIT', message: expect.stringMatching(/970.*1000/) },
+      error: {
+        code: 'CONTEXT_LIMIT',
+        message: expect.stringMatching(/970.*1000/),
+        details: { estimated: 970, limit: 1000 },
+      },
     })
     const reply = ending && composeReply(ending, scenario.events, ['mira'])
     expect(reply).toContain('So far.')

@@ -139,6 +139,7 @@ describe('a finished activation as its session remembers it', () => {
         { role: 'assistant', text: 'Three herons.', calls: [] },
       ],
       usage: { inputTokens: 200, cachedTokens: 80, outputTokens: 20, costMicrousd: 10 },
+      lastCall: { promptTokens: 100, completionTokens: 10, contextLimit: 8_192 },
       tools: [{ name: 'hub_search', calls: 2, errors: 1, totalMs: 14 }],
       summary: null,
       privateTo: null,

@@ -24,6 +24,7 @@ export const turn = (id: number, fields: Partial<StoredActivation> = {}): Stored
     { role: 'assistant', text: `answer ${id}`, calls: [] },
   ],
   usage: { inputTokens: 100, cachedTokens: 10, outputTokens: 20, costMicrousd: 7 },
+  lastCall: { promptTokens: 100, completionTokens: 20, contextLimit: 8_192 },
   tools: [{ name: 'hub_search', calls: 2, errors: 1, totalMs: 30 }],
   summary: null,
   privateTo: null,

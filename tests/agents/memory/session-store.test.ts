@@ -14,8 +14,10 @@ const question = {
 it('L40: a snapshot holds the history and the token counters', async () => {
   await inStorage((memory) => {
     const sessions = new SessionStore(memory)
-    memory.saveActivation(turn(1))
-    memory.saveActivation(turn(2))
+    const lastCall = { promptTokens: 101, completionTokens: 20, contextLimit: 8_192 }
+    memory.saveActivation(turn(1, { lastCall }))
+    // a run without an answer of a model says nothing about its window
+    memory.saveActivation(turn(2, { lastCall: null }))
     expect(sessions.read('general_p1')).toEqual({
       id: 'general_p1',
       summary: '',
@@ -25,6 +27,7 @@ it('L40: a snapshot holds the history and the token counters', async () => {
       cachedTokens: 20,
       outputTokens: 40,
       costMicrousd: 14,
+      lastCall: { promptTokens: 101, completionTokens: 20, contextLimit: 8_192 },
       createdAt: 1_000,
       updatedAt: 2_000,
       messageCount: 4,
@@ -64,6 +67,26 @@ it('L40: a reset session is deleted; the total counters are kept', async () => {
     expect(sessions.reset('general_p1')).toBe(false)
     expect(memory.readForPrompt(question).history).toEqual([])
     expect(sessions.list(10).totals.activations).toBe(1)
+  })
+})
+
+it('L19: a summary by the model stands for the turns that it was made of, and for no others', async () => {
+  await inStorage((memory) => {
+    const sessions = new SessionStore(memory)
+    for (let id = 1; id <= 12; id++) memory.saveActivation(turn(id))
+    const draft = sessions.draftCompaction('general_p1', 10_000)
+    expect(draft?.parts).toMatchObject([
+      { owner: '', record: expect.stringContaining('question 1') },
+    ])
+    const texts = [{ owner: '', text: 'By the model.' }]
+    memory.saveActivation(turn(13))
+    sessions.compact('general_p1', { revision: draft?.revision ?? 0, texts })
+    expect(sessions.read('general_p1')?.summary).toContain('more omitted')
+    for (let id = 14; id <= 25; id++) memory.saveActivation(turn(id))
+    const { revision } = sessions.draftCompaction('general_p1', 10_000) ?? { revision: 0 }
+    expect(sessions.compact('general_p1', { revision, texts })?.replaced).toBeGreaterThan(0)
+    expect(sessions.read('general_p1')?.summary).toBe('By the model.')
+    expect(sessions.draftCompaction('general_p2', 10_000)).toBeNull()
   })
 })
 

@@ -52,5 +52,6 @@ export const tools: ToolApi = {
     })),
   describe: (name) => ({ isIdempotent: true, isSequential: false, doing: name }),
   isGranted: () => true,
+  measureFiles: () => null,
   call: () => new Promise<never>(() => {}),
 }

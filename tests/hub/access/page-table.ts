@@ -55,6 +55,14 @@ export const pageTable: Table = {
       return form('/m/orchard/members/remove', { account: name })
     },
   },
+  'POST /m/:name/subscribe': {
+    expect: 'write',
+    send: () => form('/m/general/subscribe', { on: 'yes' }),
+  },
+  'POST /a/:name/follow': {
+    expect: 'write',
+    send: async (world) => form(`/a/${(await world.newPerson()).name}/follow`, { on: 'yes' }),
+  },
   'GET /communities-new': { expect: 'read' },
   'POST /communities-new': {
     expect: 'write',

@@ -206,6 +206,7 @@ test('T2: a session with private parts is shown to an admin only once it is open
     messages: [{ role: 'user', text: canary }],
     privateTo: [olga.id],
     hasShared: true,
+    lastCall: null,
   }
   const scoutId = (await hub.call('/agents/profile?name=scout', { key: adminKey })).body.agent.id
   await hub.seen.sessions.restore(scoutId, 'dm_olga', snapshot)

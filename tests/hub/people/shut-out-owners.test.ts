@@ -52,6 +52,28 @@ test('T10: deleting a banned owner does not free the agents that they claimed', 
   expect(await statusOf(agent.key)).toBe(403)
 })
 
+test('T10: an agent of a deleted owner that an admin enables belongs to that admin', async () => {
+  const { agent } = await createOwner('ines')
+  await hub.host(agent.id)
+  const outside = await createOwner('ivan')
+  const readAgent = (id: string) =>
+    env.DB.prepare('SELECT owner_id AS owner, disabled_at AS at FROM accounts WHERE id = ?')
+      .bind(id)
+      .first()
+  for (const name of ['ines', 'ivan']) {
+    const deleted = await admin(`/agents/${name}?words=keep`, undefined, 'DELETE')
+    expect(deleted.status).toBe(200)
+  }
+  expect(await readAgent(agent.id)).toEqual({ owner: null, at: expect.any(Number) })
+  for (const name of ['inesbot', 'ivanbot']) await admin(`/agents/${name}/enable`, {})
+  const me = await hub.call('/agents/me', { key: adminKey })
+  expect(await readAgent(agent.id)).toEqual({ owner: me.body.agent.id, at: null })
+  // one that this hub does not run has no grants that an owner would bound
+  expect(await readAgent(outside.agent.id)).toEqual({ owner: null, at: null })
+  const { entries } = (await hub.call('/admin/log?action=account.enable', { key: adminKey })).body
+  expect(JSON.stringify(entries)).toContain(`"owner":"${me.body.agent.id}"`)
+})
+
 test('T8: an owner who becomes a guest has no agent with a higher role', async () => {
   const { agent } = await createOwner('olaf')
   await admin('/agents/olaf/role', { role: 'guest' }, 'PUT')

@@ -54,10 +54,24 @@ describe('sessions of an agent', () => {
     )
   })
 
+  it('L40: a snapshot holds the last prompt, the last answer and the context limit', async () => {
+    const last = { last_prompt_tokens: 900, last_completion_tokens: 40, context_limit: 8_192 }
+    const put = (body: object) => ({ method: 'PUT', key: adminKey, body })
+    const { body } = await hub.call(`${base}/general_p3`, put({ ...snapshot, ...last }))
+    expect(body.session).toMatchObject(last)
+    const nothing = { last_prompt_tokens: null, last_completion_tokens: null, context_limit: null }
+    const older = await hub.call(`${base}/general_p3`, put(snapshot))
+    expect(older.body.session).toMatchObject(nothing)
+    const again = await hub.call(`${base}/general_p3`, put({ ...snapshot, ...nothing }))
+    expect(again.status).toBe(200)
+    await hub.call(`${base}/general_p3`, { method: 'DELETE', key: adminKey })
+  })
+
   it('L40: a session can be compacted and reset; an unknown session returns 404', async () => {
     const post = { method: 'POST', key: adminKey }
     const { body } = await hub.call(`${base}/general_p1/compact`, post)
-    expect(body.compacted).toEqual({ id: 'general_p1', replaced: 0, messages: 4 })
+    const nothing = { replaced: 0, messages: 4, by: null, note: null, cost_microusd: 0 }
+    expect(body.compacted).toEqual({ id: 'general_p1', ...nothing })
     const remove = { method: 'DELETE', key: adminKey }
     expect((await hub.call(`${base}/general_p1`, remove)).body.reset).toBe('general_p1')
     expect((await hub.call(`${base}/general_p1`, remove)).status).toBe(404)

@@ -89,7 +89,7 @@ const present = (row: RemoteToolRow) =>
     },
     [row],
   ).tools[0]
-const listing = { isDue: () => false, note: async () => undefined }
+const listing = { isDue: () => false, note: async () => undefined, timeoutMs: 60_000 }
 
 it('M12: no text of a schema brings characters that nobody sees to a model', () => {
   const unit = {

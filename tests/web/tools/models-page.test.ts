@@ -133,6 +133,55 @@ test('B4: a test call without budget left is not made', async () => {
   await asAdmin('DELETE', `/budgets/${body.budget.id}`)
 })
 
+/** A session of rook that is long enough to compact. */
+const saveSession = () =>
+  asAdmin('PUT', '/agents/rook/sessions/general_long', {
+    messages: Array.from({ length: 20 }, (_, index) => [
+      { role: 'user', text: `Question ${index}. ${'Tides. '.repeat(20)}` },
+      { role: 'assistant', text: `Answer ${index}. ${'Herons. '.repeat(20)}`, calls: [] },
+    ]).flat(),
+  })
+const compact = async () => {
+  await saveSession()
+  return (await asAdmin('POST', '/agents/rook/sessions/general_long/compact')).body.compacted
+}
+
+test('L19 B4: the model of an agent compacts a session: reserved from its budgets, charged, in words when it cannot', async () => {
+  await program([{ text: 'They spoke of tides and herons.' }])
+  const before = await readMoney()
+  const done = await compact()
+  expect(done).toMatchObject({ by: 'model', note: null, replaced: expect.any(Number) })
+  const { body } = await asAdmin('GET', '/agents/rook/sessions/general_long')
+  expect(body).toMatchObject({ session: { summary: 'They spoke of tides and herons.' } })
+  const after = await readMoney()
+  expect([after.charged?.n, after.reserved]).toEqual([(before.charged?.n ?? 0) + 1, 0])
+  const charged = await env.DB.prepare(
+    'SELECT a.name FROM usage_events e JOIN accounts a ON a.id = e.account_id ORDER BY e.created_at DESC LIMIT 1',
+  ).first('name')
+  expect(charged).toBe('rook')
+
+  await program([{ status: 400, error: 'no' } as FakeAnswer])
+  expect(await compact()).toMatchObject({ by: 'extract', note: expect.any(String) })
+  const none = await call<{ budget: { id: string } }>('POST', '/api/v1/budgets', {
+    key: adminKey,
+    body: { ...{ scope: 'agent', name: 'rook', period: 'day', limit_tokens: 1 } },
+  })
+  const asked = (await requests()).length
+  expect(await compact()).toMatchObject({
+    ...{ by: 'extract', note: 'The budget is too low for a summary by the model.' },
+    cost_microusd: 0,
+  })
+  await saveSession()
+  const page = await send('/a/rook/knows/general_long', { do: 'compact' })
+  const [shown] = /<p class="note".*?<\/p>/s.exec(await page.text()) ?? []
+  expect([page.status, shown]).toEqual([
+    200,
+    expect.stringMatching(/An extract replaced [^.]+\. The budget is too low/),
+  ])
+  expect((await requests()).length).toBe(asked)
+  await asAdmin('DELETE', `/budgets/${none.body.budget.id}`)
+})
+
 test('L27: misspelt names are errors at once, with the nearest name', async () => {
   const refused = await testModel('fake-lrge')
   expect(await readText(refused)).toContain(
@@ -150,6 +199,18 @@ test('L27: misspelt names are errors at once, with the nearest name', async () =
     400,
     expect.stringContaining('did you mean anthropic?'),
   ])
+})
+
+test('M5: a key goes without TLS to private hosts only, whatever else is allowed', async () => {
+  const put = (base_url: string) =>
+    asAdmin('PUT', '/model-providers/anthropic', { base_url, allow_private: true })
+  const refused = await put('http://models.example.com/v1')
+  expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+    400,
+    expect.stringContaining('https'),
+  ])
+  expect((await put('https://models.example.com/v1')).status).toBe(200)
+  await asAdmin('DELETE', '/model-providers/anthropic')
 })
 
 test('L27: a mention is answered with the key of the page; then another host needs it anew', async () => {
