@@ -3,6 +3,7 @@ import { createAgentApi, createMemoryApi, createWaker } from './agents/agent-api
 import type { AgentDeps } from './agents/agent-deps'
 import type { SchedulerApi } from './agents/contract/agents'
 import { createDefinitionStore, type DefinitionStore } from './agents/definitions/definition-store'
+import { createPatchStore } from './agents/executors/patch-store'
 import { createHookRunner } from './agents/hooks/hook-runner'
 import { hooks } from './agents/hooks/hooks'
 import type { createModelGateway } from './agents/model-gateway/create-model-gateway'
@@ -113,7 +114,7 @@ export function composeApp(env: Env) {
   })
   const agentDeps = createAgentDeps(settings, {
     ...{ hub, tools: gateway, models, runners: createRunnerApi(env.RUNNERS), definitions },
-    ...{ log, redact },
+    ...{ log, redact, patches: createPatchStore(env.FILES) },
     wakeAgents: createReliableWaker(env, scheduler),
   })
   const schedulerDeps = createSchedulerDeps(env, settings, hub)
@@ -130,7 +131,7 @@ const createAgentDeps = (
     ...deps
   }: Pick<
     AgentDeps,
-    'hub' | 'tools' | 'models' | 'runners' | 'definitions' | 'wakeAgents' | 'log'
+    'hub' | 'tools' | 'models' | 'runners' | 'patches' | 'definitions' | 'wakeAgents' | 'log'
   > & {
     redact: (text: string) => string
   },
@@ -193,6 +194,7 @@ const createAgents = (
     hasTool: deps.tools.hasToolForPattern,
     isToolExcluded,
     files: createPrivateFiles(env.FILES),
+    patches: createPatchStore(env.FILES),
     runners: createRunnerControl(env.RUNNERS),
     clock: systemClock,
     hubName: settings.ROOKERY_NAME,

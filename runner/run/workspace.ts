@@ -5,6 +5,7 @@ import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { RunOrder, RunReport } from '../../src/shared/runner-protocol.ts'
 import type { Log } from '../log.ts'
+import { truncatePatch } from './patch.ts'
 import type { Place, Places } from './places.ts'
 import { socketFolder, wrapInSandbox } from './sandbox.ts'
 
@@ -57,7 +58,7 @@ export async function openWorkspace(facts: Facts): Promise<Workspace> {
   return {
     readable: [git.folder],
     finish: (isPushed) =>
-      saveChanges({ facts, git, refs, branch: workspace.branch, start, isPushed }),
+      saveChanges({ facts, git, refs, branch: workspace.branch, start, hasBranch, isPushed }),
   }
 }
 
@@ -103,6 +104,9 @@ function createGit({ order, folder }: Facts, repository: string): Git {
       const { stdout } = await execute('git', args, { env, maxBuffer: outputMax, timeout: 600_000 })
       return stdout.trim()
     } catch (error) {
+      const { code, stdout } = error as { code?: unknown; stdout?: string }
+      // only a patch can be that long, and it is truncated anyway
+      if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return stdout ?? ''
       const said = String((error as { stderr?: string }).stderr ?? (error as Error).message)
       throw new Error(
         `git ${args.find((each) => !each.startsWith('-') && each !== copy)}: ${said.trim()}`,
@@ -152,12 +156,15 @@ interface Saving {
   refs: string
   branch: string
   start: string
+  /** Whether the branch was there: then the start is its last commit. */
+  hasBranch: boolean
   isPushed: boolean
 }
 
 async function saveChanges(saving: Saving): Promise<{ changes: Changes; problem: string | null }> {
-  const { facts, git, refs, branch, start } = saving
-  const nothing = { branch, pushed: null, stat: '', patch: '' }
+  const { facts, git, refs, branch, start, hasBranch } = saving
+  const since = hasBranch ? start : null
+  const nothing = { branch, pushed: null, since, stat: '', patch: '' }
   try {
     if (facts.order.builtin === 'none') return { changes: nothing, problem: null }
     const end = await takeCommits(saving)
@@ -174,8 +181,9 @@ async function saveChanges(saving: Saving): Promise<{ changes: Changes; problem:
     const changes = {
       branch,
       pushed: isSaved ? end : null,
+      since,
       stat: stat.slice(0, 20_000),
-      patch: patch.slice(0, 1_048_576),
+      patch: truncatePatch(patch),
     }
     return { changes, problem }
   } catch (error) {

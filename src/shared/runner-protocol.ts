@@ -182,7 +182,10 @@ export const runReport = z.discriminatedUnion('kind', [
         branch: z.string().max(300),
         /** The id of the last commit that was pushed; null: none. */
         pushed: z.string().max(64).nullable(),
+        /** The commit of the branch that the run continued, and that the changes count from; null: a new branch. */
+        since: z.string().max(64).nullable().default(null),
         stat: z.string().max(20_000),
+        /** At most 1 MiB; one that is longer ends with a line that says so. Binary files are named only. */
         patch: z.string().max(1_048_576),
       })
       .nullable(),

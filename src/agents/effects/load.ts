@@ -187,9 +187,12 @@ async function gatherFacts(context: EffectContext, answer: LoadedActivation): Pr
 }
 
 /** Returns the program that works on the task; empty for an agent that runs natively. */
-function toProgramFacts({ executor }: Definition): Pick<LoadedFacts, 'program'> {
+function toProgramFacts({ executor, coding }: Definition): Pick<LoadedFacts, 'program'> {
   const type = findProgram(executor)
-  return type === null ? {} : { program: { type, takesTools: programs[type].takesTools } }
+  if (type === null) return {}
+  const { takesTools } = programs[type]
+  const repository = coding.workspace?.repository
+  return { program: { type, takesTools, ...(repository !== undefined && { repository }) } }
 }
 
 /** Returns the first prompt of an activation, with the facts that belong to it. */

@@ -23,6 +23,7 @@ import { findRecorded } from './find-recorded'
 import { toRequestCharge } from './price-request'
 import { readWork } from './read-work'
 import { showReports } from './show-reports'
+import { savePatches } from './save-patches'
 import { splitReports, toStored } from './split-reports'
 
 /**
@@ -61,6 +62,17 @@ export class ProgramDesk implements RunReceiver, ModelRequestArbiter, ProgramCal
     first: number,
     reports: RunReport[],
   ): Promise<{ stored: number } | null> {
+    if (this.#find(activationId)?.attempt !== attempt || !this.#isOpen()) return null
+    const saved = await savePatches(this.#context, { activationId, attempt }, reports)
+    return this.#storeReports(activationId, attempt, first, saved)
+  }
+
+  #storeReports(
+    activationId: ActivationId,
+    attempt: number,
+    first: number,
+    reports: RunReport[],
+  ): { stored: number } | null {
     const before = this.#find(activationId)
     if (before?.attempt !== attempt || !this.#isOpen()) return null
     const news = reports.slice(Math.max(0, before.reports + 1 - first))

@@ -9,13 +9,18 @@ export interface ProgramFacts {
   type: ProgramType
   /** Whether it uses the hub's tools; then it must have listed them. */
   takesTools: boolean
+  /** The repository that it works on, as `service/owner/name`. */
+  repository?: string
 }
 
 type Ended = Extract<RunReport, { kind: 'ended' }>
 type Changes = NonNullable<Ended['changes']>
 
 /** The last report as the journal stores it: a patch is too long for a row. */
-type StoredEnd = Omit<Ended, 'changes'> & { changes: Omit<Changes, 'patch'> | null }
+type StoredEnd = Omit<Ended, 'changes'> & {
+  /** `patchChars`: of the patch, which is stored elsewhere; 0: none is. */
+  changes: (Omit<Changes, 'patch'> & { patchChars: number }) | null
+}
 
 export type StoredReport = Exclude<RunReport, Ended> | StoredEnd
 

@@ -76,6 +76,8 @@ export function convertReports(
   revisions: PlanRevisions,
 ): RunEventOf<'program_reported'> {
   const plan = reports.findLast((report) => report.kind === 'plan')
+  const ended = reports.find((report) => report.kind === 'ended')
+  const changes = ended?.kind === 'ended' ? ended.changes : null
   return {
     at,
     type,
@@ -84,6 +86,7 @@ export function convertReports(
     reasoning: joinTexts(reports, 'reasoning'),
     notes: reports.flatMap(describeReport),
     ...(plan?.kind === 'plan' && { plan: toPlan(plan, revisions) }),
+    ...(changes && changes.stat !== '' && { changes }),
   }
 }
 
@@ -114,16 +117,8 @@ function describeReport(report: StoredReport): string[] {
           ? []
           : [`The program ended: ${report.end.replaceAll('_', ' ')}.`]),
         ...(report.detail === null ? [] : [report.detail]),
-        ...(report.changes ? [describeChanges(report.changes)] : []),
       ]
     default:
       return []
   }
 }
-
-const describeChanges = ({
-  branch,
-  pushed,
-  stat,
-}: NonNullable<Extract<StoredReport, { kind: 'ended' }>['changes']>): string =>
-  `${pushed === null ? 'Nothing was pushed to' : `Pushed ${pushed} to`} ${branch}. ${stat}`.trim()

@@ -1,6 +1,6 @@
 import type { ApprovalDecision, ApprovalRequest, Task } from '../../hub/contract/hub'
 import type { ActivationId } from '../../shared/ids'
-import type { HookTime, PlanStep, PromptSize } from '../contract/agents'
+import type { HookTime, PlanStep, PromptSize, WorkspaceChanges } from '../contract/agents'
 import type { Effect } from '../loop/effect'
 import type { Charge, Limits, LoadedFacts, RequestParameters } from '../loop/event'
 import type { Message, ModelUsage } from '../loop/message'
@@ -183,6 +183,8 @@ export type RunEvent = { at: number } & (
       notes: string[]
       /** When it revised its plan. */
       plan?: RevisedPlan
+      /** What it changed in its workspace. */
+      changes?: WorkspaceChanges
     }
   | { type: 'program_lost'; attempt: number; reason: string }
   /** `charge` is that of requests whose usage nobody reported. */

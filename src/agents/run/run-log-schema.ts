@@ -76,6 +76,14 @@ const plan = z.object({
   ),
 })
 
+const changes = z.object({
+  branch: text,
+  pushed: textOrNull,
+  since: textOrNull,
+  stat: text,
+  patchChars: number,
+})
+
 const approval = z.object({
   callId: text,
   tool: text,
@@ -198,6 +206,7 @@ const event = z.discriminatedUnion('type', [
     reasoning: text,
     notes: z.array(text),
     plan: plan.optional(),
+    changes: changes.optional(),
   }),
   eventOf('program_lost', { attempt: number, reason: text }),
   eventOf('program_closed', { requests: number, charge: charge.nullable() }),

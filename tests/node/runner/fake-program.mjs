@@ -167,6 +167,13 @@ const acts = {
     appendFileSync('fixed.txt', 'more\n')
     say('Added more.', 'm1')
   },
+  /** Leaves a binary file, and more text than a patch or the memory of a runner holds. */
+  flooded() {
+    writeFileSync('a.bin', Buffer.from([0, 1, 2, 0]))
+    const lines = Array.from({ length: 1_100_000 }, (_, each) => `a line with é ${each}\n`)
+    writeFileSync('lines.txt', lines.join(''))
+    say('Flooded.', 'm1')
+  },
   /** Tries what must not work. The words after it: a file outside, one with a secret, and addresses. */
   async hostile(words) {
     const [, outside, secret, ...addresses] = words
