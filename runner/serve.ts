@@ -46,6 +46,7 @@ const stopDetails = {
   max_duration: 'The run reached its maximum duration.',
   ended: 'The run had ended.',
   superseded: 'Another attempt has taken over.',
+  parked: 'The run waits for an approval.',
 }
 
 /** Takes runs from the hub, and reports them. */
@@ -140,9 +141,11 @@ export class Runner {
         this.#start(message.order)
         return
       case 'stop':
-        this.#held
-          .get(toKey(message))
-          ?.running?.limits.end({ end: 'cancelled', detail: stopDetails[message.reason] })
+        this.#held.get(toKey(message))?.running?.limits.end({
+          end: 'cancelled',
+          detail: stopDetails[message.reason],
+          keepsWork: message.reason === 'parked',
+        })
         return
       case 'acknowledge':
         this.#acknowledge(message, message.report)

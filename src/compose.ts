@@ -145,6 +145,7 @@ const createAgentDeps = (
   mask: (text) => maskCredentials(text, settings),
   ...createExporter(settings, deps.log, redact),
   random: Math.random,
+  approvalWaitMs: settings.ROOKERY_APPROVAL_WAIT_SECONDS * 1000,
   capacity: readCapacity(settings),
   explorationFloor: explorationFloor(settings.ROOKERY_SCHEDULING, readCapacity(settings)),
 })

@@ -9,6 +9,9 @@ export function truncatePatch(patch: string): string {
   const kept = bytes.subarray(0, patchBytesMax - truncatedNote.length)
   const end = kept.lastIndexOf(10) + 1
   // one line may be longer than the limit; half a character is left out
-  const text = kept.subarray(0, end === 0 ? kept.length : end).toString().replace(/\uFFFD+$/, '')
+  const text = kept
+    .subarray(0, end === 0 ? kept.length : end)
+    .toString()
+    .replace(/\uFFFD+$/, '')
   return `${text}${text.endsWith('\n') ? '' : '\n'}${truncatedNote}`
 }

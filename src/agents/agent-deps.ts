@@ -24,6 +24,8 @@ export interface AgentDeps {
   models: Pick<ModelRegistry, 'resolve'>
   /** The machines that run coding agents. */
   runners: RunnerApi
+  /** How long a program may wait for an approval, in milliseconds, before its run parks. */
+  approvalWaitMs: number
   /** What programs changed in repositories. */
   patches: Pick<PatchStore, 'save'>
   definitions: DefinitionSource

@@ -1,5 +1,5 @@
 import { DurableObject } from 'cloudflare:workers'
-import type { Privacy } from '../hub/contract/hub'
+import type { ApprovalRequest, Privacy } from '../hub/contract/hub'
 import type {
   ProgramCall,
   ProgramCallRecorder,
@@ -198,6 +198,14 @@ export class AgentObjectBase<Env>
 
   beginCall(id: ActivationId, call: ProgramCall, attempt?: number) {
     return this.shell.desk.beginCall(id, call, attempt)
+  }
+
+  awaitApproval(id: ActivationId, callId: string, approval: ApprovalRequest, attempt?: number) {
+    return this.shell.desk.awaitApproval(id, callId, approval, attempt)
+  }
+
+  endWait(id: ActivationId, callId: string, attempt?: number) {
+    return this.shell.desk.endWait(id, callId, attempt)
   }
 
   endCall(id: ActivationId, callId: string, result: ProgramCallResult) {

@@ -84,6 +84,7 @@ export class AgentShell {
     this.#recover()
     if (!isBusy(this.#state)) this.#watchdog.startGrace(() => this.#watchdog.schedule(this.#state))
     this.#apply(composeWake(this.#deps.clock, hint))
+    this.desk.waits.noteNews()
   }
 
   /** Resolves when the check for tasks is done, or when an alarm guarantees it even after a crash. */

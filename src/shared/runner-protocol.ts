@@ -100,7 +100,14 @@ export const runOrder = z.object({
 })
 export type RunOrder = z.output<typeof runOrder>
 
-export const runStopReasons = ['cancelled', 'max_duration', 'ended', 'superseded'] as const
+/** `parked`: the run waits for an approval and goes on later, so its work and its session are kept. */
+export const runStopReasons = [
+  'cancelled',
+  'max_duration',
+  'ended',
+  'superseded',
+  'parked',
+] as const
 
 export const hubMessage = z.discriminatedUnion('type', [
   z.object({

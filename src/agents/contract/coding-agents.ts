@@ -4,7 +4,12 @@
  */
 import type { ModelConnection } from '../../hub/contract/models'
 import type { AccountId, ActivationId } from '../../shared/ids'
-import type { ModelProtocol, RunOrder, RunReport } from '../../shared/runner-protocol'
+import type {
+  ModelProtocol,
+  RunOrder,
+  RunReport,
+  runStopReasons,
+} from '../../shared/runner-protocol'
 
 // ------------------------------------------------------------ runs on runners
 
@@ -26,7 +31,7 @@ export interface RunnerApi {
   /** Ends the attempt wherever it is. */
   stop(
     run: Pick<NewRun, 'activation_id' | 'attempt'>,
-    reason: 'cancelled' | 'max_duration' | 'ended' | 'superseded',
+    reason: (typeof runStopReasons)[number],
   ): Promise<void>
 }
 

@@ -21,9 +21,10 @@ import type { EffectContext } from './effect-context'
 import { notifyWatchers, resolveModel } from './effect-context'
 import { findRecorded } from './find-recorded'
 import { toRequestCharge } from './price-request'
+import { ProgramWaits } from './program-waits'
 import { readWork } from './read-work'
-import { showReports } from './show-reports'
 import { savePatches } from './save-patches'
+import { showReports } from './show-reports'
 import { splitReports, toStored } from './split-reports'
 
 /**
@@ -33,12 +34,15 @@ import { splitReports, toStored } from './split-reports'
 export class ProgramDesk implements RunReceiver, ModelRequestArbiter, ProgramCallRecorder {
   readonly #context: EffectContext
   readonly #apply: (event: LoopEvent) => void
+  /** Calls that wait for an approval. */
+  readonly waits: ProgramWaits
   /** Requests are admitted one after the other: each reserves beside the open ones. */
   #queue: Promise<unknown> = Promise.resolve()
 
   constructor(context: EffectContext, apply: (event: LoopEvent) => void) {
     this.#context = context
     this.#apply = apply
+    this.waits = new ProgramWaits(context, apply)
   }
 
   /** Returns the program of the activation, if it is the current one of this agent. */
@@ -181,7 +185,7 @@ export class ProgramDesk implements RunReceiver, ModelRequestArbiter, ProgramCal
     }
     const at = this.#now
     const { callId, tool: name, arguments: args, isWrite } = call
-    const recorded = isWrite ? findRecorded(events, program.attempt, call) : null
+    const recorded = findRecorded(events, program.attempt, call)
     const event = { at, callId, name, arguments: args, attempt: program.attempt }
     // a call that does not run cannot be in doubt
     this.#apply({ ...event, type: 'program_called', isWrite: isWrite && recorded === null })
@@ -193,8 +197,21 @@ export class ProgramDesk implements RunReceiver, ModelRequestArbiter, ProgramCal
       return { kind: 'run' }
     }
     const { text, isError } = recorded
-    this.#apply({ ...recorded, at, startedAt: at, durationMs: 0, callId, isRecorded: true })
+    const returned = { ...recorded, type: 'program_call_returned', at, startedAt: at } as const
+    this.#apply({ ...returned, durationMs: 0, callId, isRecorded: true })
     return { kind: 'recorded', text, isError }
+  }
+
+  awaitApproval(
+    ...wait: Parameters<ProgramCallRecorder['awaitApproval']>
+  ): ReturnType<ProgramCallRecorder['awaitApproval']> {
+    return this.waits.wait(...wait)
+  }
+
+  async endWait(
+    ...wait: Parameters<ProgramCallRecorder['endWait']>
+  ): ReturnType<ProgramCallRecorder['endWait']> {
+    return this.waits.end(...wait)
   }
 
   async endCall(

@@ -1,4 +1,4 @@
-import type { BudgetShortage } from '../../hub/contract/hub'
+import type { ApprovalRequest, BudgetShortage } from '../../hub/contract/hub'
 import type { ModelProtocol, ProgramType, RunReport } from '../../shared/runner-protocol'
 import type { ModelRequestRefusal, ModelRequestResult } from '../contract/coding-agents'
 import type { Charge } from './charge'
@@ -78,6 +78,19 @@ export type ProgramEvent =
       /** Whether the call may change something. */
       isWrite: boolean
     }
+  /** A call requires approval, and the program waits for the decision, at most until a time. */
+  | {
+      type: 'program_call_waits'
+      attempt: number
+      callId: string
+      /** Its own id is that of the call that was first made with these arguments. */
+      approval: ApprovalRequest
+      until: number
+    }
+  /** The decision arrived in time, so the call goes on. */
+  | { type: 'program_call_decided'; attempt: number; callId: string }
+  /** The program has waited for as long as it can: its run parks. */
+  | { type: 'approval_overdue'; attempt: number }
   | {
       type: 'program_call_returned'
       callId: string

@@ -13,6 +13,14 @@ export interface OpenRequest {
   promptTokens: number
 }
 
+/** A call of the hub's tools that has not returned. */
+export interface OpenCall {
+  callId: string
+  isWrite: boolean
+  /** It has not run: the program waits for the approval that was requested for the call `approvalId`. */
+  wait?: { approvalId: string; until: number }
+}
+
 /** What the program claims about its end; it is judged. */
 export type ProgramEnd = Pick<
   Extract<RunReport, { kind: 'ended' }>,
@@ -49,8 +57,7 @@ export interface ProgramState extends ProgramFacts {
   open: OpenRequest[]
   /** Of the request with the highest number that is settled; null before any in this attempt. */
   last: { request: number; finish: string; problem: string | null } | null
-  /** Calls of the hub's tools that have not returned. */
-  calls: { callId: string; isWrite: boolean }[]
+  calls: OpenCall[]
   /** Calls of the run that may have changed something. */
   writes: number
   end: ProgramEnd | null

@@ -6,7 +6,11 @@ import type { RevisedPlan, RunEvent, RunEventOf } from './run-event'
 /** A program's events but those that end a call of a tool, which are converted with what began it. */
 type Converted = Exclude<
   ProgramEvent['type'],
-  'request_settled' | 'program_called' | 'program_call_returned' | 'program_reported'
+  | 'request_settled'
+  | 'program_called'
+  | 'program_call_waits'
+  | 'program_call_returned'
+  | 'program_reported'
 >
 
 /** Converts an event of a program's run that needs nothing of the events before it. */
@@ -69,6 +73,15 @@ function findFailureCode({
   if (status === 401 || status === 403) return 'PROVIDER_AUTH'
   return status === 429 || status === 503 || status === 529 ? 'PROVIDER_BUSY' : 'PROVIDER_ERROR'
 }
+
+/** Converts a wait for approval. */
+export const convertWait = ({
+  at,
+  callId,
+  approval,
+}: LoopEventOf<'program_call_waits'>): RunEvent => ({
+  ...{ at, type: 'tool_parked', startedAt: at, callId, name: approval.tool, approval, hooks: [] },
+})
 
 /** Converts reports: what the program wrote, its plan, and its own tools as notes. */
 export function convertReports(

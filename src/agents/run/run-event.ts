@@ -186,6 +186,10 @@ export type RunEvent = { at: number } & (
       /** What it changed in its workspace. */
       changes?: WorkspaceChanges
     }
+  /** A call for which the program waited was decided in time. */
+  | { type: 'program_call_decided' }
+  /** The program could not wait any longer for an approval, so the run parks. */
+  | { type: 'approval_overdue' }
   | { type: 'program_lost'; attempt: number; reason: string }
   /** `charge` is that of requests whose usage nobody reported. */
   | { type: 'program_closed'; requests: number; charge: Charge | null }

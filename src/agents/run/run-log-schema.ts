@@ -208,6 +208,8 @@ const event = z.discriminatedUnion('type', [
     plan: plan.optional(),
     changes: changes.optional(),
   }),
+  eventOf('program_call_decided', {}),
+  eventOf('approval_overdue', {}),
   eventOf('program_lost', { attempt: number, reason: text }),
   eventOf('program_closed', { requests: number, charge: charge.nullable() }),
   eventOf('nobody_notified', {}),

@@ -1,5 +1,6 @@
 import type { ProgramCallRecorder, ProgramCallResult } from '../contract/program-calls'
 import type { ToolCall, ToolResult } from '../contract/tools'
+import { type CallLink, runWhenApproved } from './await-approval'
 import type { McpSession } from './mcp-session'
 
 interface CallEnd {
@@ -9,6 +10,8 @@ interface CallEnd {
   decision: string | null
 }
 
+const parkedText = 'Error: this run waits for an approval, and goes on after the decision.'
+
 /** How often the result of a call is recorded when the agent's object cannot be reached. */
 const recordTries = 3
 
@@ -17,10 +20,12 @@ const recordTries = 3
  * shows it, and a program that begins again after a loss makes no write twice.
  */
 export async function runRecorded(
-  { caller, gateway, findRecorder }: McpSession,
+  session: McpSession,
   call: ToolCall,
-  run: () => Promise<ToolResult>,
+  link: CallLink,
 ): Promise<CallEnd> {
+  const { caller, gateway, findRecorder } = session
+  const run = () => gateway.call(caller, call, link.signal, link.progress)
   const { accountId, activationId, runAttempt } = caller
   if (activationId === null || runAttempt === undefined) return toCallEnd(await run())
   const recorder = findRecorder(accountId)
@@ -30,7 +35,9 @@ export async function runRecorded(
     .catch(() => ({ kind: 'refused' as const, text: 'Error: the call was not run. Try again.' }))
   if (begun.kind === 'refused') return { text: begun.text, isError: true, decision: null }
   if (begun.kind === 'recorded') return { text: begun.text, isError: begun.isError, decision: null }
-  const result = await run()
+  const attempt = { recorder, activationId, runAttempt, callId: call.callId }
+  const result = await runWhenApproved(session, attempt, link, run)
+  if ('isParked' in result) return { text: parkedText, isError: true, decision: null }
   const end = () => recorder.endCall(activationId, call.callId, toRecord(result))
   await retry(end)
   return toCallEnd(result)

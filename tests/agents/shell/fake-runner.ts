@@ -54,6 +54,8 @@ export const ended = (over: Partial<Extract<RunReport, { kind: 'ended' }>> = {})
 export class FakeRun {
   readonly order: NewRun
   isStopped = false
+  /** Aborts when the program leaves its calls, as it does when it ends. */
+  readonly left = new AbortController()
   #world: World
   #sent = 0
 
@@ -157,6 +159,7 @@ class FakeRunners implements RunnerApi {
     const run = this.runs.get(attempt)
     if (!run || run.isStopped) return
     run.isStopped = true
+    run.left.abort()
     void run.report(ended({ end: 'cancelled', is_success: false, answer: '' }))
   }
 }
@@ -174,7 +177,11 @@ export function createWorld(script: (run: FakeRun, world: World) => Promise<unkn
 }
 
 /** Runs the agent until its task is answered, booting it again whenever its machine dies. */
-export async function live(world: World, state: DurableObjectState): Promise<void> {
+export async function live(
+  world: World,
+  state: DurableObjectState,
+  people: (world: World) => void = () => undefined,
+): Promise<void> {
   let shell = world.boot(state)
   shell.wake(agentId)
   for (let round = 0; round < 2_000; round++) {
@@ -185,6 +192,10 @@ export async function live(world: World, state: DurableObjectState): Promise<voi
     else {
       await scheduler.wait(1)
       if (round % 10 === 0) void shell.alarm()
+      if (world.hub.listOpen().length > 0) {
+        people(world)
+        shell.wake(agentId)
+      } else if (round % 50 === 49) shell.wake(agentId)
     }
   }
   throw new Error(`The run did not end: ${world.points.join(' ')}`)

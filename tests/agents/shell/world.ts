@@ -52,6 +52,7 @@ export class World {
   /** What runs the agent's tasks. */
   executor: Definition['executor'] = 'native'
   runners: RunnerApi = { start: async () => ({ kind: 'nobody' }), stop: async () => undefined }
+  approvalWaitMs = 60_000
   /** The repository that its program works on; null: none. */
   repository: string | null = null
   /** Patches that were stored, by attempt. */
@@ -169,6 +170,7 @@ export class World {
       mask: identity,
       log: createLog({ level: 'error', redact: identity, now: Date.now, write: () => {} }),
       random: () => 0,
+      approvalWaitMs: this.approvalWaitMs,
       capacity: 50,
     }
   }
@@ -181,7 +183,14 @@ export class World {
     const { executor, repository } = this
     const workspace = repository === null ? null : { repository, ref: null, push: ['rookery/*'] }
     const coding = { ...definition.coding, workspace }
-    return { ...definition, executor, coding, limits, systemPrompt: `soul ${etag}`, brain: { temperature } }
+    return {
+      ...definition,
+      executor,
+      coding,
+      limits,
+      systemPrompt: `soul ${etag}`,
+      brain: { temperature },
+    }
   }
 
   #createModel(epoch: number, id: string): Model {

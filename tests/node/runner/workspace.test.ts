@@ -94,7 +94,9 @@ describe.skipIf(sandboxProblem !== null)('inside the sandbox', () => {
     expect(stat).toMatch(/a\.bin.*Bin/)
     expect(patch).toContain('Binary files /dev/null and b/a.bin differ')
     expect(Buffer.byteLength(patch)).toBeLessThanOrEqual(1_048_576)
-    expect(patch).toMatch(/\n\+a line with é \d+\n\[Truncated: the patch is longer than 1 MiB\.\]\n$/)
+    expect(patch).toMatch(
+      /\n\+a line with é \d+\n\[Truncated: the patch is longer than 1 MiB\.\]\n$/,
+    )
   })
 
   test('X11: a branch outside of the pattern is described and not pushed', async () => {
