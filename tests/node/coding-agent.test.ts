@@ -143,6 +143,7 @@ beforeAll(async () => {
     bundlePath: await buildWorker(),
     env: {
       ROOKERY_LOG_LEVEL: 'warn',
+      ROOKERY_APPROVAL_WAIT_SECONDS: '2',
       ANTHROPIC_API_KEY: providerKey,
       ANTHROPIC_BASE_URL: `${provider.url}/v1`,
     },
@@ -156,7 +157,7 @@ beforeAll(async () => {
     'name: coder',
     'type: claude-code',
     'brain: { provider: anthropic, model: claude-haiku-4-5 }',
-    'capabilities: { grants: [hub:read] }',
+    'capabilities: { grants: [hub:read, hub:write] }',
   ].join('\n')
   const files = { 'config.yaml': config, 'system-prompt.md': 'You fix things.' }
   await api('PUT', '/agents/coder/definition', { files })
@@ -248,4 +249,46 @@ test('X1 X9 X13: when a machine dies another takes over, with one reply and ever
   expect(charges.filter((cost) => cost === 200)).toHaveLength(2)
   expect(run.cost).toBe(charges.reduce((sum, cost) => sum + cost, 0))
   expect(await api('GET', '/system/budget-audit')).toMatchObject({ agrees: true })
+})
+
+const readApprovals = async () =>
+  (await api<{ approvals: { id: string; run_id: string | null }[] }>('GET', '/approvals')).approvals
+
+const countPublished = async () =>
+  (await select("SELECT 1 FROM posts WHERE title = 'Nine herons'")).length
+
+test('X6: who approves in time lets the program go on; else the run parks without it, and the call is made once after the decision', async () => {
+  const approve = async (postId: string, state: string) => {
+    const id = await vi.waitFor(async () => {
+      const [run] = await findRuns(postId)
+      expect(run?.state).toBe(state)
+      const [approval] = await readApprovals()
+      expect(approval?.run_id).toBe(run?.id)
+      return approval?.id ?? ''
+    }, patience)
+    await api('POST', `/approvals/${encodeURIComponent(id)}`, { decision: 'approve', note: '' })
+  }
+  const before = await countPublished()
+  const quick = await ask('Quick', 'publish')
+  await approve(quick, 'running')
+  const first = await waitForEnd(quick)
+  expect(first).toMatchObject({ outcome: 'completed', run_attempt: 1 })
+  expect(await readReplies(quick)).toEqual([{ content: '@admin Published.' }])
+  expect(await countPublished()).toBe(before + 1)
+
+  const late = await ask('Late', 'publish')
+  await vi.waitFor(async () => {
+    expect(await findRuns(late)).toMatchObject([{ state: 'parked' }])
+    const { runners: listed } = await api<RunnerAnswer>('GET', '/runners')
+    expect(listed.flatMap(({ runs }) => runs)).toEqual([])
+  }, patience)
+  expect(await countPublished()).toBe(before + 1)
+  await approve(late, 'parked')
+  const second = await waitForEnd(late)
+  expect(second).toMatchObject({ outcome: 'completed', run_attempt: 2 })
+  expect(await readReplies(late)).toEqual([{ content: '@admin Published.' }])
+  expect(await countPublished()).toBe(before + 2)
+  expect(await readApprovals()).toEqual([])
+  expect(await api('GET', '/system/budget-audit')).toMatchObject({ agrees: true })
+  expect(await readPage(`/activations/${second.id}`)).toContain('Waited for approval')
 })

@@ -79,9 +79,22 @@ function happen(state: LoopState, kind: number, choice: number, at: number): Loo
       const place = pick(['started', 'busy', 'nobody', 'unreachable'] as const, choice)
       return { type: 'program_placed', at, attempt, kind: place }
     }
+    case 11:
+      return wait(state, choice, at, attempt)
     default:
       return disturb(choice, at, attempt)
   }
+}
+
+/** A call waits for an approval, is decided in time, or waits for too long. */
+function wait(state: LoopState, choice: number, at: number, attempt: number): LoopEvent {
+  const calls = state.program?.calls ?? []
+  const { callId } = calls[choice % Math.max(1, calls.length)] ?? { callId: 'c1' }
+  if (choice % 5 === 0) return { type: 'program_call_decided', at, attempt, callId }
+  if (choice % 5 === 1) return { type: 'approval_overdue', at, attempt }
+  const base = { callId, tool: 'act', grant: 'g', tier: 'write', arguments: '{}' } as const
+  const approval = { ...base, argumentsHash: 'h' }
+  return { type: 'program_call_waits', at, attempt, callId, approval, until: at + (choice % 9) }
 }
 
 function disturb(choice: number, at: number, attempt: number): LoopEvent {
@@ -115,8 +128,38 @@ function finish(state: LoopState, at: number, joins: boolean): LoopEvent | null 
     }
     case 'commit':
       return { ...base, type: 'committed', kind: 'done', hasMore: false }
+    case 'park':
+      return { ...base, type: 'parked', kind: 'parked', hasMore: false }
+    case 'call_tool': {
+      const { callId } = effect
+      const more = { startedAt: at, durationMs: 1, resultBytes: 4, audit: null }
+      return {
+        ...base,
+        type: 'tool_returned',
+        callId,
+        name: 'act',
+        text: 'did',
+        isError: false,
+        ...more,
+      }
+    }
     default:
       throw new Error(`unexpected ${effect.type}`)
+  }
+}
+
+/** People decide about a parked run: they approve, deny, or stop it. */
+function decideParked(state: LoopState, choice: number, at: number): LoopEvent {
+  const decision = choice % 4 === 0 ? 'denied' : 'approved'
+  const base = { by: 'tomas', note: '', decision } as const
+  return {
+    type: 'resumed',
+    at,
+    activationId: state.activationId ?? ('a' as never),
+    admission: choice % 11 === 0 ? 'budget_exhausted' : 'granted',
+    decisions: state.calls.map(({ callId }) => ({ ...base, callId })),
+    isCancelled: choice % 13 === 0,
+    nextEffectId: state.nextEffectId,
   }
 }
 
@@ -138,15 +181,18 @@ function drive(choices: readonly (readonly [number, number])[]): LoopEvent[] {
     at += kind === 9 ? 40_000 : 1
     // the work of the agent's own machine is done now and then
     const own = choice % 3 === 0 ? finish(state, at, choice % 2 === 0) : null
-    const event = own ?? happen(state, kind, choice, at)
+    const isParked = state.phase === 'parked' && choice % 2 === 0
+    const event =
+      own ?? (isParked ? decideParked(state, choice, at) : happen(state, kind, choice, at))
     apply(event)
     // everything may arrive twice, but a wake-up is never the same
     if (choice % 4 === 0 && event.type !== 'woken') apply(event)
   }
   apply({ type: 'time_ran_out', at: at + limits.durationMs, charge: null })
-  for (let left = 10; left > 0 && state.phase !== 'idle'; left--) {
-    const own = finish(state, at + limits.durationMs, false)
-    if (own) apply(own)
+  for (let left = 30; left > 0 && state.phase !== 'idle'; left--) {
+    const end = at + limits.durationMs
+    const own = state.phase === 'parked' ? decideParked(state, 1, end) : finish(state, end, false)
+    apply(own ?? { type: 'time_ran_out', at: state.endsAt, charge: null })
   }
   expect(state.phase).toBe('idle')
   return events
@@ -161,12 +207,23 @@ const goodTurn: [number, number][] = [
   [5, 35],
 ]
 
-const one = fc.tuple(fc.nat({ max: 10 }), fc.nat({ max: 1_000 }))
+/** A write waits for an approval until its run parks. */
+const parking: [number, number][] = [
+  [6, 4],
+  [11, 2],
+  [11, 18],
+  [11, 19],
+  [11, 1],
+  [11, 6],
+]
+
+const one = fc.tuple(fc.nat({ max: 11 }), fc.nat({ max: 1_000 }))
 const choices = fc
   .array(
     fc.oneof(
       { weight: 12, arbitrary: one.map((each) => [each]) },
       { weight: 1, arbitrary: fc.constant(goodTurn) },
+      { weight: 1, arbitrary: fc.constant(parking) },
     ),
     { minLength: 1, maxLength: 60 },
   )
@@ -181,6 +238,11 @@ test('X1: the runs of these properties meet every event, outcome and phase of a 
     'program_closed',
     'nobody_notified',
     'steered',
+    'program_call_waits',
+    'program_call_decided',
+    'parked',
+    'resumed',
+    'tool_returned',
   ]) {
     expect([...met]).toContain(type)
   }
@@ -244,6 +306,29 @@ test('X13: after a write no attempt begins without its session, and none begins 
         expect(program.mustResume).toBe(true)
         expect(before.program?.calls.some(({ isWrite }) => isWrite)).toBe(false)
       }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('X6 X13: a run parks without a program and without a call in doubt, and an approved call runs once', () => {
+  fc.assert(
+    fc.property(choices, (list) => {
+      const events = drive(list)
+      const made = new Map<string, number>()
+      for (const { before, after, effects } of decisionsOf(events)) {
+        for (const effect of effects) {
+          if (effect.type !== 'call_tool') continue
+          made.set(effect.callId, (made.get(effect.callId) ?? 0) + 1)
+        }
+        if (after.phase !== 'parking' || before.phase === 'parking') continue
+        expect(after.pending.map(({ type }) => type)).toEqual(['park'])
+        expect(after.program).toMatchObject({ open: [], calls: [] })
+        expect(after.calls.length).toBeGreaterThan(0)
+        // it can go on only with its session, or when it has written nothing
+        expect(after.program?.sessionId !== null || after.program.writes === 0).toBe(true)
+      }
+      expect(Math.max(0, ...made.values())).toBeLessThanOrEqual(1)
     }),
     { numRuns: 500 },
   )

@@ -88,6 +88,19 @@ const acts = {
     update('tool_call_update', { toolCallId: 's1', status })
     say('The printer is on fire.', 'm4')
   },
+  /** Makes a write that requires approval, and says what came of it. */
+  async publish() {
+    const call = { toolCallId: 'p1', title: 'mcp__rookery__hub_create_post', status: 'pending' }
+    update('tool_call', call)
+    const response = await callTools('tools/call', {
+      name: 'hub_create_post',
+      arguments: { community: 'general', title: 'Nine herons' },
+    })
+    const text = await response.text()
+    const status = /"isError":true/.test(text) ? 'failed' : 'completed'
+    update('tool_call_update', { toolCallId: 'p1', status })
+    say(status === 'failed' ? 'Not published.' : 'Published.', 'm5')
+  },
   async hang() {
     const child = spawn('sleep', ['300'], { detached: true, stdio: 'ignore' })
     say(`child ${child.pid}`, 'm1')
