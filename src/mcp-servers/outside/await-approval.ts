@@ -56,11 +56,13 @@ async function waitForDecision(
   while (!signal.aborted) {
     // Some programs wait longer while they hear of progress.
     progress?.('waiting for approval')
-    const answer = recorder.awaitApproval(activationId, callId, approval, runAttempt).catch(async () => {
-      // the object may be starting again
-      await scheduler.wait(askAgainMs)
-      return ++failures < askTries ? ('look' as const) : ('over' as const)
-    })
+    const answer = recorder
+      .awaitApproval(activationId, callId, approval, runAttempt)
+      .catch(async () => {
+        // the object may be starting again
+        await scheduler.wait(askAgainMs)
+        return ++failures < askTries ? ('look' as const) : ('over' as const)
+      })
     const next = await Promise.race([answer, left])
     if (next !== 'look') return next
     const status = await hub.readApprovalStatus(activationId, approval.callId)

@@ -54,7 +54,8 @@ async function act(run: FakeRun, world: World, heard: Heard): Promise<void> {
     { signal: run.left.signal, progress: undefined },
     async () => {
       if (statusOf() === 'denied') return toResult(call, 'Error: denied', true)
-      if (statusOf() !== 'approved') return { ...toResult(call, 'waits'), approval: toApproval(call) }
+      if (statusOf() !== 'approved')
+        return { ...toResult(call, 'waits'), approval: toApproval(call) }
       heard.ran.push(callId)
       return toResult(call, `did ${args}`)
     },
