@@ -41,6 +41,9 @@ export interface RunnerOptions {
   retryMs?: number
 }
 
+/** How often sessions are deleted that are too old. */
+const cleanMs = 3_600_000
+
 const stopDetails = {
   cancelled: 'The run was cancelled.',
   max_duration: 'The run reached its maximum duration.',
@@ -82,10 +85,12 @@ export class Runner {
     }
     this.#places.clean(Date.now())
     const timer = setInterval(() => this.#showStatus(), 1_000)
+    const cleaning = setInterval(() => this.#places.clean(Date.now()), cleanMs)
     try {
       await this.#connection.run()
     } finally {
       clearInterval(timer)
+      clearInterval(cleaning)
       await this.#endRuns('The runner has ended.')
     }
   }
@@ -149,6 +154,9 @@ export class Runner {
         return
       case 'acknowledge':
         this.#acknowledge(message, message.report)
+        return
+      case 'forget_sessions':
+        for (const each of message.session_ids) this.#places.forget(each)
         return
       case 'drain':
         this.#isDraining = message.is_draining

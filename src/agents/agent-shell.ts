@@ -19,7 +19,7 @@ import type { LoopEvent, LoopEventOf } from './loop/event'
 import { type Ending, hasDeferredStop, isBusy, isLasting, type LoopState } from './loop/state'
 import { step } from './loop/step'
 import { MemoryStore } from './memory/memory-store'
-import { saveTurn } from './memory/save-turn'
+import { saveEnded } from './memory/save-ended'
 import { computeAwakeMs, hasTimedOut } from './next-alarm'
 import { toRunLog } from './run/run-log'
 import { RunningTasks } from './running-tasks'
@@ -212,7 +212,7 @@ export class AgentShell {
     this.#ending = state.ending ?? endingBefore
     this.#state = state
     if (state.ending && !endingBefore) {
-      saveTurn(this.#memory, { state, events: this.#events, at: event.at })
+      saveEnded(this.#memory, { state, events: this.#events, at: event.at })
     }
     if (this.#stream.isWatched) this.#stream.publish(this.readActivation(), endingBefore)
     this.#running.abortOthers(state.pending)

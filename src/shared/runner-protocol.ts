@@ -122,6 +122,8 @@ export const hubMessage = z.discriminatedUnion('type', [
   /** End the attempt now and send what is left to report. */
   z.object({ type: z.literal('stop'), ...attempt, reason: z.enum(runStopReasons) }),
   z.object({ type: z.literal('acknowledge'), ...attempt, report: count }),
+  /** Delete what is kept of these sessions. */
+  z.object({ type: z.literal('forget_sessions'), session_ids: z.array(z.string()) }),
   /** Take no further runs; those that are running go on. */
   z.object({ type: z.literal('drain'), is_draining: z.boolean() }),
 ])

@@ -33,6 +33,8 @@ export interface RunnerApi {
     run: Pick<NewRun, 'activation_id' | 'attempt'>,
     reason: (typeof runStopReasons)[number],
   ): Promise<void>
+  /** Lets connected runners delete sessions of programs; what others hold is deleted by its age. */
+  forgetSessions(sessionIds: string[]): Promise<void>
 }
 
 /** An agent's object, as the runners' object uses it. */

@@ -11,6 +11,10 @@ export interface ProgramFacts {
   takesTools: boolean
   /** The repository that it works on, as `service/owner/name`. */
   repository?: string
+  /** Who may go on in its session; absent: nobody. */
+  audience?: string
+  /** The session that an earlier run of the thread has left, to be loaded where the runner has it. */
+  sessionId?: string
 }
 
 type Ended = Extract<RunReport, { kind: 'ended' }>

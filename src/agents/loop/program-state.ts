@@ -31,7 +31,7 @@ export type ProgramEnd = Pick<
  * The program that works on the task of a coding agent. It is written with every event, so it stays small: texts
  * are in the events of the journal.
  */
-export interface ProgramState extends ProgramFacts {
+export interface ProgramState extends Pick<ProgramFacts, 'type' | 'takesTools'> {
   /** From 1; a comment that joins the run begins a further one. */
   turn: number
   /** Counts what was given to a runner: every turn, and every beginning after a loss. */
@@ -66,7 +66,11 @@ export interface ProgramState extends ProgramFacts {
 }
 
 /** Returns the program before its first attempt. */
-export const toProgram = ({ type, takesTools }: ProgramFacts): ProgramState => ({
+export const toProgram = ({
+  type,
+  takesTools,
+  sessionId = null,
+}: Omit<ProgramFacts, 'sessionId'> & { sessionId?: string | null }): ProgramState => ({
   type,
   takesTools,
   turn: 0,
@@ -77,7 +81,7 @@ export const toProgram = ({ type, takesTools }: ProgramFacts): ProgramState => (
   isNotified: false,
   reports: 0,
   hasStarted: false,
-  sessionId: null,
+  sessionId,
   mustResume: false,
   chars: 0,
   hasListedTools: false,

@@ -146,13 +146,16 @@ class FakeRunners implements RunnerApi {
   }
 
   async start(order: NewRun) {
-    if (this.kind !== 'started' || this.runs.has(order.attempt)) return { kind: this.kind }
+    const known = this.runs.get(order.attempt)?.id === order.activation_id
+    if (this.kind !== 'started' || known) return { kind: this.kind }
     const run = new FakeRun(this.#world, order)
     this.runs.set(order.attempt, run)
     this.orders.push(order)
     void this.#script(run)
     return { kind: this.kind }
   }
+
+  async forgetSessions(): Promise<void> {}
 
   async stop({ attempt }: Pick<NewRun, 'attempt'>, reason: string): Promise<void> {
     this.stops.push(reason)

@@ -215,3 +215,31 @@ test('X12: a patch that cannot be stored costs no answer, and a name that is non
     expect(commit?.reply?.content).not.toContain('evil')
     expect(commit?.trace).toContain('"patchChars":0')
   }))
+
+test('X15: a further task of the thread goes on in the session and on the branch, unless an own account was used', () =>
+  inObject(async (state) => {
+    const { world, runners } = createWorld(async (run) => {
+      await run.report(started({ is_resumed: run.order.session_id !== null }))
+      await run.list()
+      if (runners.orders.length === 2) {
+        const call = { callId: 'own', tool: 'look', arguments: '{}', isWrite: false }
+        await run.until('begin', (desk) => desk.beginCall(run.id, call, 1))
+        const result = { text: 'mine', isError: false, durationMs: 1, resultBytes: 4, grant: null }
+        await run.until('end', (desk) =>
+          desk.endCall(run.id, 'own', { ...result, decision: 'allowed', isOwnAccount: true }),
+        )
+      }
+      await run.ask()
+      await run.report(ended())
+    })
+    world.repository = 'github/o/n'
+    for (const words of ['@scout fix it', '@scout and the tests', '@scout and the docs']) {
+      world.hub.ask(words)
+      await live(world, state)
+    }
+    expect(runners.orders.map(({ session_id }) => session_id)).toEqual([null, 's1', null])
+    const branches = runners.orders.map(({ workspace }) => workspace?.branch)
+    expect(branches).toEqual([branches[0], branches[0], branches[0]])
+    expect(branches[0]).toMatch(/^rookery\/scout-/)
+    expect(world.hub.commits.map(({ outcome }) => outcome)).toEqual(Array(3).fill('completed'))
+  }))

@@ -51,7 +51,11 @@ export class World {
   hooks: Hook[] = []
   /** What runs the agent's tasks. */
   executor: Definition['executor'] = 'native'
-  runners: RunnerApi = { start: async () => ({ kind: 'nobody' }), stop: async () => undefined }
+  runners: RunnerApi = {
+    start: async () => ({ kind: 'nobody' }),
+    stop: async () => undefined,
+    forgetSessions: async () => undefined,
+  }
   approvalWaitMs = 60_000
   /** The repository that its program works on; null: none. */
   repository: string | null = null
@@ -144,6 +148,7 @@ export class World {
       runners: {
         start: this.#gate(epoch, 'start', (run) => this.runners.start(run)),
         stop: this.#gate(epoch, 'stop', (run, reason) => this.runners.stop(run, reason)),
+        forgetSessions: (ids) => this.runners.forgetSessions(ids),
       },
       patches: {
         save: this.#gate(epoch, 'patch', async ({ attempt }, patch) => {
