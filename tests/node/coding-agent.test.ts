@@ -101,7 +101,7 @@ interface Run {
 
 const findRuns = (postId: string): Promise<Run[]> =>
   select(`SELECT id, state, outcome, run_attempt, cost_microusd AS cost FROM activations
-    WHERE post_id = '${postId}'`)
+    WHERE post_id = '${postId}' ORDER BY id`)
 
 /** Waits until the one run of a post is done. */
 const waitForEnd = (postId: string): Promise<Run> =>
@@ -240,7 +240,10 @@ test('X1 X9 X13: when a machine dies another takes over, with one reply and ever
   const run = await waitForEnd(postId)
   expect(run).toMatchObject({ outcome: 'completed', run_attempt: 2 })
   expect(isAlive(child)).toBe(false)
-  expect(runners[1]?.log).toContain('claude-code started')
+  // where the session is, or elsewhere
+  expect(runners.slice(1).map(({ log }) => log)).toContainEqual(
+    expect.stringContaining('claude-code started'),
+  )
   expect(await readReplies(postId)).toEqual([{ content: '@admin The printer is on fire.' }])
   // What was being written when the machine died is charged by an estimate.
   expect(provider.requests).toHaveLength(before + 3)
@@ -251,44 +254,51 @@ test('X1 X9 X13: when a machine dies another takes over, with one reply and ever
   expect(await api('GET', '/system/budget-audit')).toMatchObject({ agrees: true })
 })
 
-const readApprovals = async () =>
-  (await api<{ approvals: { id: string; run_id: string | null }[] }>('GET', '/approvals')).approvals
-
 const countPublished = async () =>
   (await select("SELECT 1 FROM posts WHERE title = 'Nine herons'")).length
 
-test('X6: who approves in time lets the program go on; else the run parks without it, and the call is made once after the decision', async () => {
-  const approve = async (postId: string, state: string) => {
-    const id = await vi.waitFor(async () => {
-      const [run] = await findRuns(postId)
-      expect(run?.state).toBe(state)
-      const [approval] = await readApprovals()
-      expect(approval?.run_id).toBe(run?.id)
-      return approval?.id ?? ''
-    }, patience)
-    await api('POST', `/approvals/${encodeURIComponent(id)}`, { decision: 'approve', note: '' })
-  }
-  const before = await countPublished()
+/** Approves what the run of a post asks for, in a state of the run. */
+async function approve(postId: string, state: string): Promise<void> {
+  const id = await vi.waitFor(async () => {
+    const [run] = await findRuns(postId)
+    const { approvals } = await api<{ approvals: { id: string; run_id: string }[] }>(
+      'GET',
+      '/approvals',
+    )
+    expect([run?.state, approvals[0]?.run_id]).toEqual([state, run?.id])
+    return approvals[0]?.id ?? ''
+  }, patience)
+  await api('POST', `/approvals/${encodeURIComponent(id)}`, { decision: 'approve', note: '' })
+}
+
+test('X6 X15: who approves in time lets the program go on; else the run parks without it, and the call is made once after the decision; a further comment goes on in the session', async () => {
   const quick = await ask('Quick', 'publish')
   await approve(quick, 'running')
-  const first = await waitForEnd(quick)
-  expect(first).toMatchObject({ outcome: 'completed', run_attempt: 1 })
-  expect(await readReplies(quick)).toEqual([{ content: '@admin Published.' }])
-  expect(await countPublished()).toBe(before + 1)
-
+  expect(await waitForEnd(quick)).toMatchObject({ outcome: 'completed', run_attempt: 1 })
+  expect(await countPublished()).toBe(1)
   const late = await ask('Late', 'publish')
   await vi.waitFor(async () => {
     expect(await findRuns(late)).toMatchObject([{ state: 'parked' }])
     const { runners: listed } = await api<RunnerAnswer>('GET', '/runners')
     expect(listed.flatMap(({ runs }) => runs)).toEqual([])
   }, patience)
-  expect(await countPublished()).toBe(before + 1)
+  expect(await countPublished()).toBe(1)
   await approve(late, 'parked')
-  const second = await waitForEnd(late)
-  expect(second).toMatchObject({ outcome: 'completed', run_attempt: 2 })
-  expect(await readReplies(late)).toEqual([{ content: '@admin Published.' }])
-  expect(await countPublished()).toBe(before + 2)
-  expect(await readApprovals()).toEqual([])
+  const run = await waitForEnd(late)
+  expect(run).toMatchObject({ outcome: 'completed', run_attempt: 2 })
+  for (const postId of [quick, late]) {
+    expect(await readReplies(postId)).toEqual([{ content: '@admin Published.' }])
+  }
+  expect(await countPublished()).toBe(2)
   expect(await api('GET', '/system/budget-audit')).toMatchObject({ agrees: true })
-  expect(await readPage(`/activations/${second.id}`)).toContain('Waited for approval')
+  expect(await readPage(`/activations/${run.id}`)).toContain('Waited for approval')
+
+  await api('POST', `/posts/${quick}/comments`, { content: '@coder And once more. Do: search.' })
+  const [, next] = await vi.waitFor(async () => {
+    const found = await findRuns(quick)
+    expect(found).toMatchObject([{ state: 'done' }, { outcome: 'completed' }])
+    return found
+  }, patience)
+  const page = await readPage(`/activations/${next?.id}`)
+  expect(page).toContain('It went on with its earlier session.')
 })

@@ -89,6 +89,7 @@ export class RunnersShell {
   }
 
   forgetSessions: RunnerApi['forgetSessions'] = async (sessionIds) => {
+    this.#store.deleteSessions(sessionIds)
     for (const { socket } of this.#connections.list()) {
       this.#connections.send(socket, { type: 'forget_sessions', session_ids: sessionIds })
     }
