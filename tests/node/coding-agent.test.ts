@@ -241,9 +241,12 @@ test('X1 X9 X13: when a machine dies another takes over, with one reply and ever
   expect(run).toMatchObject({ outcome: 'completed', run_attempt: 2 })
   expect(isAlive(child)).toBe(false)
   // where the session is, or elsewhere
-  expect(runners.slice(1).map(({ log }) => log)).toContainEqual(
-    expect.stringContaining('claude-code started'),
-  )
+  expect(
+    runners
+      .slice(1)
+      .map(({ log }) => log)
+      .join(),
+  ).toContain('claude-code started')
   expect(await readReplies(postId)).toEqual([{ content: '@admin The printer is on fire.' }])
   // What was being written when the machine died is charged by an estimate.
   expect(provider.requests).toHaveLength(before + 3)
@@ -271,7 +274,7 @@ async function approve(postId: string, state: string): Promise<void> {
   await api('POST', `/approvals/${encodeURIComponent(id)}`, { decision: 'approve', note: '' })
 }
 
-test('X6 X15: who approves in time lets the program go on; else the run parks without it, and the call is made once after the decision; a further comment goes on in the session', async () => {
+test('X6 X15: an approval in time, one after the run has parked, and a further comment each go on in the session, and no call is made twice', async () => {
   const quick = await ask('Quick', 'publish')
   await approve(quick, 'running')
   expect(await waitForEnd(quick)).toMatchObject({ outcome: 'completed', run_attempt: 1 })
@@ -299,6 +302,5 @@ test('X6 X15: who approves in time lets the program go on; else the run parks wi
     expect(found).toMatchObject([{ state: 'done' }, { outcome: 'completed' }])
     return found
   }, patience)
-  const page = await readPage(`/activations/${next?.id}`)
-  expect(page).toContain('It went on with its earlier session.')
+  expect(await readPage(`/activations/${next?.id}`)).toContain('with its earlier session')
 })

@@ -35,7 +35,7 @@ export function handleCallDecided(
 
 /**
  * Ends the program whose call has waited for too long, so that its run parks. A run that could not go on afterwards
- * keeps its program, which is then told to repeat the call later.
+ * keeps its program, whose call is then refused.
  */
 export function handleOverdue(state: LoopState, event: LoopEventOf<'approval_overdue'>): Step {
   const program = findWorking(state, event.attempt)

@@ -54,7 +54,7 @@ async function waitForDecision(
   })
   let failures = 0
   while (!signal.aborted) {
-    // Some programs wait longer while they hear of progress.
+    // Some programs wait longer when progress is reported.
     progress?.('waiting for approval')
     const answer = recorder
       .awaitApproval(activationId, callId, approval, runAttempt)
