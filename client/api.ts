@@ -563,6 +563,18 @@ export type Trace = {
       note: string
     }>
   }>
+  /** What a coding agent changed in its repository. */
+  changes: Array<{
+    attempt: number
+    branch: string
+    /** Commit; null when nothing was pushed. */
+    pushed: string | null
+    /** Commit that the changes count from; null: a new branch. */
+    since: string | null
+    stat: string
+    /** The page of the run shows the patch. 0: none is stored. */
+    patch_chars: number
+  }>
   time: {
     /** Milliseconds. */
     loading_ms: number

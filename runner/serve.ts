@@ -42,11 +42,15 @@ export interface RunnerOptions {
   retryMs?: number
 }
 
+/** How often sessions are deleted that are too old. */
+const cleanMs = 3_600_000
+
 const stopDetails = {
   cancelled: 'The run was cancelled.',
   max_duration: 'The run reached its maximum duration.',
   ended: 'The run had ended.',
   superseded: 'Another attempt has taken over.',
+  parked: 'The run waits for an approval.',
 }
 
 /** Takes runs from the hub, and reports them. */
@@ -83,10 +87,12 @@ export class Runner {
     this.#places.clean(Date.now())
     cleanCopies(this.#options.folder, Date.now())
     const timer = setInterval(() => this.#showStatus(), 1_000)
+    const cleaning = setInterval(() => this.#places.clean(Date.now()), cleanMs)
     try {
       await this.#connection.run()
     } finally {
       clearInterval(timer)
+      clearInterval(cleaning)
       await this.#endRuns('The runner has ended.')
     }
   }
@@ -142,12 +148,17 @@ export class Runner {
         this.#start(message.order)
         return
       case 'stop':
-        this.#held
-          .get(toKey(message))
-          ?.running?.limits.end({ end: 'cancelled', detail: stopDetails[message.reason] })
+        this.#held.get(toKey(message))?.running?.limits.end({
+          end: 'cancelled',
+          detail: stopDetails[message.reason],
+          keepsWork: message.reason === 'parked',
+        })
         return
       case 'acknowledge':
         this.#acknowledge(message, message.report)
+        return
+      case 'forget_sessions':
+        for (const each of message.session_ids) this.#places.forget(each)
         return
       case 'drain':
         this.#isDraining = message.is_draining

@@ -3,6 +3,7 @@ import { createAgentApi, createMemoryApi, createWaker } from './agents/agent-api
 import type { AgentDeps } from './agents/agent-deps'
 import type { SchedulerApi } from './agents/contract/agents'
 import { createDefinitionStore, type DefinitionStore } from './agents/definitions/definition-store'
+import { createPatchStore } from './agents/executors/patch-store'
 import { createHookRunner } from './agents/hooks/hook-runner'
 import { hooks } from './agents/hooks/hooks'
 import type { createModelGateway } from './agents/model-gateway/create-model-gateway'
@@ -115,7 +116,7 @@ export function composeApp(env: Env) {
   })
   const agentDeps = createAgentDeps(settings, {
     ...{ hub, tools: gateway, models, runners: createRunnerApi(env.RUNNERS), definitions },
-    ...{ log, redact },
+    ...{ log, redact, patches: createPatchStore(env.FILES) },
     wakeAgents: createReliableWaker(env, scheduler),
   })
   const schedulerDeps = createSchedulerDeps(env, settings, hub)
@@ -132,7 +133,7 @@ const createAgentDeps = (
     ...deps
   }: Pick<
     AgentDeps,
-    'hub' | 'tools' | 'models' | 'runners' | 'definitions' | 'wakeAgents' | 'log'
+    'hub' | 'tools' | 'models' | 'runners' | 'patches' | 'definitions' | 'wakeAgents' | 'log'
   > & {
     redact: (text: string) => string
   },
@@ -146,6 +147,7 @@ const createAgentDeps = (
   mask: (text) => maskCredentials(text, settings),
   ...createExporter(settings, deps.log, redact),
   random: Math.random,
+  approvalWaitMs: settings.ROOKERY_APPROVAL_WAIT_SECONDS * 1000,
   capacity: readCapacity(settings),
   explorationFloor: explorationFloor(settings.ROOKERY_SCHEDULING, readCapacity(settings)),
 })
@@ -200,6 +202,7 @@ const createAgents = (
     isToolExcluded,
     files: createPrivateFiles(env.FILES),
     bucket: env.FILES,
+    patches: createPatchStore(env.FILES),
     runners: createRunnerControl(env.RUNNERS),
     clock: systemClock,
     hubName: settings.ROOKERY_NAME,

@@ -88,6 +88,9 @@ async function start(env: NodeJS.ProcessEnv, folder: string, args: string[]): Pr
     const { stdout } = await execute('git', args, { env, maxBuffer: outputMax, timeout: timeoutMs })
     return stdout.trim()
   } catch (error) {
+    const { code, stdout } = error as { code?: unknown; stdout?: string }
+    // Only a patch can be that long, and it is truncated anyway.
+    if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return stdout ?? ''
     const said = String((error as { stderr?: string }).stderr ?? (error as Error).message)
     const command = args.find((each) => !each.startsWith('-') && each !== folder)
     throw new Error(`git ${command}: ${said.trim()}`)

@@ -6,6 +6,8 @@ export interface Ending {
   end: End
   /** In words, for people. */
   detail: string | null
+  /** Its work is kept, because the run goes on later. */
+  keepsWork?: boolean
 }
 
 /** Ends an attempt from outside of the program: by the clock, by silence, or because somebody says so. */

@@ -37,6 +37,8 @@ const keptMax = 50
 export class Places {
   readonly #root: string
   readonly #used = new Set<string>()
+  /** In use, and to be deleted. */
+  readonly #forgotten = new Set<string>()
 
   constructor(folder: string) {
     this.#root = join(folder, 'places')
@@ -85,8 +87,22 @@ export class Places {
   /** Frees the place; without a session there is nothing to go on with, so it is deleted. */
   release(place: Place): void {
     this.#used.delete(place.folder)
-    if (place.facts.session_id === null) this.#delete(place.folder)
+    const isForgotten = this.#forgotten.delete(place.folder)
+    if (place.facts.session_id === null || isForgotten) this.#delete(place.folder)
     else rmSync(place.temp, { recursive: true, force: true })
+  }
+
+  /** Deletes a session with everything of its place; one that is in use goes when its run ends. */
+  forget(handle: string): void {
+    const folder = this.#findFolder(handle)
+    const facts = folder === undefined ? undefined : this.#read(folder)
+    if (folder === undefined || facts?.session_id !== handle.slice(37)) return
+    if (this.#used.has(folder)) this.#forgotten.add(folder)
+    else this.#delete(folder)
+  }
+
+  #findFolder(handle: string): string | undefined {
+    return /^[0-9a-f-]{36} /.test(handle) ? join(this.#root, handle.slice(0, 36)) : undefined
   }
 
   /** Deletes what is old, unknown or too much. */
@@ -103,8 +119,9 @@ export class Places {
   }
 
   #find(wanted: Pick<PlaceFacts, 'program' | 'agent' | 'repository'>, handle: string) {
-    const folder = join(this.#root, handle.slice(0, 36))
-    const facts = /^[0-9a-f-]{36} /.test(handle) ? this.#read(folder) : undefined
+    const folder = this.#findFolder(handle)
+    if (folder === undefined) return undefined
+    const facts = this.#read(folder)
     const isSame =
       facts?.session_id === handle.slice(37) &&
       facts.program === wanted.program &&

@@ -245,7 +245,7 @@ class Attempt {
 
   async #saveWork(claim: Claim) {
     if (!this.#workspace) return { changes: null, problem: null }
-    const isKept = claim.end !== 'cancelled'
+    const isKept = claim.end !== 'cancelled' || claim.keepsWork === true
     return await this.#workspace.finish(isKept)
   }
 }

@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import type { RunOrder, RunReport } from '../../src/shared/runner-protocol.ts'
 import type { Log } from '../log.ts'
 import { createGit, type Git, plainGitEnv } from './git.ts'
+import { truncatePatch } from './patch.ts'
 import { emptyFolder } from './place-files.ts'
 import type { Place, Places } from './places.ts'
 import { fetchBase } from './repository-copies.ts'
@@ -68,7 +69,8 @@ export async function openWorkspace(facts: Facts): Promise<Workspace> {
   facts.places.save(place, { has_unsaved_work: order.builtin !== 'none' })
   return {
     readable: listReadable(own),
-    finish: (isPushed) => saveChanges({ facts, git, branch: workspace.branch, start, isPushed }),
+    finish: (isPushed) =>
+      saveChanges({ facts, git, branch: workspace.branch, start, hasBranch, isPushed }),
   }
 }
 
@@ -106,13 +108,16 @@ interface Saving {
   git: Git
   branch: string
   start: string
+  /** Whether the branch was there: then the start is its last commit. */
+  hasBranch: boolean
   isPushed: boolean
 }
 
 async function saveChanges(saving: Saving): Promise<{ changes: Changes; problem: string | null }> {
-  const { facts, git, branch, start } = saving
+  const { facts, git, branch, start, hasBranch } = saving
   const { repository } = facts.place
-  const nothing = { branch, pushed: null, stat: '', patch: '' }
+  const since = hasBranch ? start : null
+  const nothing = { branch, pushed: null, since, stat: '', patch: '' }
   try {
     if (facts.order.builtin === 'none') return { changes: nothing, problem: null }
     const end = await takeCommits(saving)
@@ -129,8 +134,9 @@ async function saveChanges(saving: Saving): Promise<{ changes: Changes; problem:
     const changes = {
       branch,
       pushed: isSaved ? end : null,
+      since,
       stat: stat.slice(0, 20_000),
-      patch: patch.slice(0, 1_048_576),
+      patch: truncatePatch(patch),
     }
     return { changes, problem }
   } catch (error) {

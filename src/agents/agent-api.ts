@@ -18,6 +18,7 @@ import type {
 import { checkDefinition } from './definitions/check-definition'
 import type { DefinitionStore } from './definitions/definition-store'
 import { editSchedules, listSchedules } from './definitions/edit-schedules'
+import type { PatchStore } from './executors/patch-store'
 import { toWatchRequest } from './live/watch-request'
 import { createModelApi } from './model-api'
 import type { ModelChoice, ModelRegistry } from './models/model-port'
@@ -40,6 +41,8 @@ export interface AgentApiDeps {
   hookNames: readonly string[]
   /** Files that agents keep for one account. */
   files: PrivateFiles
+  /** What programs changed in repositories. */
+  patches: PatchStore
   /** Machines that run coding agents. */
   runners: RunnerControl
   /** Where definitions and files are stored. */
@@ -64,7 +67,15 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     readState: async (agentId) => object(agentId).readState(),
     readRunLog: async (agentId, activationId) => object(agentId).readRunLog(activationId),
     watch: (agentId, watched, request) => object(agentId).fetch(toWatchRequest(watched, request)),
-    deleteTexts: async (agentId, request) => object(agentId).deleteTexts(request),
+    deleteTexts: async (agentId, request) => {
+      await object(agentId).deleteTexts(request)
+      await deps.patches.delete(
+        agentId,
+        request.runs.map(({ id }) => id),
+      )
+    },
+    readPatch: (agentId, activationId, attempt) =>
+      deps.patches.read({ agentId, activationId, attempt }),
     deleteFiles: (accountId) => deps.files.deleteAll(accountId),
     disconnect: async (agentId, tags) => object(agentId).disconnect(tags),
     openRun,

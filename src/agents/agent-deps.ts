@@ -4,6 +4,7 @@ import type { AccountId, Clock } from '../shared/ids'
 import type { Log } from '../shared/log'
 import type { RunnerApi } from './contract/coding-agents'
 import type { Definition } from './definitions/definition'
+import type { PatchStore } from './executors/patch-store'
 import type { HookRunner } from './hooks/hook-runner'
 import type { ModelRegistry } from './models/model-port'
 import type { TraceExporter } from './run/otlp-exporter'
@@ -23,6 +24,10 @@ export interface AgentDeps {
   models: Pick<ModelRegistry, 'resolve'>
   /** The machines that run coding agents. */
   runners: RunnerApi
+  /** How long a program may wait for an approval, in milliseconds, before its run parks. */
+  approvalWaitMs: number
+  /** What programs changed in repositories. */
+  patches: Pick<PatchStore, 'save'>
   definitions: DefinitionSource
   /** The hooks of this deployment. */
   hooks: HookRunner

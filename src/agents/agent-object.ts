@@ -1,5 +1,5 @@
 import { DurableObject } from 'cloudflare:workers'
-import type { Privacy } from '../hub/contract/hub'
+import type { ApprovalRequest, Privacy } from '../hub/contract/hub'
 import type {
   ProgramCall,
   ProgramCallRecorder,
@@ -25,6 +25,7 @@ import type {
   ModelRequestArbiter,
   ModelRequestFacts,
   ModelRequestResult,
+  RunnerApi,
   RunReceiver,
 } from './contract/coding-agents'
 import { ActivationStream } from './live/activation-stream'
@@ -34,6 +35,7 @@ import { FactStore } from './memory/fact-store'
 import { KnowledgeStore } from './memory/knowledge-store'
 import { MemoryStore } from './memory/memory-store'
 import { PrivateFacts } from './memory/private-facts'
+import { deleteProgramSessions, resetProgramSessions } from './memory/program-sessions'
 import { SessionStore } from './memory/session-store'
 import { readTables, writeTables } from './transfer/object-tables'
 
@@ -53,6 +55,7 @@ export class AgentObjectBase<Env>
   readonly #sessions: SessionStore
   readonly #knowledge: KnowledgeStore
   readonly #clock: Clock
+  readonly #runners: Pick<RunnerApi, 'forgetSessions'>
 
   constructor(ctx: DurableObjectState, env: Env, deps: AgentDeps) {
     super(ctx, env)
@@ -63,6 +66,7 @@ export class AgentObjectBase<Env>
     this.#sessions = new SessionStore(memory)
     this.#knowledge = new KnowledgeStore(memory)
     this.#clock = deps.clock
+    this.#runners = deps.runners
     this.#stream = new ActivationStream(ctx, deps.mask)
     this.shell = new AgentShell(ctx.storage, deps, this.#stream, memory)
   }
@@ -92,9 +96,11 @@ export class AgentObjectBase<Env>
   }
 
   /** Deletes what this object stores of an account's words. */
-  deleteTexts(request: TextDeletion): void {
+  async deleteTexts(request: TextDeletion): Promise<void> {
     deleteTexts(this.#memory, request)
+    const sessions = deleteProgramSessions(this.#memory, request)
     this.shell.deleteRuns(request.runs.map(({ id }) => id))
+    if (sessions.length > 0) await this.#runners.forgetSessions(sessions)
   }
 
   /** Closes the sockets with any of the tags. */
@@ -166,8 +172,11 @@ export class AgentObjectBase<Env>
     return this.#sessions.restore(id, snapshot, this.#clock.now())
   }
 
-  resetSession(id: string): boolean {
-    return this.#sessions.reset(id)
+  async resetSession(id: string): Promise<boolean> {
+    const sessions = resetProgramSessions(this.#memory, id)
+    const isReset = this.#sessions.reset(id)
+    if (sessions.length > 0) await this.#runners.forgetSessions(sessions)
+    return isReset
   }
 
   draftCompaction(id: string, recordCharsMax: number) {
@@ -204,6 +213,14 @@ export class AgentObjectBase<Env>
 
   beginCall(id: ActivationId, call: ProgramCall, attempt?: number) {
     return this.shell.desk.beginCall(id, call, attempt)
+  }
+
+  awaitApproval(id: ActivationId, callId: string, approval: ApprovalRequest, attempt?: number) {
+    return this.shell.desk.awaitApproval(id, callId, approval, attempt)
+  }
+
+  endWait(id: ActivationId, callId: string, attempt?: number) {
+    return this.shell.desk.endWait(id, callId, attempt)
   }
 
   endCall(id: ActivationId, callId: string, result: ProgramCallResult) {

@@ -19,7 +19,7 @@ import type { LoopEvent, LoopEventOf } from './loop/event'
 import { type Ending, hasDeferredStop, isBusy, isLasting, type LoopState } from './loop/state'
 import { step } from './loop/step'
 import { MemoryStore } from './memory/memory-store'
-import { saveTurn } from './memory/save-turn'
+import { saveEnded } from './memory/save-ended'
 import { computeAwakeMs, hasTimedOut } from './next-alarm'
 import { toRunLog } from './run/run-log'
 import { RunningTasks } from './running-tasks'
@@ -84,6 +84,7 @@ export class AgentShell {
     this.#recover()
     if (!isBusy(this.#state)) this.#watchdog.startGrace(() => this.#watchdog.schedule(this.#state))
     this.#apply(composeWake(this.#deps.clock, hint))
+    this.desk.waits.noteNews()
   }
 
   /** Resolves when the check for tasks is done, or when an alarm guarantees it even after a crash. */
@@ -211,7 +212,7 @@ export class AgentShell {
     this.#ending = state.ending ?? endingBefore
     this.#state = state
     if (state.ending && !endingBefore) {
-      saveTurn(this.#memory, { state, events: this.#events, at: event.at })
+      saveEnded(this.#memory, { state, events: this.#events, at: event.at })
     }
     if (this.#stream.isWatched) this.#stream.publish(this.readActivation(), endingBefore)
     this.#running.abortOthers(state.pending)

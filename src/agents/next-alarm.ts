@@ -1,6 +1,7 @@
 import { codingAgents, scheduling } from '../shared/config'
 import { findWorking } from './loop/admit-request'
 import type { ProgramState } from './loop/program-state'
+import { findWaitEnd } from './loop/program-waits'
 import { isBusy, isSleeping, isStoppable, type LoopState } from './loop/state'
 
 /**
@@ -16,7 +17,8 @@ export function computeNextAlarm(state: LoopState, now: number): number | null {
     return Math.max(now, Math.min(...ends))
   }
   const program = findWorking(state)
-  const watchdog = program ? findCheck(program, now) : now + scheduling.watchdogMs
+  const check = program ? findCheck(program, now) : now + scheduling.watchdogMs
+  const watchdog = Math.min(check, (program && findWaitEnd(program)) ?? check)
   return isStoppable(state) ? Math.max(now, Math.min(watchdog, state.endsAt)) : watchdog
 }
 

@@ -20,6 +20,10 @@ export const codingAgents = {
   nobodyThereMs: 60_000,
   /** Characters of reports that are stored together. */
   reportCharsAtOnce: 200_000,
+  /** Between looks at an approval for which a program waits, unless its decision wakes the agent. */
+  approvalLookMs: 15_000,
+  /** For how long a later run of a thread may go on in a program's session, as runners keep them. */
+  sessionMs: 7 * 86_400_000,
   /** Before a request is made again that was refused for a moment. */
   retryMs: 2_000,
 } as const

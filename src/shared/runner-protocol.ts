@@ -100,7 +100,14 @@ export const runOrder = z.object({
 })
 export type RunOrder = z.output<typeof runOrder>
 
-export const runStopReasons = ['cancelled', 'max_duration', 'ended', 'superseded'] as const
+/** `parked`: the run waits for an approval and goes on later, so its work and its session are kept. */
+export const runStopReasons = [
+  'cancelled',
+  'max_duration',
+  'ended',
+  'superseded',
+  'parked',
+] as const
 
 export const hubMessage = z.discriminatedUnion('type', [
   z.object({
@@ -115,6 +122,8 @@ export const hubMessage = z.discriminatedUnion('type', [
   /** End the attempt now and send what is left to report. */
   z.object({ type: z.literal('stop'), ...attempt, reason: z.enum(runStopReasons) }),
   z.object({ type: z.literal('acknowledge'), ...attempt, report: count }),
+  /** Delete what is kept of these sessions. */
+  z.object({ type: z.literal('forget_sessions'), session_ids: z.array(z.string()) }),
   /** Take no further runs; those that are running go on. */
   z.object({ type: z.literal('drain'), is_draining: z.boolean() }),
 ])
@@ -182,7 +191,10 @@ export const runReport = z.discriminatedUnion('kind', [
         branch: z.string().max(300),
         /** The id of the last commit that was pushed; null: none. */
         pushed: z.string().max(64).nullable(),
+        /** The commit of the branch that the run continued, and that the changes count from; null: a new branch. */
+        since: z.string().max(64).nullable().default(null),
         stat: z.string().max(20_000),
+        /** At most 1 MiB; one that is longer ends with a line that says so. Binary files are named only. */
         patch: z.string().max(1_048_576),
       })
       .nullable(),

@@ -266,6 +266,16 @@ export const settingsSchema = z.object({
    */
   ROOKERY_MODEL_BETWEEN_BYTES_SECONDS: modelTimeout.optional(),
   /**
+   * Seconds for which a coding agent's program waits for an approval before its run parks: 0 to 900. Programs that
+   * wait less long for the answer of a tool park earlier.
+   */
+  ROOKERY_APPROVAL_WAIT_SECONDS: z.coerce
+    .number('must be a number of seconds')
+    .int()
+    .min(0)
+    .max(900)
+    .default(240),
+  /**
    * Models to add or override in the catalogue, as JSON by name or `provider/model`, with prices in
    * dollars per million tokens: `{ "my-model": { "contextTokens": 32768, "outputTokensMax": 4096,
    * "prices": { "input": 0.5, "cached": 0.1, "output": 2 } } }`. All fields are optional.

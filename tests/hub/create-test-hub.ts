@@ -126,6 +126,7 @@ export function createTestHub(given: Record<string, string> = {}) {
     logged: [] as string[],
     readRunLog: (async () => null) as AgentApi['readRunLog'],
     watch: (async () => new Response(null, { status: 503 })) as AgentApi['watch'],
+    readPatch: (async () => null) as AgentApi['readPatch'],
     sessions: createFakeSessions(),
     transfer: createFakeTransfer(),
     explain: fakeExplain,
@@ -156,6 +157,7 @@ export function createTestHub(given: Record<string, string> = {}) {
     }),
     readRunLog: (...of) => seen.readRunLog(...of),
     watch: (...of) => seen.watch(...of),
+    readPatch: (...of) => seen.readPatch(...of),
     cancel: (...of) => seen.cancel(...of),
     deleteTexts: async (...of) => {
       seen.deletedTexts.push(of)

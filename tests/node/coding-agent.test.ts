@@ -52,16 +52,8 @@ function startRunner(name: string) {
   const path = fileURLToPath(new URL('./runner/runner-process.ts', import.meta.url))
   const programs = [{ type: 'claude-code', version: '1.2.3', folder: programFolder }]
   const options = {
-    ...{
-      hub: hub.url,
-      key: runnerKey,
-      name,
-      labels: ['linux'],
-      slots: 2,
-      once: false,
-      retryMs: 100,
-    },
-    ...{ folder: join(folder, name), programs, hasSandbox: false, version: '0.1.0' },
+    ...{ hub: hub.url, key: runnerKey, name, labels: ['linux'], slots: 2, once: false },
+    ...{ folder: join(folder, name), programs, hasSandbox: false, version: '0.1.0', retryMs: 100 },
   }
   const child = spawn(process.execPath, [path, JSON.stringify(options)], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -101,7 +93,7 @@ interface Run {
 
 const findRuns = (postId: string): Promise<Run[]> =>
   select(`SELECT id, state, outcome, run_attempt, cost_microusd AS cost FROM activations
-    WHERE post_id = '${postId}'`)
+    WHERE post_id = '${postId}' ORDER BY id`)
 
 /** Waits until the one run of a post is done. */
 const waitForEnd = (postId: string): Promise<Run> =>
@@ -143,6 +135,7 @@ beforeAll(async () => {
     bundlePath: await buildWorker(),
     env: {
       ROOKERY_LOG_LEVEL: 'warn',
+      ROOKERY_APPROVAL_WAIT_SECONDS: '2',
       ANTHROPIC_API_KEY: providerKey,
       ANTHROPIC_BASE_URL: `${provider.url}/v1`,
     },
@@ -156,7 +149,7 @@ beforeAll(async () => {
     'name: coder',
     'type: claude-code',
     'brain: { provider: anthropic, model: claude-haiku-4-5 }',
-    'capabilities: { grants: [hub:read] }',
+    'capabilities: { grants: [hub:read, hub:write] }',
   ].join('\n')
   const files = { 'config.yaml': config, 'system-prompt.md': 'You fix things.' }
   await api('PUT', '/agents/coder/definition', { files })
@@ -239,7 +232,13 @@ test('X1 X9 X13: when a machine dies another takes over, with one reply and ever
   const run = await waitForEnd(postId)
   expect(run).toMatchObject({ outcome: 'completed', run_attempt: 2 })
   expect(isAlive(child)).toBe(false)
-  expect(runners[1]?.log).toContain('claude-code started')
+  // where the session is, or elsewhere
+  expect(
+    runners
+      .slice(1)
+      .map(({ log }) => log)
+      .join(),
+  ).toContain('claude-code started')
   expect(await readReplies(postId)).toEqual([{ content: '@admin The printer is on fire.' }])
   // What was being written when the machine died is charged by an estimate.
   expect(provider.requests).toHaveLength(before + 3)
@@ -248,4 +247,52 @@ test('X1 X9 X13: when a machine dies another takes over, with one reply and ever
   expect(charges.filter((cost) => cost === 200)).toHaveLength(2)
   expect(run.cost).toBe(charges.reduce((sum, cost) => sum + cost, 0))
   expect(await api('GET', '/system/budget-audit')).toMatchObject({ agrees: true })
+})
+
+const countPublished = async () =>
+  (await select("SELECT 1 FROM posts WHERE title = 'Nine herons'")).length
+
+/** Approves what the run of a post asks for, in a state of the run. */
+async function approve(postId: string, state: string): Promise<void> {
+  const id = await vi.waitFor(async () => {
+    const [run] = await findRuns(postId)
+    const { approvals } = await api<{ approvals: { id: string; run_id: string }[] }>(
+      'GET',
+      '/approvals',
+    )
+    expect([run?.state, approvals[0]?.run_id]).toEqual([state, run?.id])
+    return approvals[0]?.id ?? ''
+  }, patience)
+  await api('POST', `/approvals/${encodeURIComponent(id)}`, { decision: 'approve', note: '' })
+}
+
+test('X6 X15: an approval in time, one after the run has parked, and a further comment each go on in the session, and no call is made twice', async () => {
+  const quick = await ask('Quick', 'publish')
+  await approve(quick, 'running')
+  expect(await waitForEnd(quick)).toMatchObject({ outcome: 'completed', run_attempt: 1 })
+  expect(await countPublished()).toBe(1)
+  const late = await ask('Late', 'publish')
+  await vi.waitFor(async () => {
+    expect(await findRuns(late)).toMatchObject([{ state: 'parked' }])
+    const { runners: listed } = await api<RunnerAnswer>('GET', '/runners')
+    expect(listed.flatMap(({ runs }) => runs)).toEqual([])
+  }, patience)
+  expect(await countPublished()).toBe(1)
+  await approve(late, 'parked')
+  const run = await waitForEnd(late)
+  expect(run).toMatchObject({ outcome: 'completed', run_attempt: 2 })
+  for (const postId of [quick, late]) {
+    expect(await readReplies(postId)).toEqual([{ content: '@admin Published.' }])
+  }
+  expect(await countPublished()).toBe(2)
+  expect(await api('GET', '/system/budget-audit')).toMatchObject({ agrees: true })
+  expect(await readPage(`/activations/${run.id}`)).toContain('Waited for approval')
+
+  await api('POST', `/posts/${quick}/comments`, { content: '@coder And once more. Do: search.' })
+  const [, next] = await vi.waitFor(async () => {
+    const found = await findRuns(quick)
+    expect(found).toMatchObject([{ state: 'done' }, { outcome: 'completed' }])
+    return found
+  }, patience)
+  expect(await readPage(`/activations/${next?.id}`)).toContain('with its earlier session')
 })

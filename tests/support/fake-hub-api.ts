@@ -146,6 +146,7 @@ export function createFakeHubApi(policy: GrantPolicy) {
     readPolicy: recorded('readPolicy', () => policy),
     readAuthorization: recorded('readAuthorization', () => toFacts(policy)),
     requestApproval: recorded('requestApproval', () => undefined),
+    readApprovalStatus: recorded('readApprovalStatus', () => 'pending' as const),
     consumeApproval: recorded('consumeApproval', () => ({ id: 'audit-of-approved' })),
     takeRateLimit: recorded('takeRateLimit', () => ({ isTaken: true, retryMs: 0 })),
     findCaller: recorded<

@@ -59,6 +59,8 @@ export interface AgentApi {
    * both as they occur. `full` includes reasoning, arguments and results, like the trace.
    */
   watch(agentId: AccountId, watched: WatchRequest, request: Request): Promise<Response>
+  /** Returns what a program changed in a repository, as a patch; null when none is stored. */
+  readPatch(agentId: AccountId, activationId: ActivationId, attempt: number): Promise<string | null>
   /** Deletes what the agent stores of an account's words. Idempotent. */
   deleteTexts(agentId: AccountId, request: TextDeletion): Promise<void>
   /** Deletes the files that agents keep for an account, and its own. Idempotent. */

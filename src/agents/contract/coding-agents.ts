@@ -4,7 +4,12 @@
  */
 import type { ModelConnection } from '../../hub/contract/models'
 import type { AccountId, ActivationId } from '../../shared/ids'
-import type { ModelProtocol, RunOrder, RunReport } from '../../shared/runner-protocol'
+import type {
+  ModelProtocol,
+  RunOrder,
+  RunReport,
+  runStopReasons,
+} from '../../shared/runner-protocol'
 
 // ------------------------------------------------------------ runs on runners
 
@@ -26,8 +31,10 @@ export interface RunnerApi {
   /** Ends the attempt wherever it is. */
   stop(
     run: Pick<NewRun, 'activation_id' | 'attempt'>,
-    reason: 'cancelled' | 'max_duration' | 'ended' | 'superseded',
+    reason: (typeof runStopReasons)[number],
   ): Promise<void>
+  /** Lets connected runners delete sessions of programs; what others hold is deleted by its age. */
+  forgetSessions(sessionIds: string[]): Promise<void>
 }
 
 /** An agent's object, as the runners' object uses it. */

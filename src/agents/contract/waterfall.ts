@@ -79,6 +79,24 @@ export interface TracePark {
   decisions: { callId: string; decision: string; by: string | null; note: string }[]
 }
 
+/** What a program changed in its workspace. */
+export interface WorkspaceChanges {
+  branch: string
+  /** The id of the last commit that was pushed; null: none. */
+  pushed: string | null
+  /** The commit of the branch that the changes count from; null: a new branch. */
+  since: string | null
+  /** As `git diff --stat` writes it. */
+  stat: string
+  /** Length of the stored patch; 0: none is stored. */
+  patchChars: number
+}
+
+/** Changes of one attempt, whose patch is stored under its number. */
+export interface TraceChanges extends WorkspaceChanges {
+  attempt: number
+}
+
 /** Duration by kind; the parts add up to `totalMs`. */
 export interface TraceTime {
   loadingMs: number
@@ -136,5 +154,7 @@ export interface Waterfall {
   notes: TraceNote[]
   compactions: TraceCompaction[]
   parks: TracePark[]
+  /** Changes of workspaces, by attempt. */
+  changes: TraceChanges[]
   time: TraceTime
 }

@@ -84,6 +84,9 @@ export function findLoadedFacts(events: LoopEvent[]): LoadedFacts | null {
 export function findCall(events: LoopEvent[], callId: string): AdmittedCall | null {
   const register = new CallRegister(events)
   for (const event of events) {
+    if (event.type === 'program_called' && event.callId === callId) {
+      return { callId, name: event.name, arguments: event.arguments, refusal: null }
+    }
     if (event.type !== 'model_answered') continue
     const found = register.admit(event.answer).find((call) => call.callId === callId)
     if (found) return found

@@ -9,6 +9,7 @@ import { findProgram } from '../executors/executor'
 import { programs } from '../executors/programs'
 import type { Effect } from '../loop/effect'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
+import { findProgramSession, toAudience } from '../memory/program-sessions'
 import { calculateCostMax } from '../models/catalogue'
 import type { Model } from '../models/model-port'
 import { closeLostActivation } from './close-lost'
@@ -169,10 +170,12 @@ async function gatherFacts(context: EffectContext, answer: LoadedActivation): Pr
     isPriced: model.prices !== null,
     ...toProgramFacts(definition),
   }
+  const hasPrivateSession = findSession(context, answer, facts)
   // a program lists its tools itself, and its prompt names none
   const tools = facts.program ? [] : listTools(context, facts)
   const names = tools.map(({ name }) => name)
   Object.assign(facts, composePrompt(context, answer, facts, definition, names))
+  if (hasPrivateSession) facts.hasPrivate = true
   const size = measurePromptSize({ messages: facts.prompt, tools: [] })
   context.firstPrompt = { messages: facts.prompt, size }
   const whole = addPromptSizes(size, measurePromptSize({ messages: [], tools }))
@@ -188,9 +191,30 @@ async function gatherFacts(context: EffectContext, answer: LoadedActivation): Pr
 }
 
 /** Returns the program that works on the task; empty for an agent that runs natively. */
-function toProgramFacts({ executor }: Definition): Pick<LoadedFacts, 'program'> {
+function toProgramFacts({ executor, coding }: Definition): Pick<LoadedFacts, 'program'> {
   const type = findProgram(executor)
-  return type === null ? {} : { program: { type, takesTools: programs[type].takesTools } }
+  if (type === null) return {}
+  const { takesTools } = programs[type]
+  const repository = coding.workspace?.repository
+  return { program: { type, takesTools, ...(repository !== undefined && { repository }) } }
+}
+
+/**
+ * Adds the session in which the program goes on, if an earlier run of the thread has left one for the same readers.
+ * Returns whether it has read private data.
+ */
+function findSession(
+  { deps, memory }: EffectContext,
+  { requesters }: LoadedActivation,
+  { program, privacy, answer }: LoadedFacts,
+): boolean {
+  const thread = answer?.postId
+  const audience = program && privacy && toAudience(program.type, requesters, privacy)
+  if (!thread || !audience) return false
+  program.audience = audience
+  const found = findProgramSession(memory, { thread, audience, now: deps.clock.now() })
+  if (found) program.sessionId = found.sessionId
+  return found?.isPrivate === true
 }
 
 /** Returns the first prompt of an activation, with the facts that belong to it. */

@@ -24,6 +24,7 @@ export async function park(
     now,
     approvals,
     ...(outage && { outage }),
+    ...(state.program && { areRequested: true }),
     iterations: state.iteration,
     ...composeActivationRecord(context, readRunLog(context, null, now)),
   })
@@ -43,6 +44,12 @@ export async function park(
  * Returns the newest approval that a call requested (a call may need a second one); null for none.
  */
 export function findApproval(events: LoopEvent[], callId: string) {
-  const parked = events.findLast((event) => event.type === 'tool_parked' && event.callId === callId)
-  return parked?.type === 'tool_parked' ? parked.approval : null
+  const asked = events.findLast(
+    (event) =>
+      (event.type === 'tool_parked' || event.type === 'program_call_waits') &&
+      event.approval.callId === callId,
+  )
+  return asked?.type === 'tool_parked' || asked?.type === 'program_call_waits'
+    ? asked.approval
+    : null
 }

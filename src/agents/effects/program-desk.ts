@@ -21,7 +21,9 @@ import type { EffectContext } from './effect-context'
 import { notifyWatchers, resolveModel } from './effect-context'
 import { findRecorded } from './find-recorded'
 import { toRequestCharge } from './price-request'
+import { ProgramWaits } from './program-waits'
 import { readWork } from './read-work'
+import { savePatches } from './save-patches'
 import { showReports } from './show-reports'
 import { splitReports, toStored } from './split-reports'
 
@@ -32,12 +34,15 @@ import { splitReports, toStored } from './split-reports'
 export class ProgramDesk implements RunReceiver, ModelRequestArbiter, ProgramCallRecorder {
   readonly #context: EffectContext
   readonly #apply: (event: LoopEvent) => void
+  /** Calls that wait for an approval. */
+  readonly waits: ProgramWaits
   /** Requests are admitted one after the other: each reserves beside the open ones. */
   #queue: Promise<unknown> = Promise.resolve()
 
   constructor(context: EffectContext, apply: (event: LoopEvent) => void) {
     this.#context = context
     this.#apply = apply
+    this.waits = new ProgramWaits(context, apply)
   }
 
   /** Returns the program of the activation, if it is the current one of this agent. */
@@ -61,6 +66,17 @@ export class ProgramDesk implements RunReceiver, ModelRequestArbiter, ProgramCal
     first: number,
     reports: RunReport[],
   ): Promise<{ stored: number } | null> {
+    if (this.#find(activationId)?.attempt !== attempt || !this.#isOpen()) return null
+    const saved = await savePatches(this.#context, { activationId, attempt }, reports)
+    return this.#storeReports(activationId, attempt, first, saved)
+  }
+
+  #storeReports(
+    activationId: ActivationId,
+    attempt: number,
+    first: number,
+    reports: RunReport[],
+  ): { stored: number } | null {
     const before = this.#find(activationId)
     if (before?.attempt !== attempt || !this.#isOpen()) return null
     const news = reports.slice(Math.max(0, before.reports + 1 - first))
@@ -169,7 +185,7 @@ export class ProgramDesk implements RunReceiver, ModelRequestArbiter, ProgramCal
     }
     const at = this.#now
     const { callId, tool: name, arguments: args, isWrite } = call
-    const recorded = isWrite ? findRecorded(events, program.attempt, call) : null
+    const recorded = findRecorded(events, program.attempt, call)
     const event = { at, callId, name, arguments: args, attempt: program.attempt }
     // a call that does not run cannot be in doubt
     this.#apply({ ...event, type: 'program_called', isWrite: isWrite && recorded === null })
@@ -181,8 +197,21 @@ export class ProgramDesk implements RunReceiver, ModelRequestArbiter, ProgramCal
       return { kind: 'run' }
     }
     const { text, isError } = recorded
-    this.#apply({ ...recorded, at, startedAt: at, durationMs: 0, callId, isRecorded: true })
+    const returned = { ...recorded, type: 'program_call_returned', at, startedAt: at } as const
+    this.#apply({ ...returned, durationMs: 0, callId, isRecorded: true })
     return { kind: 'recorded', text, isError }
+  }
+
+  awaitApproval(
+    ...wait: Parameters<ProgramCallRecorder['awaitApproval']>
+  ): ReturnType<ProgramCallRecorder['awaitApproval']> {
+    return this.waits.wait(...wait)
+  }
+
+  async endWait(
+    ...wait: Parameters<ProgramCallRecorder['endWait']>
+  ): ReturnType<ProgramCallRecorder['endWait']> {
+    return this.waits.end(...wait)
   }
 
   async endCall(

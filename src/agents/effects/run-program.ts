@@ -9,6 +9,7 @@ import type { Effect } from '../loop/effect'
 import type { LoopEvent } from '../loop/event'
 import type { Message } from '../loop/message'
 import type { ProgramState } from '../loop/program-state'
+import { findWaitEnd } from '../loop/program-waits'
 import { buildTranscript } from '../loop/transcript'
 import { protocolsOf } from '../models/model-protocols'
 import { fence } from '../text/fence'
@@ -29,6 +30,10 @@ export async function runProgram(
   if (!read.ok) return toProblem(context, read.failure.failure.message, attempt)
   const program = findWorking(context.getActivation().state, attempt)
   if (!program) return null
+  const waitEnd = findWaitEnd(program)
+  if (waitEnd !== null && waitEnd <= clock.now()) {
+    return { type: 'approval_overdue', at: clock.now(), attempt }
+  }
   const order = composeOrder(context, read.work, program)
   if (order === null) return toProblem(context, 'Its model cannot be used by the program.', attempt)
   const { kind } = await context.deps.runners.start(order)

@@ -19,7 +19,7 @@ export function splitReports(reports: RunReport[]): RunReport[][] {
 }
 
 /**
- * Returns a report as the journal stores it: without the patch, and without the texts of a program that has written
+ * Returns a report as the journal stores it: with the length of the patch only, and without the texts of a program that has written
  * more than a run may, whatever its runner lets through.
  *
  * @param chars that are stored already
@@ -28,6 +28,6 @@ export function toStored(report: RunReport, chars: number): StoredReport {
   if ('text' in report && chars > codingAgents.outputChars) return { ...report, text: '' }
   if (report.kind !== 'ended') return report
   if (report.changes === null) return { ...report, changes: null }
-  const { patch: _, ...changes } = report.changes
-  return { ...report, changes }
+  const { patch, ...changes } = report.changes
+  return { ...report, changes: { ...changes, patchChars: patch.length } }
 }

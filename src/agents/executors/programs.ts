@@ -6,15 +6,21 @@ interface Program {
   protocols: readonly ModelProtocol[]
   /** Whether it uses the hub's tools, over MCP. */
   takesTools: boolean
+  /** For how long it surely waits for the answer to a call of a tool, in milliseconds. */
+  callWaitMs: number
 }
 
 /** The coding agents that a definition can name. */
 export const programs: Record<ProgramType, Program> = {
-  'claude-code': { protocols: ['anthropic-messages'], takesTools: true },
-  codex: { protocols: ['openai-responses'], takesTools: true },
-  opencode: { protocols: ['openai-chat'], takesTools: true },
-  goose: { protocols: ['openai-chat', 'anthropic-messages'], takesTools: true },
-  aider: { protocols: ['openai-chat', 'anthropic-messages'], takesTools: false },
+  'claude-code': { protocols: ['anthropic-messages'], takesTools: true, callWaitMs: 900_000 },
+  codex: { protocols: ['openai-responses'], takesTools: true, callWaitMs: 45_000 },
+  opencode: { protocols: ['openai-chat'], takesTools: true, callWaitMs: 45_000 },
+  goose: {
+    protocols: ['openai-chat', 'anthropic-messages'],
+    takesTools: true,
+    callWaitMs: 240_000,
+  },
+  aider: { protocols: ['openai-chat', 'anthropic-messages'], takesTools: false, callWaitMs: 0 },
 }
 
 /** Returns the protocols that both a program and a provider speak, the program's preferred one first. */

@@ -1,4 +1,4 @@
-import type { BudgetShortage } from '../../hub/contract/hub'
+import type { ApprovalRequest, BudgetShortage } from '../../hub/contract/hub'
 import type { ModelProtocol, ProgramType, RunReport } from '../../shared/runner-protocol'
 import type { ModelRequestRefusal, ModelRequestResult } from '../contract/coding-agents'
 import type { Charge } from './charge'
@@ -9,13 +9,22 @@ export interface ProgramFacts {
   type: ProgramType
   /** Whether it uses the hub's tools; then it must have listed them. */
   takesTools: boolean
+  /** The repository that it works on, as `service/owner/name`. */
+  repository?: string
+  /** Who may go on in its session; absent: nobody. */
+  audience?: string
+  /** The session that an earlier run of the thread has left, to be loaded where the runner has it. */
+  sessionId?: string
 }
 
 type Ended = Extract<RunReport, { kind: 'ended' }>
 type Changes = NonNullable<Ended['changes']>
 
 /** The last report as the journal stores it: a patch is too long for a row. */
-type StoredEnd = Omit<Ended, 'changes'> & { changes: Omit<Changes, 'patch'> | null }
+type StoredEnd = Omit<Ended, 'changes'> & {
+  /** `patchChars`: of the patch, which is stored elsewhere; 0: none is. */
+  changes: (Omit<Changes, 'patch'> & { patchChars: number }) | null
+}
 
 export type StoredReport = Exclude<RunReport, Ended> | StoredEnd
 
@@ -71,6 +80,19 @@ export type ProgramEvent =
       /** Whether the call may change something. */
       isWrite: boolean
     }
+  /** A call requires approval, and the program waits for the decision, at most until a time. */
+  | {
+      type: 'program_call_waits'
+      attempt: number
+      callId: string
+      /** Its own id is that of the call that was first made with these arguments. */
+      approval: ApprovalRequest
+      until: number
+    }
+  /** The decision arrived in time, so the call goes on. */
+  | { type: 'program_call_decided'; attempt: number; callId: string }
+  /** The program has waited for as long as it can: its run parks. */
+  | { type: 'approval_overdue'; attempt: number }
   | {
       type: 'program_call_returned'
       callId: string

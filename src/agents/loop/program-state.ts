@@ -11,6 +11,14 @@ export interface OpenRequest {
   worst: Charge
 }
 
+/** A call of the hub's tools that has not returned. */
+export interface OpenCall {
+  callId: string
+  isWrite: boolean
+  /** It has not run: the program waits for the approval that was requested for the call `approvalId`. */
+  wait?: { approvalId: string; until: number }
+}
+
 /** What the program claims about its end; it is judged. */
 export type ProgramEnd = Pick<
   Extract<RunReport, { kind: 'ended' }>,
@@ -21,7 +29,7 @@ export type ProgramEnd = Pick<
  * The program that works on the task of a coding agent. It is written with every event, so it stays small: texts
  * are in the events of the journal.
  */
-export interface ProgramState extends ProgramFacts {
+export interface ProgramState extends Pick<ProgramFacts, 'type' | 'takesTools'> {
   /** From 1; a comment that joins the run begins a further one. */
   turn: number
   /** Counts what was given to a runner: every turn, and every beginning after a loss. */
@@ -47,8 +55,7 @@ export interface ProgramState extends ProgramFacts {
   open: OpenRequest[]
   /** Of the request with the highest number that is settled; null before any in this attempt. */
   last: { request: number; finish: string; problem: string | null } | null
-  /** Calls of the hub's tools that have not returned. */
-  calls: { callId: string; isWrite: boolean }[]
+  calls: OpenCall[]
   /** Calls of the run that may have changed something. */
   writes: number
   end: ProgramEnd | null
@@ -57,7 +64,11 @@ export interface ProgramState extends ProgramFacts {
 }
 
 /** Returns the program before its first attempt. */
-export const toProgram = ({ type, takesTools }: ProgramFacts): ProgramState => ({
+export const toProgram = ({
+  type,
+  takesTools,
+  sessionId = null,
+}: Omit<ProgramFacts, 'sessionId'> & { sessionId?: string | null }): ProgramState => ({
   type,
   takesTools,
   turn: 0,
@@ -68,7 +79,7 @@ export const toProgram = ({ type, takesTools }: ProgramFacts): ProgramState => (
   isNotified: false,
   reports: 0,
   hasStarted: false,
-  sessionId: null,
+  sessionId,
   mustResume: false,
   chars: 0,
   hasListedTools: false,

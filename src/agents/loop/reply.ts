@@ -3,6 +3,7 @@ import { readMentions } from '../../shared/mention'
 import { isTruncated } from './answer-end'
 import type { LoopEvent } from './event'
 import type { ModelAnswer } from './message'
+import { describeChanges } from './program-changes'
 import type { StoredReport } from './program-event'
 import type { Ending } from './state'
 
@@ -34,7 +35,9 @@ export function composeReplyText(
   const reason = progress === null ? ending.text : `${ending.text} ${progress}`
   if (hasProgram(events)) {
     const said = findProgramAnswer(events)
-    return ending.reply === 'answer' ? said : joinReason(said, reason)
+    const changes = describeChanges(events)
+    const text = ending.reply === 'answer' ? said : joinReason(said, reason)
+    return changes === null ? text : `${truncateToFit(text, changes.length)}\n\n${changes}`
   }
   const answers = events.flatMap((event) => (event.type === 'model_answered' ? [event.answer] : []))
   if (ending.reply === 'answer') {

@@ -1,7 +1,7 @@
 import { checkWindow } from './compaction'
 import { endingMessages, endingTexts } from './ending-texts'
 import { findLimit } from './find-limit'
-import { startTurn } from './start-turn'
+import { startProgram } from './start-turn'
 import { type Ending, type LoopState, type Step, withEffects } from './state'
 import { finishActivation } from './step-end'
 
@@ -12,7 +12,7 @@ import { finishActivation } from './step-end'
 export function startModelCall(state: LoopState, at: number): Step {
   const limit = findLimit(state, at)
   if (limit) return finishActivation(state, limit)
-  if (state.program) return startTurn(state, state.program, at)
+  if (state.program) return startProgram(state, state.program, at)
   const window = checkWindow(state)
   if (window.kind === 'full') return finishActivation(state, describeFullWindow(state))
   const modelCalls = state.modelCalls + 1

@@ -1,4 +1,5 @@
 import type { ProgramState } from './program-state'
+import { isParking } from './program-waits'
 import { type LoopState, type Step, withEffects } from './state'
 
 /** What an attempt begins with. */
@@ -12,9 +13,15 @@ const fresh = {
   end: null,
 } as const satisfies Partial<ProgramState>
 
-/** Gives the task, or what joined it, to the program. */
-export const startTurn = (state: LoopState, program: ProgramState, at: number): Step =>
-  beginAttempt(state, { ...program, turn: program.turn + 1, mustResume: false }, at)
+/**
+ * Gives the task, or what joined it, to the program. After a wait for approval the same turn goes on, with the calls
+ * that were decided meanwhile.
+ */
+export function startProgram(state: LoopState, program: ProgramState, at: number): Step {
+  return isParking(program)
+    ? beginAttempt(state, { ...program, writes: program.writes + state.calls.length }, at)
+    : beginAttempt(state, { ...program, turn: program.turn + 1, mustResume: false }, at)
+}
 
 /** Begins an attempt. */
 export function beginAttempt(state: LoopState, before: ProgramState, at: number): Step {

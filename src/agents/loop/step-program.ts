@@ -7,6 +7,7 @@ import { canCallModel } from './find-limit'
 import { judgeProgram, toInterruption, toRefusalEnding } from './judge-program'
 import type { StoredReport } from './program-event'
 import type { ProgramState } from './program-state'
+import { countWritten, isInDoubt, isParking, listWaiting, parkProgram } from './program-waits'
 import { beginAttempt } from './start-turn'
 import { type Ending, type LoopState, type Step, withEffects, withoutEffects } from './state'
 import { answered, finishActivation } from './step-end'
@@ -87,14 +88,16 @@ export function handleCalled(state: LoopState, event: LoopEventOf<'program_calle
 /** Notes that a call returned. One that was not allowed has changed nothing. */
 export function handleCallReturned(
   state: LoopState,
-  { callId, decision }: LoopEventOf<'program_call_returned'>,
+  { callId, decision, at }: LoopEventOf<'program_call_returned'>,
 ): Step {
   const { program } = state
   const call = program?.calls.find((each) => each.callId === callId)
-  if (!program || !call) return withoutEffects(state)
+  // the program that is ended leaves the call for which its run parks
+  if (!program || !call || (call.wait && isParking(program))) return withoutEffects(state)
   const calls = program.calls.filter((each) => each !== call)
   const isUnmade = call.isWrite && decision !== 'allowed'
-  return withoutEffects(withProgram(state, { calls, writes: program.writes - (isUnmade ? 1 : 0) }))
+  const writes = program.writes - (isUnmade ? 1 : 0)
+  return settleClosing(withProgram(state, { calls, writes }), at)
 }
 
 /** Stores reports of the current attempt, each once and in order; the last one ends the turn. */
@@ -144,15 +147,15 @@ export function handleLost(state: LoopState, event: LoopEventOf<'program_lost'>)
 function recoverProgram(state: LoopState, at: number): Step {
   const { program } = state
   if (!program) return withoutEffects(state)
-  const isInDoubt = program.calls.some(({ isWrite }) => isWrite)
-  const canResume = program.sessionId !== null && !isInDoubt
-  const mustResume = program.writes > 0
+  const canResume = program.sessionId !== null && !isInDoubt(program)
+  const writes = countWritten(program)
+  const mustResume = writes > 0
   const losses = program.losses + 1
   if (losses > codingAgents.lossesMax || (mustResume && !canResume)) {
     return closeProgram(withProgram(state, { losses }), toInterruption(), null, at)
   }
   const sessionId = canResume ? program.sessionId : null
-  return beginAttempt(state, { ...program, losses, sessionId, mustResume }, at)
+  return beginAttempt(state, { ...program, losses, sessionId, writes, mustResume }, at)
 }
 
 /**
@@ -179,8 +182,11 @@ export function closeProgram(
 }
 
 /** Whether nothing more can arrive that the run waits for. */
-export const isProgramOver = ({ open, closing, hasStarted, end }: ProgramState): boolean =>
-  open.length === 0 && (closing?.stop === null || !hasStarted || end !== null)
+export const isProgramOver = (program: ProgramState): boolean => {
+  const { open, closing, hasStarted, end } = program
+  const mayWrite = isParking(program) && isInDoubt(program)
+  return open.length === 0 && !mayWrite && (closing?.stop === null || !hasStarted || end !== null)
+}
 
 /** Concludes as soon as everything is known; a program that was never seen is stopped by the effect first. */
 function settleClosing(state: LoopState, at: number): Step {
@@ -208,6 +214,11 @@ export function handleClosed(state: LoopState, event: LoopEventOf<'program_close
 function conclude(state: LoopState, at: number): Step {
   const { program } = state
   if (!program) return withoutEffects(state)
+  if (isParking(program) && listWaiting(program).length > 0) {
+    return isInDoubt(program)
+      ? finishActivation(state, toInterruption())
+      : parkProgram(state, program)
+  }
   const ending = program.closing?.ending ?? judgeProgram(state, program)
   const mayGoOn = ending === answered && state.maySteer && canCallModel(state, at)
   return mayGoOn

@@ -33,6 +33,7 @@ import {
   handleSettled,
   handleToolsListed,
 } from './step-program'
+import { handleCallDecided, handleCallWaits, handleOverdue } from './step-program-wait'
 import { handleInterrupted } from './step-recover'
 import { handleSteered } from './step-steer'
 import { handleToolReturned } from './step-tools'
@@ -147,6 +148,12 @@ function handleProgram(state: LoopState, event: FromProgram): Step {
       return handleCalled(state, event)
     case 'program_call_returned':
       return handleCallReturned(state, event)
+    case 'program_call_waits':
+      return handleCallWaits(state, event)
+    case 'program_call_decided':
+      return handleCallDecided(state, event)
+    case 'approval_overdue':
+      return handleOverdue(state, event)
     case 'program_reported':
       return handleReported(state, event)
     case 'program_lost':

@@ -1,10 +1,11 @@
-import type { ApprovalDecision } from '../../hub/contract/hub'
 import { fence } from '../text/fence'
 import { CallRegister } from './admit-calls'
 import { isTruncated } from './answer-end'
 import { type Conversation, replaceOldest } from './compaction'
 import type { LoopEvent, LoopEventOf } from './event'
 import type { Message, ToolOutput } from './message'
+import { toDecidedMessages, toProgramMessages } from './program-messages'
+import { describeRefusal, unknownOutcome } from './refusal-text'
 
 const emptyNote = '[note] Your last answer was empty. Answer the task in words, or call a tool.'
 const truncatedEmptyNote =
@@ -52,6 +53,7 @@ export function foldConversation(events: LoopEvent[]): Conversation {
     else if (event.type === 'compacted')
       conversation = replaceOldest(conversation, event.replaced, event.summary)
   }
+  conversation.run.push(...toDecidedMessages(events))
   return conversation
 }
 
@@ -80,15 +82,6 @@ function toSteeringMessages({ items }: LoopEventOf<'steered'>): Message[] {
     return [isModeration ? moderationNote : steeringNote, fence('comment', attributes, shown)]
   })
   return [{ role: 'user', text: texts.join('\n') }]
-}
-
-/** Returns what a program answered at the end of its turn. */
-function toProgramMessages({ reports }: LoopEventOf<'program_reported'>): Message[] {
-  return reports.flatMap((report) =>
-    report.kind === 'ended' && report.answer.trim() !== ''
-      ? [{ role: 'assistant' as const, text: report.answer, calls: [] }]
-      : [],
-  )
 }
 
 function toAnswerMessages(
@@ -126,23 +119,10 @@ interface Results {
   find(callId: string, name: string): ToolOutput
 }
 
-const unknownOutcome =
-  'Error: the outcome is unknown: the server stopped while this call ran. Check the result before you repeat the call.'
-
 const unfinishedResults = {
   cancel_requested: 'Error: operation cancelled by user.',
   time_ran_out: 'Error: timed out before this call returned.',
 } as const
-
-/**
- * Returns the result for a call that was denied or whose approval expired; null when the call was
- * approved.
- */
-function describeRefusal({ decision, by, note }: ApprovalDecision): string | null {
-  if (decision === 'approved') return null
-  if (decision === 'expired') return 'Error: the approval expired.'
-  return `Error: denied by ${by ?? 'a person'}${note.trim() === '' ? '' : `: ${note.trim()}`}`
-}
 
 /** Collects the result of each call; a call without an outcome gets an error that says why. */
 function collectResults(events: LoopEvent[]): Results {

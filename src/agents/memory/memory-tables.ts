@@ -74,7 +74,22 @@ const shareTable = `
     owner TEXT NOT NULL,
     shared_at INTEGER NOT NULL);`
 
+/** Sessions of programs on runners, for the next run of a thread that has the same readers. */
+const programSessionTable = `
+  CREATE TABLE IF NOT EXISTS program_sessions (
+    thread TEXT NOT NULL,
+    -- the program, and who may read what it has read
+    audience TEXT NOT NULL,
+    session TEXT NOT NULL,
+    -- it has read data that is private to the reader
+    is_private INTEGER NOT NULL,
+    -- JSON list of the runs that have used it
+    runs TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (thread, audience)) WITHOUT ROWID;`
+
 const schemas: Record<string, string> = {
+  program_sessions: programSessionTable,
   sessions: turnTables,
   turns: turnTables,
   kept: keptTable,

@@ -6,7 +6,11 @@ import type { RevisedPlan, RunEvent, RunEventOf } from './run-event'
 /** A program's events but those that end a call of a tool, which are converted with what began it. */
 type Converted = Exclude<
   ProgramEvent['type'],
-  'request_settled' | 'program_called' | 'program_call_returned' | 'program_reported'
+  | 'request_settled'
+  | 'program_called'
+  | 'program_call_waits'
+  | 'program_call_returned'
+  | 'program_reported'
 >
 
 /** Converts an event of a program's run that needs nothing of the events before it. */
@@ -70,12 +74,23 @@ function findFailureCode({
   return status === 429 || status === 503 || status === 529 ? 'PROVIDER_BUSY' : 'PROVIDER_ERROR'
 }
 
+/** Converts a wait for approval. */
+export const convertWait = ({
+  at,
+  callId,
+  approval,
+}: LoopEventOf<'program_call_waits'>): RunEvent => ({
+  ...{ at, type: 'tool_parked', startedAt: at, callId, name: approval.tool, approval, hooks: [] },
+})
+
 /** Converts reports: what the program wrote, its plan, and its own tools as notes. */
 export function convertReports(
   { at, type, attempt, reports }: LoopEventOf<'program_reported'>,
   revisions: PlanRevisions,
 ): RunEventOf<'program_reported'> {
   const plan = reports.findLast((report) => report.kind === 'plan')
+  const ended = reports.find((report) => report.kind === 'ended')
+  const changes = ended?.kind === 'ended' ? ended.changes : null
   return {
     at,
     type,
@@ -84,6 +99,7 @@ export function convertReports(
     reasoning: joinTexts(reports, 'reasoning'),
     notes: reports.flatMap(describeReport),
     ...(plan?.kind === 'plan' && { plan: toPlan(plan, revisions) }),
+    ...(changes && changes.stat !== '' && { changes }),
   }
 }
 
@@ -114,16 +130,8 @@ function describeReport(report: StoredReport): string[] {
           ? []
           : [`The program ended: ${report.end.replaceAll('_', ' ')}.`]),
         ...(report.detail === null ? [] : [report.detail]),
-        ...(report.changes ? [describeChanges(report.changes)] : []),
       ]
     default:
       return []
   }
 }
-
-const describeChanges = ({
-  branch,
-  pushed,
-  stat,
-}: NonNullable<Extract<StoredReport, { kind: 'ended' }>['changes']>): string =>
-  `${pushed === null ? 'Nothing was pushed to' : `Pushed ${pushed} to`} ${branch}. ${stat}`.trim()

@@ -24,12 +24,15 @@ export const collectCompactions = (events: RunEvent[]): TraceCompaction[] =>
 /** Returns every wait for approval, with the decisions. */
 export function collectParks(events: RunEvent[]): TracePark[] {
   const parks: TracePark[] = []
-  let tools: string[] = []
+  /** Names of the calls that wait, by id: the decision about some comes in time. */
+  const waiting = new Map<string, string>()
   for (const event of events) {
-    if (event.type === 'tool_parked') tools.push(event.name)
+    if (event.type === 'tool_parked') waiting.set(event.callId, event.name)
+    if (event.type === 'tool_returned') waiting.delete(event.callId)
     if (event.type === 'parked' && !event.isLost) {
+      const tools = [...waiting.values()]
       parks.push({ at: event.at, resumedAt: null, tools, decisions: [] })
-      tools = []
+      waiting.clear()
     }
     const last = parks.at(-1)
     if (event.type !== 'resumed' || !last) continue

@@ -97,7 +97,7 @@ function redactResult({ plan, ...event }: RunEventOf<'tool_returned'>): RunEvent
   }
 }
 
-function redactReports({ plan, ...event }: RunEventOf<'program_reported'>): RunEvent {
+function redactReports({ plan, changes: _, ...event }: RunEventOf<'program_reported'>): RunEvent {
   const steps = plan?.steps.map((step) => ({ ...step, title: '' }))
   return {
     ...{ ...event, text: '', reasoning: '', notes: [] },

@@ -1,7 +1,7 @@
 import type { ApprovalDecision, ApprovalRequest, Task } from '../../hub/contract/hub'
 import type { ActivationError } from '../../shared/errors'
 import type { ActivationId } from '../../shared/ids'
-import type { HookTime, PlanStep, PromptSize } from '../contract/agents'
+import type { HookTime, PlanStep, PromptSize, WorkspaceChanges } from '../contract/agents'
 import type { Effect } from '../loop/effect'
 import type { Charge, Limits, LoadedFacts, RequestParameters } from '../loop/event'
 import type { Message, ModelUsage } from '../loop/message'
@@ -184,7 +184,13 @@ export type RunEvent = { at: number } & (
       notes: string[]
       /** When it revised its plan. */
       plan?: RevisedPlan
+      /** What it changed in its workspace. */
+      changes?: WorkspaceChanges
     }
+  /** A call for which the program waited was decided in time. */
+  | { type: 'program_call_decided' }
+  /** The program could not wait any longer for an approval, so the run parks. */
+  | { type: 'approval_overdue' }
   | { type: 'program_lost'; attempt: number; reason: string }
   /** `charge` is that of requests whose usage nobody reported. */
   | { type: 'program_closed'; requests: number; charge: Charge | null }

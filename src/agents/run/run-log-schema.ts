@@ -76,6 +76,14 @@ const plan = z.object({
   ),
 })
 
+const changes = z.object({
+  branch: text,
+  pushed: textOrNull,
+  since: textOrNull,
+  stat: text,
+  patchChars: number,
+})
+
 const approval = z.object({
   callId: text,
   tool: text,
@@ -198,7 +206,10 @@ const event = z.discriminatedUnion('type', [
     reasoning: text,
     notes: z.array(text),
     plan: plan.optional(),
+    changes: changes.optional(),
   }),
+  eventOf('program_call_decided', {}),
+  eventOf('approval_overdue', {}),
   eventOf('program_lost', { attempt: number, reason: text }),
   eventOf('program_closed', { requests: number, charge: charge.nullable() }),
   eventOf('nobody_notified', {}),

@@ -2,7 +2,7 @@ import { type AdmittedCall, CallRegister } from '../loop/admit-calls'
 import type { LoopEvent, LoopEventOf } from '../loop/event'
 import { hasUsedOwnAccount } from '../loop/own-account'
 import type { Ending } from '../loop/state'
-import { convertProgram, convertReports, convertRequest } from './convert-program'
+import { convertProgram, convertReports, convertRequest, convertWait } from './convert-program'
 import { PlanRevisions, planToolName } from './plan-revisions'
 import {
   type ClosedCall,
@@ -70,6 +70,8 @@ class RunLogBuilder {
         return convertRequest(event, () => ++this.#step)
       case 'program_called':
         return this.#convertCalled(event)
+      case 'program_call_waits':
+        return convertWait(event)
       case 'program_call_returned':
         return this.#convertCallReturned(event)
       case 'program_reported':
@@ -228,6 +230,7 @@ type Other = Exclude<
   | 'interrupted'
   | 'request_settled'
   | 'program_called'
+  | 'program_call_waits'
   | 'program_call_returned'
   | 'program_reported'
 >
@@ -274,6 +277,8 @@ function convertOther(event: LoopEventOf<Other>): RunEvent {
     case 'request_admitted':
     case 'request_refused':
     case 'tools_listed':
+    case 'program_call_decided':
+    case 'approval_overdue':
     case 'program_lost':
     case 'program_closed':
     case 'nobody_notified':

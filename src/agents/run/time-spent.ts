@@ -14,6 +14,8 @@ const parts: Partial<Record<RunEvent['type'], Part>> = {
   tool_parked: 'toolsMs',
   compacted: 'compactionMs',
   resumed: 'parkedMs',
+  program_call_decided: 'parkedMs',
+  approval_overdue: 'parkedMs',
   slept: 'waitingMs',
 }
 

@@ -36,6 +36,11 @@ export function toWaterfall({ events }: Pick<RunLog, 'events'>): Waterfall {
     notes: collectNotes(events, startedAt),
     compactions: collectCompactions(events),
     parks: collectParks(events),
+    changes: events.flatMap((event) =>
+      event.type === 'program_reported' && event.changes
+        ? [{ attempt: event.attempt, ...event.changes }]
+        : [],
+    ),
     time: time.finish(finishedAt ?? lastAt ?? 0),
   }
 }

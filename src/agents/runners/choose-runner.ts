@@ -19,6 +19,8 @@ export interface Candidate {
 export type RunNeeds = Pick<NewRun, 'program' | 'builtin' | 'runs_on'> & {
   /** Ids of runners that could not take it. */
   refusedBy: readonly string[]
+  /** The runner that has the session in which the run goes on; null: none is known. */
+  home: string | null
 }
 
 export type RunnerChoice<Found> =
@@ -37,17 +39,20 @@ const isSuitable = (runner: Candidate, needs: RunNeeds): boolean =>
 const freeShare = ({ slots, used }: Candidate): number => (slots - used) / slots
 
 /**
- * Chooses the runner of a run: of the suitable ones with a free slot the least loaded, then the one that has
- * waited longest. `busy`: the suitable ones have no free slot; `nobody`: none is suitable.
+ * Chooses the runner of a run: of the suitable ones with a free slot the one that has its session, then the least
+ * loaded, then the one that has waited longest. `busy`: the suitable ones have no free slot; `nobody`: none is suitable.
  */
 export function chooseRunner<Found extends Candidate>(
   runners: readonly Found[],
   needs: RunNeeds,
 ): RunnerChoice<Found> {
+  const isHome = ({ id }: Found): number => Number(id === needs.home)
   const suitable = runners.filter((runner) => isSuitable(runner, needs))
   const [best] = suitable
     .filter(({ slots, used }) => used < slots)
-    .sort((a, b) => freeShare(b) - freeShare(a) || a.assignedAt - b.assignedAt)
+    .sort(
+      (a, b) => isHome(b) - isHome(a) || freeShare(b) - freeShare(a) || a.assignedAt - b.assignedAt,
+    )
   if (best) return { kind: 'runner', runner: best }
   return { kind: suitable.length > 0 ? 'busy' : 'nobody' }
 }

@@ -104,6 +104,10 @@ export class ReportIntake {
     const current = this.#store.findRun(toRunKey(run))
     if (answer === null && current?.state === 'assigned')
       this.#dispatcher.stop(current, 'superseded')
+    const session = fresh.findLast((each) => 'session_id' in each && each.session_id !== null)
+    if (session && 'session_id' in session && session.session_id && run.runnerId) {
+      this.#store.saveSession(session.session_id, run.runnerId, this.#deps.clock.now())
+    }
     this.#acknowledge(socket, run, known)
     if (known < last) {
       this.#connections.close(socket, runnerCloseCodes.tryAgain, 'The agent did not store all.')

@@ -12,7 +12,6 @@ import type { RunAuthorization, RunnersDeps } from './runners-deps'
 type StopReason = Extract<HubMessage, { type: 'stop' }>['reason']
 
 const holdsSlot = ({ state }: StoredRun): boolean => state === 'assigned' || state === 'stopping'
-const toNeeds = ({ needs, refusedBy }: StoredRun): RunNeeds => ({ ...needs, refusedBy })
 
 /**
  * Gives waiting runs to runners, and ends runs. Everything is stored before it is sent; what was stored and
@@ -53,7 +52,7 @@ export class RunDispatcher {
     const candidates = this.#listCandidates(runs)
     return runs.flatMap((run) => {
       if (run.state !== 'waiting' || (run.dueAt ?? 0) > now) return []
-      const choice = chooseRunner(candidates, toNeeds(run))
+      const choice = chooseRunner(candidates, this.#toNeeds(run))
       if (choice.kind !== 'runner') return []
       const { runner } = choice
       runner.used++
@@ -65,10 +64,18 @@ export class RunDispatcher {
     })
   }
 
+  #toNeeds({ needs, refusedBy }: StoredRun): RunNeeds {
+    const session = needs.session_id ?? null
+    return { ...needs, refusedBy, home: session && this.#store.findSessionRunner(session) }
+  }
+
   /** Returns whether a run was sent, or why it waits. */
   describe(run: StoredRun): 'started' | 'busy' | 'nobody' {
     if (run.state !== 'waiting') return 'started'
-    const { kind } = chooseRunner(this.#listCandidates(this.#store.listOpenRuns()), toNeeds(run))
+    const { kind } = chooseRunner(
+      this.#listCandidates(this.#store.listOpenRuns()),
+      this.#toNeeds(run),
+    )
     return kind === 'nobody' ? 'nobody' : 'busy'
   }
 
@@ -79,7 +86,7 @@ export class RunDispatcher {
     return runs
       .filter(({ state }) => state === 'waiting')
       .map((run) => {
-        const { kind } = chooseRunner(candidates, toNeeds(run))
+        const { kind } = chooseRunner(candidates, this.#toNeeds(run))
         return { ...toRunnerRun(run), reason: kind === 'nobody' ? 'nobody' : 'busy' }
       })
   }
@@ -87,7 +94,7 @@ export class RunDispatcher {
   /** Whether another connected runner could take a run that one has refused. */
   canGoElsewhere(run: StoredRun, refusedBy: string[]): boolean {
     const candidates = this.#listCandidates(this.#store.listOpenRuns())
-    return chooseRunner(candidates, { ...run.needs, refusedBy }).kind !== 'nobody'
+    return chooseRunner(candidates, { ...this.#toNeeds(run), refusedBy }).kind !== 'nobody'
   }
 
   /** Puts a run back that no runner has begun. */

@@ -12,6 +12,7 @@ const getObject = (namespace: Runners) => namespace.getByName('runners')
 export const createRunnerApi = (namespace: Runners): RunnerApi => ({
   start: async (run) => getObject(namespace).start(run),
   stop: async (run, reason) => getObject(namespace).stop(run, reason),
+  forgetSessions: async (sessionIds) => getObject(namespace).forgetSessions(sessionIds),
 })
 
 /** Creates the API through which the hub shows and controls runners. */

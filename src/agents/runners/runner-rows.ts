@@ -42,7 +42,7 @@ export interface StoredRun {
   attempt: number
   agentId: AccountId
   agent: string
-  needs: Pick<NewRun, 'program' | 'builtin' | 'runs_on'>
+  needs: Pick<NewRun, 'program' | 'builtin' | 'runs_on'> & Partial<Pick<NewRun, 'session_id'>>
   state: RunState
   /** Its runner, or the last one. */
   runnerId: string | null
@@ -95,6 +95,8 @@ export const runColumns = `activation_id, attempt, agent_id, agent, needs, state
   created_at, sent_at, ends_at, due_at, reason`
 
 export const runnerTables = [
+  `CREATE TABLE IF NOT EXISTS program_sessions (session TEXT PRIMARY KEY, runner_id TEXT NOT NULL, at INTEGER NOT NULL)
+    WITHOUT ROWID`,
   `CREATE TABLE IF NOT EXISTS runners (
     id TEXT PRIMARY KEY, key_id TEXT NOT NULL, account_id TEXT NOT NULL, name TEXT NOT NULL, origin TEXT NOT NULL,
     facts TEXT NOT NULL, is_draining INTEGER NOT NULL DEFAULT 0, connected_at INTEGER NOT NULL,

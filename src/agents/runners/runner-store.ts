@@ -89,6 +89,31 @@ export class RunnerStore {
     this.#sql.exec('DELETE FROM runners WHERE id = ?', id)
   }
 
+  /** Notes where a program's session is. */
+  saveSession(session: string, runnerId: string, now: number): void {
+    this.#sql.exec(
+      'INSERT OR REPLACE INTO program_sessions (session, runner_id, at) VALUES (?, ?, ?)',
+      ...[session, runnerId, now],
+    )
+  }
+
+  findSessionRunner(session: string): string | null {
+    const [row] = this.#sql
+      .exec<{ id: string }>(
+        'SELECT runner_id AS id FROM program_sessions WHERE session = ?',
+        session,
+      )
+      .toArray()
+    return row?.id ?? null
+  }
+
+  deleteSessions(sessions: readonly string[]): void {
+    this.#sql.exec(
+      'DELETE FROM program_sessions WHERE session IN (SELECT value FROM json_each(?))',
+      JSON.stringify(sessions),
+    )
+  }
+
   // ------------------------------------------------------------ runs
 
   /** @throws TOO_LARGE when the texts of the run do not fit into one row */
@@ -101,7 +126,8 @@ export class RunnerStore {
         `The run has ${text.length} characters, too many for a runner.`,
       )
     }
-    const needs = JSON.stringify({ program, builtin, runs_on: run.runs_on })
+    const { runs_on, session_id } = run
+    const needs = JSON.stringify({ program, builtin, runs_on, session_id })
     this.#sql.exec(
       `INSERT INTO runs (activation_id, attempt, agent_id, agent, needs, run, state, refused_by, stored, created_at, ends_at)
        VALUES (?, ?, ?, ?, ?, ?, 'waiting', '[]', 0, ?, ?)`,
@@ -180,13 +206,17 @@ export class RunnerStore {
     )
   }
 
-  /** Deletes ended runs whose deadline was before a time, and runners that were last seen before another one. */
+  /**
+   * Deletes ended runs whose deadline was before a time, and runners and sessions that were last seen before another
+   * one.
+   */
   deleteOld(runsBefore: number, runnersBefore: number): void {
     this.#sql.exec(`DELETE FROM runs WHERE state = 'ended' AND ends_at <= ?`, runsBefore)
     this.#sql.exec(
       'DELETE FROM runners WHERE disconnected_at IS NOT NULL AND seen_at < ?',
       runnersBefore,
     )
+    this.#sql.exec('DELETE FROM program_sessions WHERE at < ?', runnersBefore)
   }
 
   /** Returns the earliest deadline of the ended runs; null without one. */

@@ -59,6 +59,10 @@ export class RunnersObjectBase<Env> extends DurableObject<Env> {
     return this.#shell.stop(...args)
   }
 
+  forgetSessions(sessionIds: string[]): Promise<void> {
+    return this.#shell.forgetSessions(sessionIds)
+  }
+
   list(): RunnerList {
     return this.#shell.list()
   }

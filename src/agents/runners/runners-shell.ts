@@ -83,8 +83,16 @@ export class RunnersShell {
     const run = this.#store.findRun({ activation_id, attempt })
     if (run && run.state !== 'ended') this.#dispatcher.stop(run, reason)
     await this.#setAlarm()
-    await this.#deps.attempts.end({ activation_id, attempt })
+    // A run that parks still pushes its work; its token ends with its last report, or when the run is parked.
+    if (reason !== 'parked') await this.#deps.attempts.end({ activation_id, attempt })
     await this.#dispatch()
+  }
+
+  forgetSessions: RunnerApi['forgetSessions'] = async (sessionIds) => {
+    this.#store.deleteSessions(sessionIds)
+    for (const { socket } of this.#connections.list()) {
+      this.#connections.send(socket, { type: 'forget_sessions', session_ids: sessionIds })
+    }
   }
 
   #stopOpen(attempt: number, { activation_id }: NewRun): void {

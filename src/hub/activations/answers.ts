@@ -127,6 +127,15 @@ const parkAnswer = z.object({
   ),
 })
 
+const changesAnswer = z.object({
+  attempt: z.number(),
+  branch: z.string(),
+  pushed: z.string().nullable().describe('Commit; null when nothing was pushed.'),
+  since: z.string().nullable().describe('Commit that the changes count from; null: a new branch.'),
+  stat: z.string(),
+  patch_chars: z.number().describe('The page of the run shows the patch. 0: none is stored.'),
+})
+
 export const durationsAnswer = z.object({
   loading_ms: msAnswer,
   model_ms: msAnswer,
@@ -146,6 +155,7 @@ export const traceAnswer = z
     notes: z.array(z.object({ at: timeAnswer, text: z.string() })),
     compactions: z.array(compactionAnswer),
     parks: z.array(parkAnswer).describe('Times that it waited for approval.'),
+    changes: z.array(changesAnswer).describe('What a coding agent changed in its repository.'),
     time: durationsAnswer,
     plan: z.object({
       goal: z.string().nullable(),

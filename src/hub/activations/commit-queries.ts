@@ -5,6 +5,7 @@ import { oneSql, type Params, prepare, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { Outcome } from '../../shared/errors'
 import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
+import { requestsEndStatements } from '../approvals/request-queries'
 import { isWriterSilencedSql } from '../bans/ban-sql'
 import { insertRefusal } from '../budgets/refusal-queries'
 import { unfiltered } from '../communities/readable-sql'
@@ -226,6 +227,7 @@ export function commitStatements(
           neededTokens: refusedCall.tokens,
         })
       : null,
+    requests: program === null ? [] : requestsEndStatements(request),
     audit: audit.length > 0 ? insertAudit({ activationId, audit: JSON.stringify(audit) }) : null,
     recordResult: recordResult(result),
     releaseItems: releaseItems({ activationId, joined: JSON.stringify(request.joined ?? []) }),

@@ -45,6 +45,7 @@ export const releaseSlot = prepare((v: Params<Values>) =>
       WHERE ${activations.id} = ${v.activationId} AND ${activations.state} = 'running' AND NOT EXISTS (
         SELECT 1 FROM ${approvals} ${a}, json_each(${v.requests}) r
         WHERE ${a.id} = ${v.activationId} || ':' || (r.value ->> 'callId')
+          AND ${a.activationId} = ${v.activationId}
           AND ${a.argumentsHash} = r.value ->> 'argumentsHash' AND ${a.tool} = r.value ->> 'tool')`,
     ),
   ),

@@ -1,8 +1,9 @@
 import { batch } from '../../shared/db/batch'
 import { idAt } from '../../shared/db/new-id'
 import type { ActionContext } from '../action-context'
-import { insertApprovals } from '../approvals/request-queries'
+import { adoptApprovals, insertApprovals } from '../approvals/request-queries'
 import { toStoredRequest } from '../approvals/stored-request'
+import { resumeIfDecided } from '../approvals/write-queries'
 import type { ParkRequest, ParkResult } from '../contract/hub'
 import { cancellationStatements } from '../inbox/cancellation-queries'
 import { selectAgentsToWake } from '../inbox/waiting-sql'
@@ -29,7 +30,11 @@ export async function park(context: ActionContext, request: ParkRequest): Promis
   const { parked, waiting, attempt, isPushed } = await batch(db, {
     usage: recordUsageStatements({ ...request, trace }),
     release: releaseSlot({ ...request, requests: JSON.stringify(requests) }),
+    adopted: request.areRequested
+      ? adoptApprovals({ activationId, requests: JSON.stringify(requests) })
+      : null,
     approvals: insertApprovals({ activationId, agentId, requests, now }),
+    resume: request.areRequested ? resumeIfDecided(activationId, now) : null,
     isPushed: calls.length > 0 ? queuePushesOfAgent({ agentId, like: idAt(now), now }) : null,
     outage: outage
       ? outageStatements({ activationId, agentId, now, outage, postId: clock.newId(now) })

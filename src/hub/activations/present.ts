@@ -63,6 +63,7 @@ export const presentTrace = (trace: TraceView): z.input<typeof traceAnswer> => (
       note,
     })),
   })),
+  changes: trace.changes.map(({ patchChars, ...each }) => ({ ...each, patch_chars: patchChars })),
   time: presentDurations(trace.time),
   plan: {
     // empty for a viewer who may not see it

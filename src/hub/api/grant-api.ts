@@ -2,8 +2,12 @@ import { batch, run } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
 import { markOwnAccount, selectRunning } from '../activations/running-queries'
 import { recordAdminAction } from '../admin-log/compose-entry'
-import { selectApprovalsForCall } from '../approvals/queries'
-import { insertExternalApproval, markApprovalUsed } from '../approvals/request-queries'
+import { selectApprovalsForCall, selectStatus } from '../approvals/queries'
+import {
+  insertExternalApproval,
+  markApprovalUsed,
+  toApprovalId,
+} from '../approvals/request-queries'
 import { toStoredRequest } from '../approvals/stored-request'
 import { insertAuditEntry, updateAuditResult } from '../audit/queries'
 import { explainMute } from '../bans/errors'
@@ -38,9 +42,13 @@ export const createGrantApi = (open: () => ActionContext): GrantApi => ({
   requestApproval: async (accountId, unmasked, runId = null) => {
     const { db, clock, settings } = open()
     const request = toStoredRequest(unmasked, settings)
-    const approval = { id: clock.newId(), accountId, runId, request, now: clock.now() }
+    const id = runId === null ? clock.newId() : toApprovalId(runId, request.callId)
+    const approval = { id, accountId, runId, request, now: clock.now() }
     await batch(db, { approval: insertExternalApproval(approval) })
   },
+
+  readApprovalStatus: async (runId, callId) =>
+    (await run(open().db, selectStatus({ id: toApprovalId(runId, callId) })))?.status ?? null,
 
   consumeApproval: async (approvalId, accountId, entry, activationId = null) => {
     const context = open()
@@ -59,23 +67,7 @@ export const createGrantApi = (open: () => ActionContext): GrantApi => ({
     return { isTaken, retryMs: Math.max(0, Math.ceil(shortMs)) }
   },
 
-  findCaller: async (keyHash, now) => {
-    const { db, settings } = open()
-    const adminKeyHash = await hashAdminKey(settings)
-    const isAdminKey = keyHash === adminKeyHash
-    const credential = { hash: keyHash, isSession: false, isAdminKey, adminKeyHash }
-    const viewer = await run(db, selectViewer(credential, now))
-    if (!viewer) return null
-    const block = findBlock(viewer)
-    if (block) throw block
-    const { id, name, kind, restriction: mute } = viewer
-    const scopes = viewer.scopes.filter((scope) => scope === 'read' || mute === null)
-    return {
-      ...{ id, name, kind, scopes },
-      ...(viewer.role === 'admin' && { isAdmin: true }),
-      ...(mute !== null && { writeBlock: explainMute(mute) }),
-    }
-  },
+  findCaller: (keyHash, now) => findCaller(open(), keyHash, now),
 
   findActivation: async (id) => {
     const { db, clock } = open()
@@ -93,6 +85,27 @@ export const createGrantApi = (open: () => ActionContext): GrantApi => ({
 
   recordResult: (id, result) => run(open().db, updateAuditResult(id, result)),
 })
+
+async function findCaller(
+  { db, settings }: ActionContext,
+  keyHash: string,
+  now: number,
+): ReturnType<GrantApi['findCaller']> {
+  const adminKeyHash = await hashAdminKey(settings)
+  const isAdminKey = keyHash === adminKeyHash
+  const credential = { hash: keyHash, isSession: false, isAdminKey, adminKeyHash }
+  const viewer = await run(db, selectViewer(credential, now))
+  if (!viewer) return null
+  const block = findBlock(viewer)
+  if (block) throw block
+  const { id, name, kind, restriction: mute } = viewer
+  const scopes = viewer.scopes.filter((scope) => scope === 'read' || mute === null)
+  return {
+    ...{ id, name, kind, scopes },
+    ...(viewer.role === 'admin' && { isAdmin: true }),
+    ...(mute !== null && { writeBlock: explainMute(mute) }),
+  }
+}
 
 const recordAction = (
   context: ActionContext,

@@ -87,7 +87,7 @@ async function saveDecision(
     following: decisionStatements([verdict.id], verdict.now),
     row: selectApproval(verdict.id, actorReader({ accountId: verdict.by, activationId: null })),
   })
-  const woken = row?.activationId ? [{ accountId: row.agentId }] : []
+  const woken = row && isOfRun(row) ? [{ accountId: row.agentId }] : []
   context.defer(wakeAgents(context, woken, token))
   if (!row) throw approvalErrors.notFound()
   if (!isDecided && !isSame(row, verdict)) throw toRefusal(row, verdict)
@@ -140,7 +140,7 @@ async function saveDecisions(
     following: decisionStatements(ids, first.now),
     rows: selectApprovalsById(ids, actorReader({ accountId: first.by, activationId: null })),
   })
-  const agents = new Set(rows.flatMap((row) => (row.activationId ? [row.agentId] : [])))
+  const agents = new Set(rows.flatMap((row) => (isOfRun(row) ? [row.agentId] : [])))
   context.defer(
     wakeAgents(
       context,
@@ -158,6 +158,10 @@ async function saveDecisions(
   if (!found.some(({ row, verdict }) => row && isSame(row, verdict))) throw toRefusal(one, first)
   return sorted
 }
+
+/** Whether a parked run, or a program, waits for the decision. */
+const isOfRun = ({ activationId, runId }: ApprovalRow): boolean =>
+  activationId !== null || runId !== null
 
 const isSame = (row: ApprovalRow, { status, scope, by, note }: ApprovalUpdate): boolean =>
   row.status === status && row.scope === scope && row.decidedById === by && row.note === note

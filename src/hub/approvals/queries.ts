@@ -78,6 +78,11 @@ export function selectApprovalsForCall(query: AuthorizationQuery): Statement<App
   return selectOfExternalCall({ accountId, runId, tool, argumentsHash })
 }
 
+/** Selects whether an approval is decided. */
+export const selectStatus = prepare(({ id }: Params<{ id: string }>) =>
+  oneSql({ status: p.status }, sql`FROM ${approvals} ${p} WHERE ${p.id} = ${id}`),
+)
+
 const selectDecisionsOf = prepare(({ requestId }: Params<{ requestId: ActivationId }>) =>
   manySql(
     {

@@ -37,6 +37,9 @@ interface Parked {
 /** A member of an entry `r` of `requests`. */
 const member = (name: keyof StoredRequest): SQL => sql`(r.value ->> ${sql.raw(`'${name}'`)})`
 
+/** Returns the id of the approval of a call in a run. */
+export const toApprovalId = (runId: ActivationId, callId: string): string => `${runId}:${callId}`
+
 const parkedApprovalId = (activationId: SQLWrapper): SQL =>
   sql`${activationId} || ':' || ${member('callId')}`
 
@@ -116,6 +119,66 @@ export function insertApprovals(parked: {
 }): Statement<void>[] {
   const values = { ...parked, requests: JSON.stringify(parked.requests) }
   return [notifyApprovers({ ...values, timeId: idAt(parked.now) }), insertParked(values)]
+}
+
+/**
+ * Makes approvals that a program waited for those of its parked run: their decisions resume it, and its repeated
+ * call does not consume them. It comes before `insertApprovals`, which then finds them.
+ */
+export const adoptApprovals = prepare((v: Params<Pick<Parked, 'activationId' | 'requests'>>) =>
+  write(
+    updateSet(
+      approvals,
+      { activationId: v.activationId },
+      sql`WHERE ${approvals.id} IN (SELECT ${parkedApprovalId(v.activationId)} FROM json_each(${v.requests}) r)
+        AND ${approvals.activationId} IS NULL AND ${approvals.usedBy} IS NULL
+        AND EXISTS (SELECT 1 FROM ${activations}
+          WHERE ${activations.id} = ${v.activationId} AND ${activations.state} = 'parked')`,
+    ),
+  ),
+)
+
+interface Ending {
+  agentId: AccountId
+  activationId: ActivationId
+  now: number
+}
+
+/** What a running run asked for with its token. */
+const isRequestedBy = (v: Params<Ending>): SQL =>
+  sql`${approvals.accountId} = ${v.agentId} AND ${approvals.activationId} IS NULL
+    AND ${approvals.runId} = ${v.activationId} AND EXISTS (SELECT 1 FROM ${activations}
+      WHERE ${activations.id} = ${v.activationId} AND ${activations.state} = 'running')`
+
+const clearRequested = prepare((v: Params<Ending>) =>
+  write(
+    updateSet(
+      inboxItems,
+      { readAt: v.now },
+      sql`WHERE ${inboxItems.type} = 'approval_request' AND ${inboxItems.readAt} IS NULL
+        AND ${inboxItems.approvalId} IN (SELECT ${approvals.id} FROM ${approvals} WHERE ${isRequestedBy(v)})`,
+    ),
+  ),
+)
+
+const cancelRequested = prepare((v: Params<Ending>) =>
+  write(
+    updateSet(
+      approvals,
+      { status: 'cancelled', decidedAt: v.now, arguments: bare(approvals.maskedArguments) },
+      sql`WHERE ${approvals.status} = 'pending' AND ${isRequestedBy(v)}`,
+    ),
+  ),
+)
+
+/** Returns the statements that cancel what a run asked for with its token and nobody decided, when the run ends. */
+export const requestsEndStatements = ({
+  agentId,
+  activationId,
+  now,
+}: Ending): Statement<void>[] => {
+  const values = { agentId, activationId, now }
+  return [clearRequested(values), cancelRequested(values)]
 }
 
 const notifyOfExternal = prepare((v: Params<{ id: string; timeId: string; notice: string }>) =>

@@ -9,7 +9,7 @@ import {
   writeChanges,
 } from '../../shared/db/statement'
 import { bare, insertSelect, updateSet } from '../../shared/db/write-sql'
-import type { AccountId } from '../../shared/ids'
+import type { AccountId, ActivationId } from '../../shared/ids'
 import { activations } from '../schema/activations'
 import { approvals } from '../schema/approvals'
 import { inboxItems } from '../schema/inbox'
@@ -161,6 +161,14 @@ export function decisionStatements(ids: string[], now: number): Statement<void>[
   const values = { ids: JSON.stringify(ids), now, timeId: idAt(now) }
   return [resumeDecided(values), notifyDecided(values), clearDecided(values)]
 }
+
+const resumeParked = prepare((v: Params<Times & { activationId: ActivationId }>) =>
+  insertResumeItems(v, sql`${p.activationId} = ${v.activationId}`),
+)
+
+/** Returns the statement that resumes a run which has just parked when all its approvals are decided already. */
+export const resumeIfDecided = (activationId: ActivationId, now: number): Statement<void> =>
+  resumeParked({ activationId, now, timeId: idAt(now) })
 
 const isJustExpired = (v: Params<Times>): SQL =>
   sql`${p.status} = 'expired' AND ${p.decidedAt} = ${v.now}`

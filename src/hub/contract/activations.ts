@@ -154,6 +154,8 @@ export interface ParkRequest {
   now: number
   /** Calls to approve; empty when the activation waits for its provider. */
   approvals: ApprovalRequest[]
+  /** They were requested while a program waited, and may be decided already. */
+  areRequested?: true
   outage?: ProviderOutage
   iterations: number
   /** Usage of all model calls so far; calls settled by an earlier park are ignored. */

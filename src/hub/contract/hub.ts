@@ -14,7 +14,7 @@ import type {
 } from '../../shared/ids'
 import type { ActivationApi, Task } from './activations'
 import type { AdminAction } from './admin-log'
-import type { ApprovalRequest } from './approvals'
+import type { ApprovalRequest, ApprovalStatus } from './approvals'
 import type { BudgetStatus } from './budgets'
 import type { AuthorizationData, AuthorizationQuery, GrantPolicy, RateBucket } from './calls'
 import type { AuditEntry } from './commit'
@@ -200,6 +200,8 @@ export interface GrantApi {
     request: ApprovalRequest,
     runId?: ActivationId | null,
   ): Promise<void>
+  /** Returns what was decided about a call with the token of a run; null when no approval was requested for it. */
+  readApprovalStatus(runId: ActivationId, callId: string): Promise<ApprovalStatus | null>
   /**
    * Consumes an approval for one outside call and writes its audit intent, both or neither. Returns
    * null when another call consumed the approval first. Throws when the intent cannot be written.

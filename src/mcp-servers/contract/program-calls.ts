@@ -1,4 +1,5 @@
 /** Calls of the hub's tools by programs on runners, as the agent's object records them. Types only. */
+import type { ApprovalRequest } from '../../hub/contract/hub'
 import type { ActivationId } from '../../shared/ids'
 
 /** A call of a tool by a program, over MCP with the run's token. */
@@ -42,5 +43,22 @@ export interface ProgramCallRecorder {
     | { kind: 'recorded'; text: string; isError: boolean }
     | { kind: 'refused'; text: string }
   >
+  /**
+   * Waits until somebody may have decided about a call that requires approval, for a moment. `look`: read the
+   * approval, and ask again while it is pending. `parked`: the run is ended until the decision, and the call with it.
+   * `over`: the program must not wait any longer.
+   */
+  awaitApproval(
+    activationId: ActivationId,
+    callId: string,
+    approval: ApprovalRequest,
+    attempt?: number,
+  ): Promise<'look' | 'parked' | 'over'>
+  /** Records that a call which waited and was decided runs now. Otherwise it must not. */
+  endWait(
+    activationId: ActivationId,
+    callId: string,
+    attempt?: number,
+  ): Promise<'run' | 'parked' | 'over'>
   endCall(activationId: ActivationId, callId: string, result: ProgramCallResult): Promise<void>
 }

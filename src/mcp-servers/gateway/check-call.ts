@@ -143,6 +143,7 @@ export async function requireApproval(
   found?: ApprovalRecord,
 ): Promise<Refusal> {
   const { pipeline, caller, tool, prepared } = asked
+  if (found?.status === 'pending') asked.requestedBy = found.callId
   if (isExternalCaller(caller) && found?.status !== 'pending') {
     const request = toApprovalRequest(asked)
     await pipeline.hub.requestApproval(caller.accountId, request, caller.activationId)
@@ -159,9 +160,10 @@ export const toApprovalRequest = ({
   prepared,
   raw,
   entry,
+  requestedBy = entry.callId,
   reasons = [],
 }: PendingCall): ApprovalRequest => ({
-  callId: entry.callId,
+  callId: requestedBy,
   tool: tool.name,
   grant: prepared.grant,
   tier: prepared.tier,

@@ -50,7 +50,9 @@ async function refuse(asked: PendingCall, refusal: Refusal): Promise<ToolResult>
   entry.reason = refusal.text.replace(/^Error: /, '').slice(0, audit.reasonCharsMax)
   await recordIntent(pipeline, caller, entry)
   const result = toResult(pipeline, entry, { outcome: null, text: refusal.text })
-  const isParking = refusal.decision === 'needs_approval' && !isExternalCaller(caller)
+  // A program waits for the decision; another outside caller repeats the call.
+  const canWait = !isExternalCaller(caller) || caller.runAttempt !== undefined
+  const isParking = refusal.decision === 'needs_approval' && canWait
   return isParking ? { ...result, approval: toApprovalRequest(asked) } : result
 }
 

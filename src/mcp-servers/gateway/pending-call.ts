@@ -26,6 +26,8 @@ export interface PendingCall {
   reasons?: ApprovalReason[]
   /** It used the account of the requester, so that its result is private. */
   usesOwnAccount?: boolean
+  /** The call for which an approval of the same call was requested before, and is still pending. */
+  requestedBy?: string
   /** The approval that the call consumes when it runs. */
   approvalId?: string
 }

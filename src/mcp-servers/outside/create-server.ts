@@ -63,7 +63,7 @@ export function createServer(session: McpSession, running: RunningCalls): Server
     const work = running.run(key, (cancelled) => {
       const signal = AbortSignal.any([extra.signal, cancelled])
       const progress = createProgress(params._meta?.progressToken, extra)
-      return runRecorded(session, call, () => gateway.call(caller, call, signal, progress))
+      return runRecorded(session, call, { signal, progress })
     })
     session.defer(work)
     const { text, isError, decision } = await work

@@ -1,6 +1,7 @@
 import { mcp } from '../../shared/config'
 import type { ProgramCall, ProgramCallResult } from '../contract/program-calls'
 import type { ToolCall, ToolResult } from '../contract/tools'
+import { type CallLink, type RecordedCall, runWhenApproved } from './await-approval'
 import type { McpSession } from './mcp-session'
 
 interface CallEnd {
@@ -14,6 +15,8 @@ interface CallEnd {
 type Begun =
   | {
       kind: 'run'
+      /** Null: calls of this caller are not recorded. */
+      recorded: RecordedCall | null
       /** Records the result. False: it could not be recorded, which leaves the call in doubt. */
       end(result: ToolResult): Promise<boolean>
     }
@@ -37,27 +40,32 @@ export async function beginRecorded(
 ): Promise<Begun> {
   const { accountId, activationId, runAttempt } = caller
   if (activationId === null || runAttempt === undefined)
-    return { kind: 'run', end: async () => true }
+    return { kind: 'run', recorded: null, end: async () => true }
   const recorder = findRecorder(accountId)
   const begun = await recorder.beginCall(activationId, call, runAttempt).catch(() => notRun)
   if (begun.kind === 'refused') return { ...begun, isError: true }
   if (begun.kind === 'recorded') return begun
   return {
     kind: 'run',
+    recorded: { recorder, activationId, runAttempt, callId: call.callId },
     end: (result) => retry(() => recorder.endCall(activationId, call.callId, toRecord(result))),
   }
 }
 
 /** Runs a call, which is recorded before it runs and after it. */
 export async function runRecorded(
-  session: Recording & Pick<McpSession, 'gateway'>,
+  session: Recording & Pick<McpSession, 'gateway' | 'hub'>,
   call: ToolCall,
-  run: () => Promise<ToolResult>,
+  link: CallLink,
 ): Promise<CallEnd> {
-  const isWrite = session.gateway.canWrite(call.tool)
+  const { caller, gateway } = session
+  const run = () => gateway.call(caller, call, link.signal, link.progress)
+  const isWrite = gateway.canWrite(call.tool)
   const begun = await beginRecorded(session, { ...call, isWrite })
   if (begun.kind !== 'run') return { text: begun.text, isError: begun.isError, decision: null }
-  const result = await run()
+  const { recorded } = begun
+  const result = recorded ? await runWhenApproved(session, recorded, link, run) : await run()
+  if ('isParked' in result) return { text: parkedText, isError: true, decision: null }
   const isRecorded = await begun.end(result)
   // The record says who may read the run: without it the program must not get what others may not see.
   const isReserved = result.isPrivate === true || result.isOwnAccount === true
@@ -65,6 +73,8 @@ export async function runRecorded(
   if (!isRecorded && isReserved) return { text: notRecorded, isError: true, decision }
   return { text: result.text, isError: result.isError, decision }
 }
+
+const parkedText = 'Error: this run waits for an approval, and goes on after the decision.'
 
 const notRecorded =
   'Error: the call ran, and its result is private and could not be recorded. Check what it changed before you try again.'

@@ -16,6 +16,7 @@ import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
 import { RelativeTime } from '../parts/relative-time'
 import { ActivationProgress } from './activation-progress'
+import { ChangesBlock } from './changes-block'
 import { EventList } from './event-list'
 import { logProblemLabels } from './log-problem-labels'
 import { OpenAsAdmin, type OpeningFormState } from './open-as-admin'
@@ -28,6 +29,8 @@ import { Waterfall } from './waterfall'
 export interface ActivationPageProps extends ReplyBlockProps {
   /** Contains only what the viewer may see. */
   trace: TraceView | null
+  /** What a program changed in its repository, by attempt. */
+  patches: Map<number, string>
   /** Why a stored trace cannot be read; null when it can, or when none is stored. */
   logProblem: RunLogProblem | null
   access: TraceAccess
@@ -228,6 +231,7 @@ const TraceSections: FC<ActivationPageProps> = (props) => {
   return (
     <>
       <PlanBlock plan={trace.plan} />
+      <ChangesBlock changes={trace.changes} patches={props.patches} />
       <section class="block">
         <h2>
           Timeline{' '}

@@ -25,6 +25,7 @@ import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { toLocalPath } from '../frame/to-local-path'
 import { ActivationPage } from './activation-page'
+import { readPatches } from './changes-block'
 import { type FeedbackFormState, feedbackForm } from './feedback-form'
 import { emptyOpening, type OpeningFormState, openingForm } from './open-as-admin'
 
@@ -64,6 +65,10 @@ async function showActivation(
   const { agents, archive } = c.var.context
   const log = live.log ?? (await openStoredTrace(archive, activation.trace))
   const trace = readTrace(agents, log, access, activation)
+  // A trace for those who see less has no changes.
+  const patches = await readPatches(trace?.changes ?? [], (attempt) =>
+    agents.readPatch(activation.agentId, activation.id, attempt),
+  )
   return sendPage(
     c,
     <ActivationPage
@@ -74,6 +79,7 @@ async function showActivation(
       feedbackForm={feedback ?? null}
       isShown={!isPrivate}
       trace={trace}
+      patches={patches}
       logProblem={trace || log === null ? null : agents.findRunLogProblem(log)}
       access={access}
       doing={isPrivate ? null : live.doing}

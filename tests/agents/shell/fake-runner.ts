@@ -53,6 +53,8 @@ export const ended = (over: Partial<Extract<RunReport, { kind: 'ended' }>> = {})
 export class FakeRun {
   readonly order: NewRun
   isStopped = false
+  /** Aborts when the program leaves its calls, as it does when it ends. */
+  readonly left = new AbortController()
   #world: World
   #sent = 0
 
@@ -143,7 +145,8 @@ class FakeRunners implements RunnerApi {
   }
 
   async start(order: NewRun) {
-    if (this.kind !== 'started' || this.runs.has(order.attempt)) return { kind: this.kind }
+    const known = this.runs.get(order.attempt)?.id === order.activation_id
+    if (this.kind !== 'started' || known) return { kind: this.kind }
     const run = new FakeRun(this.#world, order)
     this.runs.set(order.attempt, run)
     this.orders.push(order)
@@ -151,11 +154,14 @@ class FakeRunners implements RunnerApi {
     return { kind: this.kind }
   }
 
+  async forgetSessions(): Promise<void> {}
+
   async stop({ attempt }: Pick<NewRun, 'attempt'>, reason: string): Promise<void> {
     this.stops.push(reason)
     const run = this.runs.get(attempt)
     if (!run || run.isStopped) return
     run.isStopped = true
+    run.left.abort()
     void run.report(ended({ end: 'cancelled', is_success: false, answer: '' }))
   }
 }
@@ -173,7 +179,11 @@ export function createWorld(script: (run: FakeRun, world: World) => Promise<unkn
 }
 
 /** Runs the agent until its task is answered, booting it again whenever its machine dies. */
-export async function live(world: World, state: DurableObjectState): Promise<void> {
+export async function live(
+  world: World,
+  state: DurableObjectState,
+  people: (world: World) => void = () => undefined,
+): Promise<void> {
   let shell = world.boot(state)
   shell.wake(agentId)
   for (let round = 0; round < 2_000; round++) {
@@ -184,6 +194,10 @@ export async function live(world: World, state: DurableObjectState): Promise<voi
     else {
       await scheduler.wait(1)
       if (round % 10 === 0) void shell.alarm()
+      if (world.hub.listOpen().length > 0) {
+        people(world)
+        shell.wake(agentId)
+      } else if (round % 50 === 49) shell.wake(agentId)
     }
   }
   throw new Error(`The run did not end: ${world.points.join(' ')}`)

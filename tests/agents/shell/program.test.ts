@@ -168,3 +168,78 @@ test('C2: a comment joins after the turn of the program, which goes on in its se
     expect(world.hub.commits).toHaveLength(1)
     expect(world.hub.commits[0]?.reply?.content).toContain('Nine, and two storks.')
   }))
+
+test('X12: the patch is stored beside the log, and the answer names branch, commit and pull request', () =>
+  inObject(async (state) => {
+    const changes = {
+      ...{ branch: 'rookery/scout-1', pushed: 'a'.repeat(40), since: 'b'.repeat(40) },
+      ...{ stat: ' a.ts | 3 ++-\n 1 file changed, 2 insertions(+), 1 deletion(-)', patch: '+x' },
+    }
+    const { world } = createWorld(async (run) => {
+      await begin(run)
+      const call = { callId: 'pr', tool: 'github_create_pull_request', arguments: '{}' }
+      await run.until('begin', (desk) => desk.beginCall(run.id, { ...call, isWrite: true }, 1))
+      const text = '{"number":7,"url":"https://github.com/o/n/pull/7"}'
+      const result = { text, isError: false, durationMs: 1, resultBytes: 9, grant: null }
+      await run.until('end', (desk) =>
+        desk.endCall(run.id, 'pr', { ...result, decision: 'allowed' }),
+      )
+      await run.ask()
+      await run.report(ended({ changes }))
+    })
+    world.repository = 'github/o/n'
+    world.hub.ask('@scout fix it')
+    await live(world, state)
+    expect(world.patches).toEqual(new Map([[1, '+x']]))
+    const [commit] = world.hub.commits
+    expect(commit?.reply?.content).toContain(
+      'Nine herons.\n\n1 file changed, 2 insertions(+), 1 deletion(-) on [`rookery/scout-1`](https://github.com/o/n/tree/rookery/scout-1) (commit `aaaaaaaaaaaa`), since `bbbbbbbbbbbb`. Pull request: <https://github.com/o/n/pull/7>',
+    )
+    expect(commit?.trace).toContain('"patchChars":2')
+    expect(commit?.trace).not.toContain('+x')
+  }))
+
+test('X12: a patch that cannot be stored costs no answer, and a name that is none is not posted', () =>
+  inObject(async (state) => {
+    const { world } = createWorld(async (run) => {
+      await begin(run)
+      await run.ask()
+      const changes = { branch: 'x](https://evil.example)', pushed: null, since: null }
+      await run.report(ended({ changes: { ...changes, stat: ' a | 1 +', patch: '+x' } }))
+    })
+    world.patchProblem = 'The bucket is down.'
+    world.hub.ask('@scout fix it')
+    await live(world, state)
+    const [commit] = world.hub.commits
+    expect(commit?.outcome).toBe('completed')
+    expect(commit?.reply?.content).not.toContain('evil')
+    expect(commit?.trace).toContain('"patchChars":0')
+  }))
+
+test('X15: a further task of the thread goes on in the session and on the branch, unless an own account was used', () =>
+  inObject(async (state) => {
+    const { world, runners } = createWorld(async (run) => {
+      await run.report(started({ is_resumed: run.order.session_id !== null }))
+      await run.list()
+      if (runners.orders.length === 2) {
+        const call = { callId: 'own', tool: 'look', arguments: '{}', isWrite: false }
+        await run.until('begin', (desk) => desk.beginCall(run.id, call, 1))
+        const result = { text: 'mine', isError: false, durationMs: 1, resultBytes: 4, grant: null }
+        await run.until('end', (desk) =>
+          desk.endCall(run.id, 'own', { ...result, decision: 'allowed', isOwnAccount: true }),
+        )
+      }
+      await run.ask()
+      await run.report(ended())
+    })
+    world.repository = 'github/o/n'
+    for (const words of ['@scout fix it', '@scout and the tests', '@scout and the docs']) {
+      world.hub.ask(words)
+      await live(world, state)
+    }
+    expect(runners.orders.map(({ session_id }) => session_id)).toEqual([null, 's1', null])
+    const branches = runners.orders.map(({ workspace }) => workspace?.branch)
+    expect(branches).toEqual([branches[0], branches[0], branches[0]])
+    expect(branches[0]).toMatch(/^rookery\/scout-/)
+    expect(world.hub.commits.map(({ outcome }) => outcome)).toEqual(Array(3).fill('completed'))
+  }))

@@ -51,7 +51,18 @@ export class World {
   hooks: Hook[] = []
   /** What runs the agent's tasks. */
   executor: Definition['executor'] = 'native'
-  runners: RunnerApi = { start: async () => ({ kind: 'nobody' }), stop: async () => undefined }
+  runners: RunnerApi = {
+    start: async () => ({ kind: 'nobody' }),
+    stop: async () => undefined,
+    forgetSessions: async () => undefined,
+  }
+  approvalWaitMs = 60_000
+  /** The repository that its program works on; null: none. */
+  repository: string | null = null
+  /** Patches that were stored, by attempt. */
+  readonly patches = new Map<number, string>()
+  /** Why no patch can be stored; null when one can. */
+  patchProblem: string | null = null
   /** The shell that was booted last. */
   shell: AgentShell | null = null
   #epoch = 0
@@ -137,6 +148,13 @@ export class World {
       runners: {
         start: this.#gate(epoch, 'start', (run) => this.runners.start(run)),
         stop: this.#gate(epoch, 'stop', (run, reason) => this.runners.stop(run, reason)),
+        forgetSessions: (ids) => this.runners.forgetSessions(ids),
+      },
+      patches: {
+        save: this.#gate(epoch, 'patch', async ({ attempt }, patch) => {
+          if (this.patchProblem !== null) throw new Error(this.patchProblem)
+          this.patches.set(attempt, patch)
+        }),
       },
       models: {
         resolve: ({ override }) => ({
@@ -157,6 +175,7 @@ export class World {
       mask: identity,
       log: createLog({ level: 'error', redact: identity, now: Date.now, write: () => {} }),
       random: () => 0,
+      approvalWaitMs: this.approvalWaitMs,
       capacity: 50,
     }
   }
@@ -166,8 +185,17 @@ export class World {
     this.defined.push(etag)
     const temperature = etag === 'first' ? 0.1 : 0.2
     const limits = { ...definition.limits, tokens: this.tokensMax }
-    const { executor } = this
-    return { ...definition, executor, limits, systemPrompt: `soul ${etag}`, brain: { temperature } }
+    const { executor, repository } = this
+    const workspace = repository === null ? null : { repository, ref: null, push: ['rookery/*'] }
+    const coding = { ...definition.coding, workspace }
+    return {
+      ...definition,
+      executor,
+      coding,
+      limits,
+      systemPrompt: `soul ${etag}`,
+      brain: { temperature },
+    }
   }
 
   #createModel(epoch: number, id: string): Model {

@@ -51,5 +51,12 @@ export const privateEvents = (id: ActivationId, isOver: boolean): RunEvent[] => 
     ...{ code: 'PROVIDER_ERROR', message: 'It answered 400.', detail: 'QUOTE' },
   },
   answered({ step: 2, startedAt: 1_100, text: 'ANSWER', reasoning: 'THOUGHT' }),
+  {
+    ...{ type: 'program_reported', at: 1_110, attempt: 1, text: '', reasoning: '', notes: [] },
+    changes: {
+      ...{ branch: 'rookery/scout', pushed: null, since: null },
+      ...{ stat: ' CHANGED.md | 1 +', patchChars: 30 },
+    },
+  },
   ...(isOver ? [ended()] : []),
 ]

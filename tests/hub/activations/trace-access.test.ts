@@ -59,6 +59,7 @@ beforeAll(async () => {
     const { agents } = hub.context()
     agents.toOtlp = (trace) => toOtlp(trace, { hub: 'Test', hasContent: true })
     hub.seen.readRunLog = async () => write(false)
+    hub.seen.readPatch = async (_agent, run, attempt) => `+<b>PATCH ${run} ${attempt}</b>`
     hub.seen.watch = async (_agent, what) => {
       watched.push(what)
       return new Response('watched')
@@ -180,6 +181,10 @@ describe.each(cases)('M9: what $who sees inside, on a $kind hub', (each) => {
     expect(html.includes(line)).toBe(!isAll)
     expect(html).toContain('memory.recall')
     expect(html).toContain('Waited to start')
+    const patch = `+&lt;b&gt;PATCH ${state === 'done' ? id : running} 1&lt;/b&gt;`
+    for (const word of ['CHANGED.md', 'rookery/scout', patch]) {
+      expect(html.includes(word), word).toBe(isAll)
+    }
     if (state === 'running') expect(html).toContain(`data-view="${isAll ? 'full' : 'thread'}"`)
     expect(readCost(answer.headers).roundTrips).toBe(1)
   })

@@ -133,12 +133,15 @@ function createFakeRecorder() {
   const state = {
     next: { kind: 'run' } as Awaited<ReturnType<ProgramCallRecorder['beginCall']>>,
     endsLost: 0,
+    waits: [] as Awaited<ReturnType<ProgramCallRecorder['awaitApproval']>>[],
   }
   const api: ProgramCallRecorder = {
     beginCall: async (...args) => {
       begun.push(args)
       return state.next
     },
+    awaitApproval: async () => state.waits.shift() ?? 'over',
+    endWait: async () => 'run',
     endCall: async (...args) => {
       if (state.endsLost-- > 0) throw new Error('the object is starting again')
       ended.push(args)

@@ -30,8 +30,10 @@ async function play(marks: Partial<ToolResult>, endsLost: number) {
       if (ends++ < endsLost) throw new Error('The object is not reachable.')
     },
   })
-  const session = { caller, findRecorder, gateway: { canWrite: () => false } as never }
-  const end = await runRecorded(session, call, async () => ({ ...result, ...marks }))
+  const gateway = { canWrite: () => false, call: async () => ({ ...result, ...marks }) } as never
+  const session = { caller, findRecorder, gateway, hub: {} as never }
+  const link = { signal: new AbortController().signal, progress: undefined }
+  const end = await runRecorded(session, call, link)
   return { end, waits, ends }
 }
 

@@ -108,6 +108,19 @@ const acts = {
     update('tool_call_update', { toolCallId: 's1', status })
     say('The printer is on fire.', 'm4')
   },
+  /** Makes a write that requires approval, and says what came of it. */
+  async publish() {
+    const call = { toolCallId: 'p1', title: 'mcp__rookery__hub_create_post', status: 'pending' }
+    update('tool_call', call)
+    const response = await callTools('tools/call', {
+      name: 'hub_create_post',
+      arguments: { community: 'general', title: 'Nine herons' },
+    })
+    const text = await response.text()
+    const status = /"isError":true/.test(text) ? 'failed' : 'completed'
+    update('tool_call_update', { toolCallId: 'p1', status })
+    say(status === 'failed' ? 'Not published.' : 'Published.', 'm5')
+  },
   async hang() {
     const child = spawn('sleep', ['300'], { detached: true, stdio: 'ignore' })
     say(`child ${child.pid}`, 'm1')
@@ -217,6 +230,13 @@ const acts = {
   async attack() {
     const { attack } = await import(join(import.meta.dirname, 'hostile-program.mjs'))
     say((await attack(callTools)).join('\n'), 'm1')
+  },
+  /** Leaves a binary file, and more text than a patch or the memory of a runner holds. */
+  flooded() {
+    writeFileSync('a.bin', Buffer.from([0, 1, 2, 0]))
+    const lines = Array.from({ length: 1_100_000 }, (_, each) => `a line with é ${each}\n`)
+    writeFileSync('lines.txt', lines.join(''))
+    say('Flooded.', 'm1')
   },
   /** Tries what must not work. The words after it: a file outside, one with a secret, and addresses. */
   async hostile(words) {

@@ -103,6 +103,11 @@ describe('a turn', () => {
     // Another agent does not get it.
     const other = await play('good', { session_id: first.ended.session_id, agent: 'other' })
     expect(other.reports[0]).toMatchObject({ is_resumed: false })
+    // Neither does anybody once the hub has deleted it.
+    const sessions = [first.ended.session_id ?? '', 'no such session']
+    stage.hub.send({ type: 'forget_sessions', session_ids: sessions })
+    const late = await play('good', { session_id: first.ended.session_id })
+    expect(late.reports[0]).toMatchObject({ is_resumed: false })
   })
 })
 

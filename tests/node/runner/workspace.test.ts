@@ -65,7 +65,7 @@ test('X11: without built-in tools a checkout is read, and nothing is pushed', as
   expect(ended).toMatchObject({
     end: 'end_turn',
     is_success: true,
-    changes: { branch: 'rookery/fix', pushed: null, stat: '', patch: '' },
+    changes: { branch: 'rookery/fix', pushed: null, since: null, stat: '', patch: '' },
   })
   const missing = await play('good', { workspace: { ...workspace, ref: 'missing' } })
   expect(missing.end).toBe('error')
@@ -85,9 +85,25 @@ describe.skipIf(sandboxProblem !== null)('inside the sandbox', () => {
     expect(git.git('log', '-1', '--format=%an', 'rookery/fix')).toBe('coder')
     const next = await play('append', { builtin: 'files', session_id: first.session_id })
     expect(git.git('rev-parse', 'rookery/fix~1')).toBe(first.changes?.pushed)
+    expect([first.changes?.since, next.changes?.since]).toEqual([null, first.changes?.pushed])
     expect(next.changes?.patch).toContain('+more')
     expect(next.changes?.patch).not.toContain('+fixed')
     expect(git.refused).toBe(0)
+  })
+
+  test('X12: a long patch is truncated with a note, and binary files are only named', async () => {
+    const ended = await play('flooded', {
+      builtin: 'files',
+      workspace: { ...workspace, branch: 'rookery/long' },
+    })
+    const { patch = '', pushed, stat } = ended.changes ?? {}
+    expect(git.git('rev-parse', 'rookery/long')).toBe(pushed)
+    expect(stat).toMatch(/a\.bin.*Bin/)
+    expect(patch).toContain('Binary files /dev/null and b/a.bin differ')
+    expect(Buffer.byteLength(patch)).toBeLessThanOrEqual(1_048_576)
+    expect(patch).toMatch(
+      /\n\+a line with é \d+\n\[Truncated: the patch is longer than 1 MiB\.\]\n$/,
+    )
   })
 
   test('X11: a branch outside of the pattern is described and not pushed', async () => {
