@@ -68,6 +68,7 @@ const onDatabase = [
 const inRooms = ['tests/{agents,architecture,log,mcp-servers,shared}/**/*.test.ts']
 
 const setup = 'tests/support/setup.ts'
+const fixSeed = 'tests/support/fix-seed.ts'
 const support = {
   globalSetup: ['tests/support/global-setup.ts'],
   deps: { optimizer: { ssr: { enabled: true, include: bundledPackages } } },
@@ -90,7 +91,7 @@ export default defineConfig({
           name: 'hub',
           include: onDatabase,
           exclude: alone,
-          setupFiles: ['tests/support/empty-database.ts', setup],
+          setupFiles: ['tests/support/empty-database.ts', setup, fixSeed],
           isolate: false,
           maxWorkers,
         },
@@ -103,7 +104,7 @@ export default defineConfig({
           name: 'rooms',
           include: inRooms,
           exclude: [...alone, ...onDatabase],
-          setupFiles: [setup],
+          setupFiles: [setup, fixSeed],
           isolate: false,
           maxWorkers,
         },

@@ -1,7 +1,7 @@
 import type { ModelConnection } from '../hub/contract/hub'
 import { outside } from '../shared/config'
 import type { Settings } from '../shared/settings'
-import type { ModelApi, TrialUsage } from './contract/agents'
+import type { CallUsage, ModelApi } from './contract/agents'
 import {
   type CallPlan,
   measurePromptSize,
@@ -65,7 +65,7 @@ export function createModelApi({ settings, models, now }: ModelApiDeps): ModelAp
   }
 }
 
-const toUsage = (charge: Charge): TrialUsage => ({
+const toUsage = (charge: Charge): CallUsage => ({
   inputTokens: charge.inputTokens,
   cachedTokens: charge.cachedTokens,
   outputTokens: charge.outputTokens,

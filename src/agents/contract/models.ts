@@ -38,8 +38,8 @@ export interface TrialPlan {
   tokens: number
 }
 
-/** The usage of a test call, as calls of agents report theirs. */
-export interface TrialUsage {
+/** The usage and cost of one model call. */
+export interface CallUsage {
   inputTokens: number
   cachedTokens: number
   outputTokens: number
@@ -52,7 +52,7 @@ export interface TrialUsage {
 
 export interface TrialResult {
   /** Null when the provider served nothing. */
-  usage: TrialUsage | null
+  usage: CallUsage | null
   durationMs: number
   /** The beginning of the answer; empty when the call failed. */
   text: string

@@ -1,13 +1,7 @@
+import type { CallUsage } from '../contract/agents'
+
 /** The cost of one model call, or its worst case when the answer was lost. */
-export interface Charge {
-  inputTokens: number
-  cachedTokens: number
-  outputTokens: number
-  reasoningTokens: number
-  microusd: number
-  isPriced: boolean
-  isEstimated: boolean
-  durationMs: number
+export interface Charge extends CallUsage {
   /** The model that was called; absent in older records. */
   model?: string
   /** What the call took beyond its reservation, because the provider counted more input tokens. */

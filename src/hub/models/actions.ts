@@ -1,4 +1,4 @@
-import type { TrialResult, TrialUsage } from '../../agents/contract/agents'
+import type { CallUsage, TrialResult } from '../../agents/contract/agents'
 import { outside } from '../../shared/config'
 import { batch } from '../../shared/db/batch'
 import type { ActivationId } from '../../shared/ids'
@@ -62,7 +62,7 @@ async function finishTrial(
   { db, clock }: ActionContext,
   activationId: ActivationId,
   model: string,
-  used: TrialUsage | null,
+  used: CallUsage | null,
 ): Promise<void> {
   const usage = used
     ? [
@@ -82,7 +82,7 @@ async function finishTrial(
 }
 
 /** A call whose end is unknown is charged in full. */
-const toLostUsage = (microusd: number, tokens: number): TrialUsage => ({
+const toLostUsage = (microusd: number, tokens: number): CallUsage => ({
   ...{ inputTokens: tokens, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 },
   ...{ microusd, isPriced: true, isEstimated: true, durationMs: 0 },
 })

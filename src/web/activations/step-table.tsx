@@ -1,6 +1,7 @@
 import type { FC } from 'hono/jsx'
 import { formatStep, type StepView, type TraceView } from '../../hub/traces/trace-view'
 import { formatCost, formatCount, formatShare } from '../../shared/format'
+import { TableHead } from '../parts/table-head'
 
 interface StepTableProps {
   steps: StepView[]
@@ -24,20 +25,18 @@ export const StepTable: FC<StepTableProps> = ({ steps, spent }) => {
   const hasOther = other.inputTokens + other.outputTokens + other.costMicrousd > 0
   return (
     <table class="tbl fold">
-      <thead>
-        <tr>
-          <th scope="col">Step</th>
-          {['Prompt', 'Reused prefix', 'Cached', 'Share cached', 'Output'].map((head) => (
-            <th scope="col" class="r">
-              {head}
-            </th>
-          ))}
-          <th scope="col">Finish reason</th>
-          <th scope="col" class="r">
-            Cost
-          </th>
-        </tr>
-      </thead>
+      <TableHead
+        columns={[
+          'Step',
+          { right: 'Prompt' },
+          { right: 'Reused prefix' },
+          { right: 'Cached' },
+          { right: 'Share cached' },
+          { right: 'Output' },
+          'Finish reason',
+          { right: 'Cost' },
+        ]}
+      />
       <tbody>
         {steps.map((step) => (
           <tr>

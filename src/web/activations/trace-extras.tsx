@@ -1,6 +1,7 @@
 import type { FC } from 'hono/jsx'
 import type { Note, StepView, TraceView } from '../../hub/traces/trace-view'
 import { formatCount, formatSpan } from '../../shared/format'
+import { TableHead } from '../parts/table-head'
 
 /** Formats an offset from the start of an activation. */
 export const formatOffset = (ms: number): string => `at ${formatSpan(Math.max(0, ms))}`
@@ -52,16 +53,7 @@ export const HookTable: FC<{ steps: StepView[] }> = ({ steps }) => {
     <section class="block">
       <h2>Hooks</h2>
       <table class="tbl fold">
-        <thead>
-          <tr>
-            {['Hook', 'Point', 'Outcomes'].map((head) => (
-              <th scope="col">{head}</th>
-            ))}
-            <th scope="col" class="r">
-              Time
-            </th>
-          </tr>
-        </thead>
+        <TableHead columns={['Hook', 'Point', 'Outcomes', { right: 'Time' }]} />
         <tbody>
           {rows.map((row) => (
             <tr>

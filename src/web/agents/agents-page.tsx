@@ -8,6 +8,7 @@ import { AccountLink } from '../parts/account-link'
 import { StatusShape } from '../parts/meter'
 import { Pager } from '../parts/pager'
 import { RelativeTime } from '../parts/relative-time'
+import { TableHead } from '../parts/table-head'
 import { editPath, newAgentPath } from './agent-paths'
 import { type AgentRow, costDays } from './page-queries'
 
@@ -62,22 +63,16 @@ const AgentTable: FC<{ rows: AgentRow[]; now: number; viewer: PageViewer | null 
   const hasEditable = props.rows.some(isEditable)
   return (
     <table class="tbl fold up4">
-      <thead>
-        <tr>
-          <th scope="col">Agent</th>
-          <th scope="col">State</th>
-          <th scope="col">Model</th>
-          <th scope="col" class="r">
-            Cost, {costDays} days
-          </th>
-          <th scope="col">Last answer</th>
-          {hasEditable && (
-            <th scope="col">
-              <span class="vh">Edit</span>
-            </th>
-          )}
-        </tr>
-      </thead>
+      <TableHead
+        columns={[
+          'Agent',
+          'State',
+          'Model',
+          { right: `Cost, ${costDays} days` },
+          'Last answer',
+          hasEditable && { hidden: 'Edit' },
+        ]}
+      />
       <tbody>
         {props.rows.map((row) => (
           <tr data-row>

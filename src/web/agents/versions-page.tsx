@@ -8,6 +8,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
 import { RelativeTime } from '../parts/relative-time'
+import { TableHead } from '../parts/table-head'
 import { editPath, exportPath, versionsPath } from './agent-paths'
 import { FileDiffs } from './file-diff'
 
@@ -45,14 +46,7 @@ export const VersionsPage: FC<VersionsPageProps> = ({ frame, name, rows, shown, 
         </section>
       )}
       <table class="tbl fold up4">
-        <thead>
-          <tr>
-            <th scope="col">Version</th>
-            <th scope="col">Saved</th>
-            <th scope="col">By</th>
-            <th scope="col">Actions</th>
-          </tr>
-        </thead>
+        <TableHead columns={['Version', 'Saved', 'By', 'Actions']} />
         <tbody>
           {rows.map((row) => (
             <Version name={name} row={row} current={current} now={frame.now} />

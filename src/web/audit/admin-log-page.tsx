@@ -8,9 +8,11 @@ import { AdminTabs } from '../frame/admin-tabs'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
+import { EmptyList } from '../parts/empty-list'
 import { Icon } from '../parts/icons'
 import { Pager } from '../parts/pager'
 import { RelativeTime } from '../parts/relative-time'
+import { TableHead } from '../parts/table-head'
 
 export const adminLogFields = ['account', 'action', 'target', 'since', 'until'] as const
 
@@ -52,7 +54,9 @@ export const AdminLogPage: FC<AdminLogPageProps> = (props) => {
       <ErrorSummary problem={problem} />
       <FilterForm typed={values} />
       {rows.length === 0 ? (
-        <Empty isFiltered={query !== ''} />
+        <EmptyList things="entries" unfiltered={query === '' ? null : '/admin/log'}>
+          Changes of roles, policies, budgets, credentials and the like appear here.
+        </EmptyList>
       ) : (
         <LogTable rows={rows} now={frame.now} />
       )}
@@ -77,37 +81,9 @@ const FilterForm: FC<{ typed: AdminLogValues }> = ({ typed }) => {
   )
 }
 
-const Empty: FC<{ isFiltered: boolean }> = ({ isFiltered }) => (
-  <div class="empty">
-    <p>
-      <strong>{isFiltered ? 'No matching entries.' : 'No entries yet.'}</strong>
-      {isFiltered ? (
-        <>
-          Remove a filter, or{' '}
-          <a class="ul" href="/admin/log">
-            show all entries
-          </a>
-          .
-        </>
-      ) : (
-        'Changes of roles, policies, budgets, credentials and the like appear here.'
-      )}
-    </p>
-  </div>
-)
-
 const LogTable: FC<{ rows: AdminLogRow[]; now: number }> = ({ rows, now }) => (
   <table class="tbl fold up4">
-    <thead>
-      <tr>
-        <th scope="col">Action</th>
-        <th scope="col">Account</th>
-        <th scope="col">Time</th>
-        <th scope="col">Target</th>
-        <th scope="col">Before</th>
-        <th scope="col">After</th>
-      </tr>
-    </thead>
+    <TableHead columns={['Action', 'Account', 'Time', 'Target', 'Before', 'After']} />
     <tbody>
       {rows.map((row) => (
         <tr data-row>

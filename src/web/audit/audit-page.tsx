@@ -9,9 +9,11 @@ import { AdminTabs } from '../frame/admin-tabs'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
+import { EmptyList } from '../parts/empty-list'
 import { Icon } from '../parts/icons'
 import { Pager } from '../parts/pager'
 import { RelativeTime } from '../parts/relative-time'
+import { TableHead } from '../parts/table-head'
 import { type AuditFilterValues, FilterForm } from './audit-filter-form'
 import { decisionLabels, formatOutcome } from './audit-labels'
 
@@ -52,7 +54,9 @@ export const AuditPage: FC<AuditPageProps> = (props) => {
       <ErrorSummary problem={problem} />
       <FilterForm typed={typed} />
       {rows.length === 0 ? (
-        <Empty isFiltered={query !== ''} />
+        <EmptyList things="calls" unfiltered={query === '' ? null : '/audit'}>
+          Mention an agent in a post to see its tool calls here.
+        </EmptyList>
       ) : (
         <AuditTable rows={rows} now={frame.now} />
       )}
@@ -61,43 +65,20 @@ export const AuditPage: FC<AuditPageProps> = (props) => {
   )
 }
 
-const Empty: FC<{ isFiltered: boolean }> = ({ isFiltered }) => (
-  <div class="empty">
-    <p>
-      <strong>{isFiltered ? 'No matching calls.' : 'No tool calls yet.'}</strong>
-      {isFiltered ? (
-        <>
-          Remove a filter, or{' '}
-          <a class="ul" href="/audit">
-            show all calls
-          </a>
-          .
-        </>
-      ) : (
-        'Mention an agent in a post to see its tool calls here.'
-      )}
-    </p>
-  </div>
-)
-
 const AuditTable: FC<{ rows: AuditRow[]; now: number }> = ({ rows, now }) => (
   <table class="tbl fold up4">
-    <thead>
-      <tr>
-        <th scope="col">Tool</th>
-        <th scope="col">Account</th>
-        <th scope="col">Called</th>
-        <th scope="col">Task</th>
-        <th scope="col">Decision</th>
-        <th scope="col">Outcome</th>
-        <th scope="col" class="r">
-          Duration
-        </th>
-        <th scope="col" class="r">
-          Size
-        </th>
-      </tr>
-    </thead>
+    <TableHead
+      columns={[
+        'Tool',
+        'Account',
+        'Called',
+        'Task',
+        'Decision',
+        'Outcome',
+        { right: 'Duration' },
+        { right: 'Size' },
+      ]}
+    />
     <tbody>
       {rows.map((row) => (
         <tr data-row>

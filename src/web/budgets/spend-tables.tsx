@@ -3,6 +3,7 @@ import type { UsageSeries, UsageTotal, UsageTotals } from '../../hub/budgets/usa
 import type { UsageView } from '../../hub/budgets/usage-view'
 import { formatCount, formatMoney, formatShare } from '../../shared/format'
 import { AccountLink } from '../parts/account-link'
+import { TableHead } from '../parts/table-head'
 import { Swatch, toColorSlot } from './chart-colors'
 import { formatSeriesName, toAmount, type UsageChart } from './chart-data'
 import { formatBucket } from './format-chart'
@@ -65,16 +66,12 @@ export const SeriesTable: FC<SeriesTableProps> = ({ view, rows, total, chart }) 
   return (
     <section class="scroll up3" tabindex={0} aria-label={`Each ${view.by}`}>
       <table class="tbl fold">
-        <thead>
-          <tr>
-            <th scope="col">{view.by.replace(/^./, (letter) => letter.toUpperCase())}</th>
-            {columns.map(({ head }) => (
-              <th scope="col" class="r">
-                {head}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            view.by.replace(/^./, (letter) => letter.toUpperCase()),
+            ...columns.map(({ head }) => ({ right: head })),
+          ]}
+        />
         <tbody>
           {rows.map((row) => (
             <tr>
@@ -124,21 +121,13 @@ export const BucketTable: FC<{ view: UsageView; chart: UsageChart }> = ({ view, 
   return (
     <section class="scroll" tabindex={0} aria-label={`Numbers by ${view.each}`}>
       <table class="tbl fold">
-        <thead>
-          <tr>
-            <th scope="col">
-              {view.each === 'day' ? 'Day' : view.each === 'week' ? 'Week' : 'Month'}
-            </th>
-            {series.map(({ name }) => (
-              <th scope="col" class="r">
-                {name}
-              </th>
-            ))}
-            <th scope="col" class="r">
-              Total
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            view.each === 'day' ? 'Day' : view.each === 'week' ? 'Week' : 'Month',
+            ...series.map(({ name }) => ({ right: name })),
+            { right: 'Total' },
+          ]}
+        />
         <tbody>
           {chart.buckets
             .slice()

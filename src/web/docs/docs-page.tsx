@@ -2,6 +2,7 @@ import type { FC } from 'hono/jsx'
 import type { RouteSummary } from '../../hub/http/page-entry'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
+import { TableHead } from '../parts/table-head'
 
 export interface DocsPageProps {
   frame: Frame
@@ -72,12 +73,7 @@ export const DocsPage: FC<DocsPageProps> = ({ frame, origin, isPublic, routes })
         <section class="up5" aria-label={tag}>
           <h3>{tag}</h3>
           <table class="tbl fold">
-            <thead>
-              <tr>
-                <th scope="col">Request</th>
-                <th scope="col">Description</th>
-              </tr>
-            </thead>
+            <TableHead columns={['Request', 'Description']} />
             <tbody>
               {group.map((route) => (
                 <tr>

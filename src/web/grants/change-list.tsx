@@ -1,6 +1,7 @@
 import type { FC } from 'hono/jsx'
 import type { PolicyChange } from '../../hub/grants/preview'
 import { AccountLink } from '../parts/account-link'
+import { TableHead } from '../parts/table-head'
 
 /** Lists the changes that an unsaved policy would make, by account. */
 export const ChangeList: FC<{ changes: PolicyChange[] }> = ({ changes }) =>
@@ -8,12 +9,7 @@ export const ChangeList: FC<{ changes: PolicyChange[] }> = ({ changes }) =>
     <p class="up3">No account gains or loses a tool.</p>
   ) : (
     <table class="tbl fold">
-      <thead>
-        <tr>
-          <th scope="col">Account</th>
-          <th scope="col">Changes</th>
-        </tr>
-      </thead>
+      <TableHead columns={['Account', 'Changes']} />
       <tbody>
         {changes.map((change) => (
           <tr>

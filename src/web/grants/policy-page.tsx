@@ -10,6 +10,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
 import { RelativeTime } from '../parts/relative-time'
+import { TableHead } from '../parts/table-head'
 import { formatRateLimit } from './policy-form-values'
 import { policyPath, Rules } from './policy-list'
 import { RuleList } from './rule-list'
@@ -50,17 +51,15 @@ export const PolicyPage: FC<PolicyPageProps> = ({ frame, rows, tools, rules }) =
           </div>
         ) : (
           <table class="tbl fold">
-            <thead>
-              <tr>
-                <th scope="col">Account</th>
-                <th scope="col">Usable tools</th>
-                <th scope="col">Rules</th>
-                <th scope="col">Requested but not granted</th>
-                <th scope="col">
-                  <span class="vh">Edit</span>
-                </th>
-              </tr>
-            </thead>
+            <TableHead
+              columns={[
+                'Account',
+                'Usable tools',
+                'Rules',
+                'Requested but not granted',
+                { hidden: 'Edit' },
+              ]}
+            />
             <tbody>
               {accounts.map((row) => (
                 <AccountRow row={row} tools={tools} />

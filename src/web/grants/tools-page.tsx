@@ -5,6 +5,7 @@ import { AdminTabs } from '../frame/admin-tabs'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink, type AccountRef } from '../parts/account-link'
+import { TableHead } from '../parts/table-head'
 import { policyPath } from './policy-list'
 
 /** An account with its verdict on each tool. */
@@ -68,14 +69,7 @@ const ServerTable: FC<ToolsPageProps & { server: CatalogServer }> = (props) => {
   const { server, ownVerdicts: own, frame, users } = props
   return (
     <table class="tbl fold tools">
-      <thead>
-        <tr>
-          <th scope="col">Tool</th>
-          <th scope="col">Grant</th>
-          <th scope="col">You</th>
-          {users && <th scope="col">Allowed for</th>}
-        </tr>
-      </thead>
+      <TableHead columns={['Tool', 'Grant', 'You', users && 'Allowed for']} />
       <tbody>
         {server.tools.map((tool) => (
           <tr id={tool.name} data-row>

@@ -4,6 +4,7 @@ import type { ModelProviderSummary } from '../../mcp-servers/contract/model-admi
 import { formatCount, formatMoney } from '../../shared/format'
 import { ErrorSummary } from '../form/error-summary'
 import type { FormProblem } from '../form/form-state'
+import { TableHead } from '../parts/table-head'
 import { AgentNames } from './agent-names'
 import { ProviderBlock } from './provider-block'
 import type { TestShown } from './test-result'
@@ -82,23 +83,15 @@ const Prices: FC<{ view: ModelsView }> = ({ view: { prices } }) => (
     <details class="up2">
       <summary>{prices.length} models with a price</summary>
       <table class="tbl fold up2">
-        <thead>
-          <tr>
-            <th scope="col">Model</th>
-            <th scope="col" class="r">
-              Input
-            </th>
-            <th scope="col" class="r">
-              Cached input
-            </th>
-            <th scope="col" class="r">
-              Output
-            </th>
-            <th scope="col" class="r">
-              Context
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            'Model',
+            { right: 'Input' },
+            { right: 'Cached input' },
+            { right: 'Output' },
+            { right: 'Context' },
+          ]}
+        />
         <tbody>
           {prices.map((price) => (
             <tr>

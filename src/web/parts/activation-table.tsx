@@ -5,6 +5,7 @@ import { formatCost, formatCount, formatDuration } from '../../shared/format'
 import { activationPath } from '../../shared/paths'
 import { AccountLink } from './account-link'
 import { RelativeTime } from './relative-time'
+import { TableHead } from './table-head'
 
 export interface ActivationTableProps {
   /** With requesters where the list shows who asked. */
@@ -16,24 +17,18 @@ export interface ActivationTableProps {
 
 export const ActivationTable: FC<ActivationTableProps> = ({ rows, now, hasAgent = false }) => (
   <table class="tbl fold">
-    <thead>
-      <tr>
-        <th scope="col">Run</th>
-        {hasAgent && <th scope="col">Agent</th>}
-        <th scope="col">Started</th>
-        <th scope="col">Trigger</th>
-        <th scope="col">Outcome</th>
-        <th scope="col" class="r">
-          Duration
-        </th>
-        <th scope="col" class="r">
-          Tokens
-        </th>
-        <th scope="col" class="r">
-          Cost
-        </th>
-      </tr>
-    </thead>
+    <TableHead
+      columns={[
+        'Run',
+        hasAgent && 'Agent',
+        'Started',
+        'Trigger',
+        'Outcome',
+        { right: 'Duration' },
+        { right: 'Tokens' },
+        { right: 'Cost' },
+      ]}
+    />
     <tbody>
       {rows.map((row) => (
         <tr data-row>

@@ -7,6 +7,7 @@ import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
 import type { FormDefinition, FormState } from '../form/form-state'
 import type { Frame } from '../frame/frame'
+import { TableHead } from '../parts/table-head'
 import { invitationLabels } from './people-labels'
 
 type InvitationField = 'role' | 'expires_in_days' | 'note'
@@ -80,15 +81,7 @@ export const InvitationBlock: FC<InvitationBlockProps> = ({ frame, invitations, 
 
 const InvitationTable: FC<{ rows: InvitationRow[]; now: number }> = ({ rows, now }) => (
   <table class="tbl fold">
-    <thead>
-      <tr>
-        <th scope="col">Note</th>
-        <th scope="col">Role</th>
-        <th scope="col">By</th>
-        <th scope="col">Expires</th>
-        <th scope="col">State</th>
-      </tr>
-    </thead>
+    <TableHead columns={['Note', 'Role', 'By', 'Expires', 'State']} />
     <tbody>
       {rows.map((row) => {
         const state = findInvitationState(row, now)

@@ -11,6 +11,7 @@ import { Layout } from '../frame/layout'
 import { AccountMark, accountKindTitles } from '../parts/account-link'
 import { Pager } from '../parts/pager'
 import { RelativeTime } from '../parts/relative-time'
+import { TableHead } from '../parts/table-head'
 import { InvitationBlock, type InvitationState } from './invitation-block'
 import { personPath, stateLabels } from './people-labels'
 
@@ -96,16 +97,7 @@ const FilterForm: FC<{ values: PeopleFilterValues }> = ({ values }) => {
 
 const PeopleTable: FC<{ rows: PersonRow[]; now: number }> = ({ rows, now }) => (
   <table class="tbl fold up4">
-    <thead>
-      <tr>
-        <th scope="col">Account</th>
-        <th scope="col">Kind</th>
-        <th scope="col">Role</th>
-        <th scope="col">State</th>
-        <th scope="col">Owner</th>
-        <th scope="col">Since</th>
-      </tr>
-    </thead>
+    <TableHead columns={['Account', 'Kind', 'Role', 'State', 'Owner', 'Since']} />
     <tbody>
       {rows.map((row) => (
         <tr data-row>

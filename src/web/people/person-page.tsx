@@ -18,6 +18,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { accountKindTitles } from '../parts/account-link'
 import { RelativeTime } from '../parts/relative-time'
+import { TableHead } from '../parts/table-head'
 import { personPath, stateLabels } from './people-labels'
 import {
   BanForm,
@@ -117,15 +118,7 @@ const Credentials: FC<PersonPageProps> = ({ account, credentials, frame }) => (
     ) : (
       <>
         <table class="tbl fold">
-          <thead>
-            <tr>
-              <th scope="col">Kind</th>
-              <th scope="col">Label</th>
-              <th scope="col">Scopes</th>
-              <th scope="col">Last used</th>
-              <th scope="col">Action</th>
-            </tr>
-          </thead>
+          <TableHead columns={['Kind', 'Label', 'Scopes', 'Last used', 'Action']} />
           <tbody>
             {credentials.map((row) => (
               <tr>

@@ -4,6 +4,7 @@ import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
 import type { FormDefinition, FormState } from '../form/form-state'
 import { RelativeTime } from '../parts/relative-time'
+import { TableHead } from '../parts/table-head'
 
 export type RunnerKeyFormState = FormState<'label'>
 
@@ -70,17 +71,7 @@ const CreatedKey: FC<{ label: string; apiKey: string; origin: string }> = (props
 
 const KeyTable: FC<{ keys: readonly RunnerKeyRow[]; now: number }> = ({ keys, now }) => (
   <table class="tbl fold up4">
-    <thead>
-      <tr>
-        <th scope="col">Key</th>
-        <th scope="col">By</th>
-        <th scope="col">Created</th>
-        <th scope="col">Last used</th>
-        <th scope="col">
-          <span class="vh">Revoke</span>
-        </th>
-      </tr>
-    </thead>
+    <TableHead columns={['Key', 'By', 'Created', 'Last used', { hidden: 'Revoke' }]} />
     <tbody>
       {keys.map((key) => (
         <tr>

@@ -9,6 +9,7 @@ import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
 import { StatusShape } from '../parts/meter'
 import { RelativeTime } from '../parts/relative-time'
+import { TableHead } from '../parts/table-head'
 import { KeySection, type RunnerKeyFormState } from './key-section'
 
 interface RunnersPageProps {
@@ -65,18 +66,9 @@ const NoRunners: FC<{ origin: string }> = ({ origin }) => (
 
 const RunnerTable: FC<{ runners: readonly RunnerSummary[]; now: number }> = ({ runners, now }) => (
   <table class="tbl fold">
-    <thead>
-      <tr>
-        <th scope="col">Runner</th>
-        <th scope="col">State</th>
-        <th scope="col">Programs</th>
-        <th scope="col">Runs</th>
-        <th scope="col">Last seen</th>
-        <th scope="col">
-          <span class="vh">Actions</span>
-        </th>
-      </tr>
-    </thead>
+    <TableHead
+      columns={['Runner', 'State', 'Programs', 'Runs', 'Last seen', { hidden: 'Actions' }]}
+    />
     <tbody>
       {runners.map((runner) => (
         <tr data-row>
@@ -166,14 +158,7 @@ const Waiting: FC<{ waiting: RunnerList['waiting']; now: number }> = ({ waiting,
   <section class="block">
     <h2>Waiting for a runner</h2>
     <table class="tbl fold">
-      <thead>
-        <tr>
-          <th scope="col">Agent</th>
-          <th scope="col">Needs</th>
-          <th scope="col">Waiting since</th>
-          <th scope="col">Reason</th>
-        </tr>
-      </thead>
+      <TableHead columns={['Agent', 'Needs', 'Waiting since', 'Reason']} />
       <tbody>
         {waiting.map((run) => (
           <tr data-row>

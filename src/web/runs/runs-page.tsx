@@ -9,6 +9,7 @@ import type { FormProblem } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { ActivationTable } from '../parts/activation-table'
+import { EmptyList } from '../parts/empty-list'
 import { Icon } from '../parts/icons'
 import { Pager } from '../parts/pager'
 import { RunFilterForm, type RunFilterValues } from './run-filter-form'
@@ -59,7 +60,13 @@ export const RunsPage: FC<RunsPageProps> = (props) => {
       </div>
       <Totals totals={props.totals} edge={props.totalsEdge} />
       {rows.length === 0 ? (
-        <Empty isFiltered={query !== ''} hasMore={next !== null} />
+        <EmptyList
+          things="runs"
+          unfiltered={query === '' ? null : runsPath()}
+          more={next === null ? '' : 'Earlier runs can match.'}
+        >
+          Mention an agent in a post to see its runs here.
+        </EmptyList>
       ) : (
         <div class="up4">
           <ActivationTable rows={rows} now={frame.now} hasAgent />
@@ -97,24 +104,4 @@ const Totals: FC<{ totals: RunTotals; edge: Edge | undefined }> = ({ totals, edg
       </p>
     )}
   </>
-)
-
-const Empty: FC<{ isFiltered: boolean; hasMore: boolean }> = ({ isFiltered, hasMore }) => (
-  <div class="empty">
-    <p>
-      <strong>{isFiltered ? 'No matching runs.' : 'No runs yet.'}</strong>
-      {hasMore && 'Earlier runs can match. '}
-      {isFiltered ? (
-        <>
-          Remove a filter, or{' '}
-          <a class="ul" href={runsPath()}>
-            show all runs
-          </a>
-          .
-        </>
-      ) : (
-        'Mention an agent in a post to see its runs here.'
-      )}
-    </p>
-  </div>
 )

@@ -9,6 +9,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
 import { ElapsedTime } from '../parts/elapsed-time'
+import { TableHead } from '../parts/table-head'
 import { AgentSection } from './agent-section'
 import { PauseAllForm } from './pause-all-form'
 import { SlotBar } from './slot-bar'
@@ -132,22 +133,16 @@ const LeaseTable: FC<{ board: Board; now: number }> = ({ board, now }) =>
     <p class="meta up3">No agent is running.</p>
   ) : (
     <table class="tbl fold up2">
-      <thead>
-        <tr>
-          <th scope="col">Agent</th>
-          <th scope="col">Working on</th>
-          <th scope="col">Trigger</th>
-          <th scope="col" class="r">
-            Running for
-          </th>
-          <th scope="col" class="r">
-            Deadline
-          </th>
-          <th scope="col" class="r">
-            Reserved
-          </th>
-        </tr>
-      </thead>
+      <TableHead
+        columns={[
+          'Agent',
+          'Working on',
+          'Trigger',
+          { right: 'Running for' },
+          { right: 'Deadline' },
+          { right: 'Reserved' },
+        ]}
+      />
       <tbody>
         {board.leases.map((lease) => (
           <tr data-row>
@@ -186,16 +181,7 @@ const QueueTable: FC<{ board: Board; now: number }> = ({ board, now }) =>
   ) : (
     <>
       <table class="tbl fold">
-        <thead>
-          <tr>
-            <th scope="col">Agent</th>
-            <th scope="col">Task</th>
-            <th scope="col" class="r">
-              Waiting
-            </th>
-            <th scope="col">Reason</th>
-          </tr>
-        </thead>
+        <TableHead columns={['Agent', 'Task', { right: 'Waiting' }, 'Reason']} />
         <tbody>
           {board.tasks.map((task) => (
             <tr data-row>

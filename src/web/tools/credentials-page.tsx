@@ -4,6 +4,7 @@ import { ErrorSummary } from '../form/error-summary'
 import type { FormProblem } from '../form/form-state'
 import { AccountLink } from '../parts/account-link'
 import { RelativeTime } from '../parts/relative-time'
+import { TableHead } from '../parts/table-head'
 import { AddCredential } from './credential-form'
 import { ServiceForm, type TypedService } from './service-form'
 import { ServiceTable } from './service-table'
@@ -62,19 +63,9 @@ export const CredentialsPage: FC<CredentialsPageProps> = (props) => {
 
 const CredentialTable: FC<CredentialsPageProps> = ({ now, credentials }) => (
   <table class="tbl fold">
-    <thead>
-      <tr>
-        <th scope="col">Name</th>
-        <th scope="col">Service</th>
-        <th scope="col">For</th>
-        <th scope="col">Stored in</th>
-        <th scope="col">Set</th>
-        <th scope="col">Last used</th>
-        <th scope="col">
-          <span class="vh">Change</span>
-        </th>
-      </tr>
-    </thead>
+    <TableHead
+      columns={['Name', 'Service', 'For', 'Stored in', 'Set', 'Last used', { hidden: 'Change' }]}
+    />
     <tbody>
       {credentials.map((row) => (
         <tr id={`credential-${row.name}`} data-row>

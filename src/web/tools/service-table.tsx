@@ -1,5 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { ServiceSummary } from '../../mcp-servers/contract/tool-admin'
+import { TableHead } from '../parts/table-head'
 import { changePath, furtherHosts } from './service-form'
 
 interface ServiceTableProps {
@@ -17,17 +18,7 @@ export const ServiceTable: FC<ServiceTableProps> = ({ services }) =>
     </div>
   ) : (
     <table class="tbl fold">
-      <thead>
-        <tr>
-          <th scope="col">Service</th>
-          <th scope="col">Base URL</th>
-          <th scope="col">Headers</th>
-          <th scope="col">Credential</th>
-          <th scope="col">
-            <span class="vh">Change</span>
-          </th>
-        </tr>
-      </thead>
+      <TableHead columns={['Service', 'Base URL', 'Headers', 'Credential', { hidden: 'Change' }]} />
       <tbody>
         {services.map((line) => (
           <ServiceRow line={line} />

@@ -7,6 +7,7 @@ import { postPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
+import { TableHead } from '../parts/table-head'
 
 export interface QuietPageProps {
   frame: Frame
@@ -44,13 +45,7 @@ const GateTable: FC<{ title: string; gates: Gate[] }> = ({ title, gates }) => (
   <section class="block">
     <h2>{title}</h2>
     <table class="tbl fold">
-      <thead>
-        <tr>
-          <th scope="col">Gate</th>
-          <th scope="col">State</th>
-          <th scope="col">Why</th>
-        </tr>
-      </thead>
+      <TableHead columns={['Gate', 'State', 'Why']} />
       <tbody>
         {gates.map(({ key, state, fact, fix, link }) => (
           <tr data-gate={key} data-state={state}>
