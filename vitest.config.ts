@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
+import { bundledPackages } from './tests/support/bundled-packages.ts'
 
 const migrations = await readD1Migrations('migrations')
 
@@ -68,7 +69,10 @@ const inRooms = ['tests/{agents,architecture,log,mcp-servers,shared}/**/*.test.t
 
 const setup = 'tests/support/setup.ts'
 const fixSeed = 'tests/support/fix-seed.ts'
-const support = { globalSetup: ['tests/support/global-setup.ts'] }
+const support = {
+  globalSetup: ['tests/support/global-setup.ts'],
+  deps: { optimizer: { ssr: { enabled: true, include: bundledPackages } } },
+}
 
 /** More files than cores: those that kill processes or watch a clock mostly wait. */
 const maxWorkers = Math.ceil(availableParallelism() * 1.5)

@@ -48,7 +48,11 @@ const testVaultKey = `${'A'.repeat(42)}E=`
 
 /** The header with the address of a test's client. */
 export const addressHeader = 'x-client-address'
-const createAddress = () => `2001:db8:${crypto.randomUUID().slice(9, 18).replace('-', ':')}::1`
+let addresses = 0
+const createAddress = () => {
+  const n = ++addresses
+  return `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`
+}
 
 /** Response of an API call; `body` is parsed JSON. */
 export interface Answer {

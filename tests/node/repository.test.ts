@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { root } from '../../scripts/local-state.mjs'
+import { bundledPackages } from '../support/bundled-packages'
 
 /** Files that are no product of an installation, a build or a run; git may be missing here. */
 const local = new Set([
@@ -43,6 +44,25 @@ describe('the repository', () => {
     const { dependencies, devDependencies, optionalDependencies } = JSON.parse(read('package.json'))
     const all = { ...dependencies, ...devDependencies, ...optionalDependencies }
     expect(Object.entries(all).filter(([, range]) => !/^\d/.test(String(range)))).toEqual([])
+  })
+})
+
+describe('the packages of the Worker', () => {
+  // Reads `cloudflare:sockets`, which only the runtime has.
+  const loadedAsFiles = new Set(['postgres'])
+  const importsOf = (file: string) =>
+    [...read(file).matchAll(/^(?:import|export) (?!type\b)[^']*?from '([^']+)'|import\('([^']+)'\)/gm)]
+      .map(([, named, dynamic]) => named ?? dynamic ?? '')
+      .filter((name) => !/^\.|^(cloudflare|node):/.test(name))
+
+  test('are bundled for its tests with every entry that it imports, so that no class exists twice', () => {
+    const sources = files.filter((file) => /^src\/.*\.tsx?$/.test(file))
+    const imported = new Set(sources.flatMap(importsOf))
+    expect(imported.size).toBeGreaterThan(20)
+    const missing = [...imported].filter(
+      (name) => !bundledPackages.includes(name) && !loadedAsFiles.has(name),
+    )
+    expect(missing).toEqual([])
   })
 })
 

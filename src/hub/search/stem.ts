@@ -112,6 +112,7 @@ export const toTerms = (text: string): string[] =>
     .filter((term) => term !== '')
 
 function stem(word: string): string {
+  if (!/\P{ASCII}/u.test(word)) return stemWithin(word.toLowerCase())
   const folded = [...word.replace(/[\u0300-\u036f]/g, '')].map(foldLetter).join('')
   if (!/\P{ASCII}/u.test(folded)) return stemWithin(folded)
   // The stemmer of the index sees UTF-8: a letter beyond ASCII is several consonants.

@@ -19,10 +19,13 @@ interface Word {
  * U+2069; the beginning of the text if none occurs.
  */
 export function toSnippet(text: string, terms: ReadonlySet<string>): string {
+  const initials = new Set([...terms].map(([initial]) => initial))
   const words: Word[] = [...text.matchAll(/[\p{L}\p{N}\p{M}\p{Co}]+/gu)].map((match) => ({
     start: match.index,
     end: match.index + match[0].length,
-    term: toTerms(match[0]).find((term) => terms.has(term)) ?? null,
+    term: hasInitial(match[0], initials)
+      ? (toTerms(match[0]).find((term) => terms.has(term)) ?? null)
+      : null,
   }))
   const from = findBestStart(text, words)
   const shown = words.slice(from, from + WORDS_MAX)
@@ -37,6 +40,13 @@ export function toSnippet(text: string, terms: ReadonlySet<string>): string {
   }
   return snippet + (isEnd ? text.slice(at) : '…')
 }
+
+/**
+ * Whether a word can be a term with one of these initials. The stemmer never changes the first letter of an
+ * ASCII word, so that most words need no stemming.
+ */
+const hasInitial = (word: string, initials: ReadonlySet<string | undefined>): boolean =>
+  /\P{ASCII}/u.test(word) || initials.has(word.charAt(0).toLowerCase())
 
 /** The index of the first word of the best part, which begins with a sentence or a match. */
 function findBestStart(text: string, words: Word[]): number {

@@ -1,4 +1,4 @@
-import { Column, getTableColumns, getTableName, is, SQL, sql, Table } from 'drizzle-orm'
+import { Column, getTableColumns, getTableName, is, noopDecoder, SQL, sql, Table } from 'drizzle-orm'
 
 /** What a select returns: by name a column, an expression, a whole table, or more of these. */
 export type Fields = { readonly [name: string]: Column | SQL | SQL.Aliased | Table | Fields }
@@ -49,47 +49,79 @@ export function selectList(fields: FieldList): { path: string[]; field: SQL.Alia
 const nameOf = (path: string[], field: FieldList[number]['field']): string =>
   is(field, SQL.Aliased) ? field.fieldAlias : path.join('.')
 
+/** Where one value of a row goes, and what it becomes. */
+interface Cell {
+  /** Its name in D1's answer. */
+  name: string
+  /** Names of the objects that it is in, from outside. */
+  parents: readonly string[]
+  key: string
+  /** Null for a value that stays as D1 returns it. */
+  decoder: Decoder | null
+  /** The outermost of these objects, when it is null unless one of its values is found. */
+  missable: string | null
+}
+
 /**
- * Builds a row; the object of a joined table of which nothing was found is null, as drizzle types it.
+ * Returns a function that builds a row; the object of a joined table of which nothing was found is null, as
+ * drizzle types it. What depends on the columns alone is found out once, not for each row.
  *
  * @param isAlwaysFound by table of a join, as drizzle keeps it
  */
-export function readRow<Row>(
+export function createRowReader<Row>(
   fields: FieldList,
-  raw: Record<string, unknown>,
   isAlwaysFound: Record<string, boolean> = {},
-): Row {
-  const row: Record<string, unknown> = {}
-  const found = new Map<string, boolean>()
-  for (const { path, field } of fields) {
-    const value = raw[nameOf(path, field)] ?? null
-    setAt(row, path, value === null ? null : decoderOf(field).mapFromDriverValue(value))
-    const [name = ''] = path
-    if (path.length > 1 && isMaybeMissing(field, isAlwaysFound)) {
-      found.set(name, found.get(name) === true || value !== null)
+): (raw: Record<string, unknown>) => Row {
+  const cells = fields.map((each) => toCell(each, isAlwaysFound))
+  const missables = [...new Set(cells.flatMap(({ missable }) => missable ?? []))]
+  return (raw) => {
+    const row: Record<string, unknown> = {}
+    const found = new Set<string>()
+    for (const { name, parents, key, decoder, missable } of cells) {
+      const value = raw[name] ?? null
+      const node = parents.length === 0 ? row : findNode(row, parents)
+      node[key] = value === null || decoder === null ? value : decoder.mapFromDriverValue(value)
+      if (missable !== null && value !== null) found.add(missable)
     }
+    for (const name of missables) if (!found.has(name)) row[name] = null
+    return row as Row
   }
-  for (const [name, isFound] of found) if (!isFound) row[name] = null
-  return row as Row
 }
 
-function setAt(row: Record<string, unknown>, path: string[], value: unknown): void {
+function toCell(
+  { path, field }: FieldList[number],
+  isAlwaysFound: Record<string, boolean>,
+): Cell {
+  const decoder = decoderOf(field)
+  const isMaybeMissing =
+    path.length > 1 && is(field, Column) && isAlwaysFound[getTableName(field.table)] === false
+  return {
+    name: nameOf(path, field),
+    parents: path.slice(0, -1),
+    key: path.at(-1) ?? '',
+    decoder: identities.has(decoder.mapFromDriverValue) ? null : decoder,
+    missable: isMaybeMissing ? (path[0] ?? null) : null,
+  }
+}
+
+function findNode(row: Record<string, unknown>, parents: readonly string[]) {
   let node = row
-  for (const name of path.slice(0, -1)) {
+  for (const name of parents) {
     node[name] ??= {}
     node = node[name] as Record<string, unknown>
   }
-  node[path.at(-1) ?? ''] = value
+  return node
 }
-
-const isMaybeMissing = (
-  field: FieldList[number]['field'],
-  isAlwaysFound: Record<string, boolean>,
-): boolean => is(field, Column) && isAlwaysFound[getTableName(field.table)] === false
 
 interface Decoder {
   mapFromDriverValue(value: unknown): unknown
 }
+
+/** What columns and expressions without a decoder of their own have. */
+const identities = new Set<unknown>([
+  Column.prototype.mapFromDriverValue,
+  noopDecoder.mapFromDriverValue,
+])
 
 function decoderOf(field: FieldList[number]['field']): Decoder {
   if (is(field, Column)) return field

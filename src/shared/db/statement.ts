@@ -3,11 +3,11 @@ import { is, Param, Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-
 import { drizzle } from 'drizzle-orm/d1'
 import { SQLiteAsyncDialect } from 'drizzle-orm/sqlite-core'
 import {
+  createRowReader,
   type FieldList,
   type Fields,
   flattenFields,
   type RowOf,
-  readRow,
   selectList,
 } from './fields'
 
@@ -106,10 +106,13 @@ function aliasColumns(query: SQLWrapper): { query: SQL; fields: FieldList } {
   return { query: aliased, fields }
 }
 
-const readRows =
-  <Row>(fields: FieldList, isAlwaysFound?: Record<string, boolean>) =>
-  (result: D1Result<RawRow>): Row[] =>
-    result.results.map((row) => readRow<Row>(fields, row, isAlwaysFound))
+function readRows<Row>(fields: FieldList, isAlwaysFound?: Record<string, boolean>) {
+  let readRow: ((raw: RawRow) => Row) | undefined
+  return (result: D1Result<RawRow>): Row[] => {
+    readRow ??= createRowReader<Row>(fields, isAlwaysFound)
+    return result.results.map(readRow)
+  }
+}
 
 function rowsOf<Row>(query: RowsQuery<Row>): {
   sql: SQL

@@ -68,7 +68,7 @@ export async function createWorld() {
     privateHub.clock.advance(pauseMs)
     claimHub.clock.advance(pauseMs)
     compatHub.clock.advance(pauseMs)
-    request.headers.set(addressHeader, `2001:db8:${(++addresses).toString(16)}::1`)
+    request.headers.set(addressHeader, `10.255.${++addresses >> 8}.${addresses & 255}`)
     const execution = createExecutionContext()
     const response = await app.fetch(request, env, execution)
     await waitOnExecutionContext(execution)

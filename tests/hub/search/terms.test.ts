@@ -50,4 +50,8 @@ test('H8: words become the terms of the index: stemmed, in lower case, without a
     .filter(([, ours, theirs]) => ours !== theirs)
     .map((each) => each.join(' | '))
   expect(different).toEqual([])
+  // Snippets leave out words by their first letter.
+  const plain = texts.filter((text) => /^[a-z0-9]+$/i.test(text))
+  expect(plain.length).toBeGreaterThan(3_000)
+  for (const text of plain) expect(toTerms(text)).toEqual([expect.stringMatching(`^${text[0]}`)])
 })

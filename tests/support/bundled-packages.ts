@@ -1,0 +1,48 @@
+/**
+ * Packages that tests of the Worker load as one module each. Without it a Worker of tests asks for 650 files
+ * of packages, a third of all that it loads, in every Worker anew.
+ *
+ * All entries of a package that the Worker imports must be here, so that none of its classes exists twice.
+ */
+export const bundledPackages = [
+  '@ai-sdk/anthropic/internal',
+  '@ai-sdk/openai-compatible',
+  '@ai-sdk/openai/internal',
+  '@ai-sdk/provider',
+  '@block65/webcrypto-web-push',
+  '@modelcontextprotocol/sdk/client/auth.js',
+  '@modelcontextprotocol/sdk/client/index.js',
+  '@modelcontextprotocol/sdk/client/streamableHttp.js',
+  '@modelcontextprotocol/sdk/server/auth/errors.js',
+  '@modelcontextprotocol/sdk/server/index.js',
+  '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js',
+  '@modelcontextprotocol/sdk/shared/auth-utils.js',
+  '@modelcontextprotocol/sdk/shared/auth.js',
+  '@modelcontextprotocol/sdk/shared/protocol.js',
+  '@modelcontextprotocol/sdk/shared/transport.js',
+  '@modelcontextprotocol/sdk/types.js',
+  '@modelcontextprotocol/sdk/validation/cfworker',
+  '@octokit/request',
+  '@simplewebauthn/server',
+  'aws4fetch',
+  'croner',
+  'diff',
+  'drizzle-orm',
+  'drizzle-orm/d1',
+  'drizzle-orm/sqlite-core',
+  'fast-check',
+  'hono',
+  'hono/cookie',
+  'hono/html',
+  'hono/jsx',
+  'hono/jsx/jsx-dev-runtime',
+  'hono/jsx/jsx-runtime',
+  'hono/utils/http-status',
+  'hono/utils/url',
+  'ipaddr.js',
+  'micromark',
+  'micromark-extension-gfm',
+  'oauth4webapi',
+  'yaml',
+  'zod',
+]
