@@ -131,7 +131,13 @@ function createDeps({ model, hooks, remembers }: World, replies: Replies): Agent
       notifyRequesters: async () => {},
       publishProgress: async () => {},
     },
-    runners: { start: async () => ({ kind: 'nobody' }), stop: async () => {} },
+    runners: {
+      start: async () => ({ kind: 'nobody' }),
+      stop: async () => {},
+      forgetSessions: async () => {},
+    },
+    patches: { save: async () => {} },
+    approvalWaitMs: 60_000,
     tools: {
       refresh: () => undefined,
       isGranted: () => true,

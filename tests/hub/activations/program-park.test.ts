@@ -24,7 +24,7 @@ const askForProgram = async (callId = 'call-1') => {
   await office.hubApi.requestApproval(scout.id, asking(callId), activationId)
   return { activationId, approvalId: `${activationId}:${callId}` }
 }
-const programPark = { areRequested: true, approvals: [asking()] } as const
+const programPark = { areRequested: true as const, approvals: [asking()] }
 
 test('X6: what a program waits for is asked once, and its decision wakes the agent and later resumes the parked run', async () => {
   const { activationId, approvalId } = await askForProgram()
