@@ -103,13 +103,11 @@ describe('npm run agents', () => {
 
   test('D2 D3: after a broken first push, which names no version before, a definition is loaded; a field that is not known is a warning', async () => {
     write('name: tide-watcher\nbehavior:\n  max_iterations: many\n')
-    const first = await run('agents.mjs', 'push', agent)
-    expect(first.output).toMatch(/^tide-watcher is not loaded\.$/m)
+    expect((await run('agents.mjs', 'push', agent)).output).toMatch(/^[\w-]+ is not loaded\.$/m)
     write('name: tide-watcher\ndescription: Watches.\nfavourite_moon: ours\n')
     const { code, output } = await run('agents.mjs', 'push', agent)
     expect(output).toContain('tide-watcher is loaded.')
-    expect(output).toContain('config.yaml:3:favourite_moon')
-    expect(code).toBe(0)
+    expect([code, output]).toEqual([0, expect.stringContaining('config.yaml:3:favourite_moon')])
   })
 
   test('D2, D5: a skill that agents share is read from a folder beside them', async () => {
