@@ -101,20 +101,13 @@ describe('npm run agents', () => {
     writeFileSync(join(agent, 'system-prompt.md'), 'You watch the tides.')
   }
 
-  test('D3: a first push that is broken speaks of no version before', async () => {
+  test('D2 D3: after a broken first push, which names no version before, a definition is loaded; a field that is not known is a warning', async () => {
     write('name: tide-watcher\nbehavior:\n  max_iterations: many\n')
-    const { code, output } = await run('agents.mjs', 'push', agent)
-    expect(output).toContain('config.yaml:3:behavior.max_iterations')
-    expect(output).toMatch(/^tide-watcher is not loaded\.$/m)
-    expect(code).toBe(1)
-  })
-
-  test('D2: a definition is loaded, and a field that is not known is a warning', async () => {
+    expect((await run('agents.mjs', 'push', agent)).output).toMatch(/^[\w-]+ is not loaded\.$/m)
     write('name: tide-watcher\ndescription: Watches.\nfavourite_moon: ours\n')
     const { code, output } = await run('agents.mjs', 'push', agent)
     expect(output).toContain('tide-watcher is loaded.')
-    expect(output).toContain('config.yaml:3:favourite_moon')
-    expect(code).toBe(0)
+    expect([code, output]).toEqual([0, expect.stringContaining('config.yaml:3:favourite_moon')])
   })
 
   test('D2, D5: a skill that agents share is read from a folder beside them', async () => {
