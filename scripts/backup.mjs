@@ -30,7 +30,7 @@ function readArguments(words) {
   return { folder: resolve(folder), holdSeconds }
 }
 
-const describeVaultKey = () =>
-  process.env.ROOKERY_URL || process.env.ROOKERY_VAULT_KEY
-    ? 'ROOKERY_VAULT_KEY'
-    : `${findStateDir(process.env)}/vault-key`
+function describeVaultKey() {
+  if (process.env.ROOKERY_URL || process.env.ROOKERY_VAULT_KEY) return 'ROOKERY_VAULT_KEY'
+  return `${findStateDir(process.env)}/vault-key`
+}
