@@ -61,6 +61,7 @@ export async function startCodingHub() {
     startHub({
       stateDir: join(folder, 'hub'),
       bundlePath,
+      leaveSignals: true,
       env: {
         ROOKERY_LOG_LEVEL: 'error',
         ROOKERY_ALLOW_PRIVATE_SERVICES: 'true',
