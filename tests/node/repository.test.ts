@@ -51,7 +51,11 @@ describe('the packages of the Worker', () => {
   // Reads `cloudflare:sockets`, which only the runtime has.
   const loadedAsFiles = new Set(['postgres'])
   const importsOf = (file: string) =>
-    [...read(file).matchAll(/^(?:import|export) (?!type\b)[^']*?from '([^']+)'|import\('([^']+)'\)/gm)]
+    [
+      ...read(file).matchAll(
+        /^(?:import|export) (?!type\b)[^']*?from '([^']+)'|import\('([^']+)'\)/gm,
+      ),
+    ]
       .map(([, named, dynamic]) => named ?? dynamic ?? '')
       .filter((name) => !/^\.|^(cloudflare|node):/.test(name))
 
