@@ -1,4 +1,13 @@
-import { Column, getTableColumns, getTableName, is, noopDecoder, SQL, sql, Table } from 'drizzle-orm'
+import {
+  Column,
+  getTableColumns,
+  getTableName,
+  is,
+  noopDecoder,
+  SQL,
+  sql,
+  Table,
+} from 'drizzle-orm'
 
 /** What a select returns: by name a column, an expression, a whole table, or more of these. */
 export type Fields = { readonly [name: string]: Column | SQL | SQL.Aliased | Table | Fields }
@@ -76,22 +85,24 @@ export function createRowReader<Row>(
   const missables = [...new Set(cells.flatMap(({ missable }) => missable ?? []))]
   return (raw) => {
     const row: Record<string, unknown> = {}
-    const found = new Set<string>()
-    for (const { name, parents, key, decoder, missable } of cells) {
-      const value = raw[name] ?? null
-      const node = parents.length === 0 ? row : findNode(row, parents)
-      node[key] = value === null || decoder === null ? value : decoder.mapFromDriverValue(value)
-      if (missable !== null && value !== null) found.add(missable)
+    const found = new Set<string | null>()
+    for (const cell of cells) {
+      const value = raw[cell.name] ?? null
+      putValue(row, cell, value)
+      if (value !== null) found.add(cell.missable)
     }
     for (const name of missables) if (!found.has(name)) row[name] = null
     return row as Row
   }
 }
 
-function toCell(
-  { path, field }: FieldList[number],
-  isAlwaysFound: Record<string, boolean>,
-): Cell {
+function putValue(row: Record<string, unknown>, cell: Cell, value: unknown): void {
+  const { parents, key, decoder } = cell
+  const node = parents.length === 0 ? row : findNode(row, parents)
+  node[key] = value === null || decoder === null ? value : decoder.mapFromDriverValue(value)
+}
+
+function toCell({ path, field }: FieldList[number], isAlwaysFound: Record<string, boolean>): Cell {
   const decoder = decoderOf(field)
   const isMaybeMissing =
     path.length > 1 && is(field, Column) && isAlwaysFound[getTableName(field.table)] === false
