@@ -1,16 +1,7 @@
 // A coding agent for tests: speaks the Agent Client Protocol over its standard streams, and does what the words of the
 // prompt say, or those after "Do:" where the prompt has more. It stands where the adapter of Claude Code stands.
 import { spawn, spawnSync } from 'node:child_process'
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import fs from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -18,7 +9,7 @@ import { createInterface } from 'node:readline'
 const send = (message) =>
   process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
 const memory = join(process.env.HOME, 'sessions.json')
-const sessions = existsSync(memory) ? JSON.parse(readFileSync(memory, 'utf8')) : []
+const sessions = fs.existsSync(memory) ? JSON.parse(fs.readFileSync(memory, 'utf8')) : []
 const waiting = new Map()
 let mcp
 let ids = 100
@@ -64,6 +55,15 @@ const sendToTools = (method, params) =>
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
   })
 
+/** Calls a tool as programs show it. Returns how that ended. */
+async function useTool(toolCallId, name, args) {
+  update('tool_call', { toolCallId, title: `mcp__rookery__${name}`, status: 'pending' })
+  const response = await callTools('tools/call', { name, arguments: args })
+  const status = /"isError":true/.test(await response.text()) ? 'failed' : 'completed'
+  update('tool_call_update', { toolCallId, status })
+  return status
+}
+
 const askModel = (headers = { authorization: `Bearer ${process.env.ANTHROPIC_AUTH_TOKEN}` }) =>
   fetch(`${process.env.ANTHROPIC_BASE_URL}/v1/messages`, {
     method: 'POST',
@@ -88,37 +88,20 @@ const callModel = async (headers) => {
 const acts = {
   async good() {
     say('Let me see.', 'm1')
-    const call = { toolCallId: 't1', title: 'mcp__rookery__get_ticket', status: 'pending' }
-    update('tool_call', call)
-    await callTools('tools/call', { name: 'get_ticket', arguments: { id: '7' } })
-    update('tool_call_update', { toolCallId: 't1', status: 'completed' })
+    await useTool('t1', 'get_ticket', { id: '7' })
     update('plan', { entries: [{ content: 'Answer', priority: 'high', status: 'in_progress' }] })
     say('The print', 'm2')
     say('The printer is ', 'm3')
     say('on fire.', 'm3')
   },
   async search() {
-    const call = { toolCallId: 's1', title: 'mcp__rookery__hub_search', status: 'pending' }
-    update('tool_call', call)
-    const response = await callTools('tools/call', {
-      name: 'hub_search',
-      arguments: { query: 'printer' },
-    })
-    const status = /"isError":true/.test(await response.text()) ? 'failed' : 'completed'
-    update('tool_call_update', { toolCallId: 's1', status })
+    await useTool('s1', 'hub_search', { query: 'printer' })
     say('The printer is on fire.', 'm4')
   },
   /** Makes a write that requires approval, and says what came of it. */
   async publish() {
-    const call = { toolCallId: 'p1', title: 'mcp__rookery__hub_create_post', status: 'pending' }
-    update('tool_call', call)
-    const response = await callTools('tools/call', {
-      name: 'hub_create_post',
-      arguments: { community: 'general', title: 'Nine herons' },
-    })
-    const text = await response.text()
-    const status = /"isError":true/.test(text) ? 'failed' : 'completed'
-    update('tool_call_update', { toolCallId: 'p1', status })
+    const post = { community: 'general', title: 'Nine herons' }
+    const status = await useTool('p1', 'hub_create_post', post)
     say(status === 'failed' ? 'Not published.' : 'Published.', 'm5')
   },
   async hang() {
@@ -129,8 +112,8 @@ const acts = {
   /** Asks the model and hangs, but only the first time that any run of this program does. */
   async hangonce() {
     const marker = join(import.meta.dirname, 'has-hung')
-    if (existsSync(marker)) return
-    writeFileSync(marker, '')
+    if (fs.existsSync(marker)) return
+    fs.writeFileSync(marker, '')
     callModel().catch(() => undefined)
     await acts.hang()
   },
@@ -194,11 +177,11 @@ const acts = {
     say([...statuses, other.status].join(' '), 'm1')
   },
   write() {
-    writeFileSync('fixed.txt', 'fixed\n')
+    fs.writeFileSync('fixed.txt', 'fixed\n')
     say('Fixed.', 'm1')
   },
   append() {
-    appendFileSync('fixed.txt', 'more\n')
+    fs.appendFileSync('fixed.txt', 'more\n')
     say('Added more.', 'm1')
   },
   /** Says which of the objects after it git finds in the checkout. */
@@ -217,8 +200,8 @@ const acts = {
     const linked = []
     for (const path of [config, join(place, 'tmp'), join(place, 'work')]) {
       try {
-        rmSync(path, { recursive: true, force: true })
-        symlinkSync(target, path)
+        fs.rmSync(path, { recursive: true, force: true })
+        fs.symlinkSync(target, path)
         linked.push(basename(path))
       } catch {
         // The sandbox holds on to it.
@@ -233,32 +216,34 @@ const acts = {
   },
   /** Leaves a binary file, and more text than a patch or the memory of a runner holds. */
   flooded() {
-    writeFileSync('a.bin', Buffer.from([0, 1, 2, 0]))
+    fs.writeFileSync('a.bin', Buffer.from([0, 1, 2, 0]))
     const lines = Array.from({ length: 1_100_000 }, (_, each) => `a line with é ${each}\n`)
-    writeFileSync('lines.txt', lines.join(''))
+    fs.writeFileSync('lines.txt', lines.join(''))
     say('Flooded.', 'm1')
   },
   /** Tries what must not work. The words after it: a file outside, one with a secret, and addresses. */
   async hostile(words) {
     const [, outside, secret, ...addresses] = words
     const run = `#!/bin/sh\necho hostile > ${outside}\n`
-    mkdirSync('.git/hooks', { recursive: true })
+    fs.mkdirSync('.git/hooks', { recursive: true })
     for (const hook of ['pre-commit', 'post-commit', 'post-checkout', 'reference-transaction']) {
-      writeFileSync(`.git/hooks/${hook}`, run, { mode: 0o755 })
+      fs.writeFileSync(`.git/hooks/${hook}`, run, { mode: 0o755 })
     }
-    writeFileSync('run.sh', run, { mode: 0o755 })
+    fs.writeFileSync('run.sh', run, { mode: 0o755 })
     const lines = ['[core]', `fsmonitor = ${process.cwd()}/run.sh`, '[uploadpack]']
-    appendFileSync(
+    fs.appendFileSync(
       '.git/config',
       [...lines, `packObjectsHook = ${process.cwd()}/run.sh`, ''].join('\n'),
     )
     const tries = {
-      outside: () => writeFileSync(outside, 'hostile'),
-      secret: () => readFileSync(secret),
-      home: () => readdirSync(homedir() === process.env.HOME ? '/root' : homedir()).at(0).length,
+      outside: () => fs.writeFileSync(outside, 'hostile'),
+      secret: () => fs.readFileSync(secret),
+      home: () => fs.readdirSync(homedir() === process.env.HOME ? '/root' : homedir()).at(0).length,
       'the runner': () => {
-        const names = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-        const runners = names.filter((name) => /vitest/.test(readFileSync(`/proc/${name}/cmdline`)))
+        const names = fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+        const runners = names.filter((name) =>
+          /vitest/.test(fs.readFileSync(`/proc/${name}/cmdline`)),
+        )
         return runners.at(0).length
       },
       ...Object.fromEntries(addresses.map((url) => [url, () => fetch(url)])),
@@ -285,7 +270,7 @@ const methods = {
   async 'session/new'(params) {
     mcp = params.mcpServers[0]
     sessions.push(`session-${process.pid}`)
-    writeFileSync(memory, JSON.stringify(sessions))
+    fs.writeFileSync(memory, JSON.stringify(sessions))
     return { sessionId: sessions.at(-1) }
   },
   async 'session/load'(params) {
