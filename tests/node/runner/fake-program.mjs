@@ -64,16 +64,12 @@ async function useTool(toolCallId, name, args) {
   return status
 }
 
+const messages = [{ role: 'user', content: 'What is to be done?' }]
 const askModel = (headers = { authorization: `Bearer ${process.env.ANTHROPIC_AUTH_TOKEN}` }) =>
   fetch(`${process.env.ANTHROPIC_BASE_URL}/v1/messages`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({
-      model: 'test',
-      max_tokens: 1_000,
-      stream: true,
-      messages: [{ role: 'user', content: 'What is to be done?' }],
-    }),
+    body: JSON.stringify({ model: 'test', max_tokens: 1_000, stream: true, messages }),
   })
 
 const callModel = async (headers) => {
@@ -142,8 +138,7 @@ const acts = {
   },
   /** Reads a part of an answer, and closes the connection. */
   async leaves() {
-    const { body } = await askModel()
-    const reader = body.getReader()
+    const reader = (await askModel()).body.getReader()
     await reader.read()
     await reader.cancel()
     say('Read enough.', 'm1')
