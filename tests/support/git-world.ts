@@ -59,6 +59,8 @@ export function createAuditedWork() {
         ? { kind: 'recorded', text: '{}', isError: false }
         : { kind: 'run' }
     },
+    awaitApproval: async () => 'over',
+    endWait: async () => 'over',
     async endCall(_activationId, _callId, { isError, decision }) {
       calls.push({ isError, decision })
     },

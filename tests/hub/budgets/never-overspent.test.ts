@@ -163,8 +163,8 @@ const property =
   'over overlapping budgets, with crashes, new periods, changed limits and clock jumps: never overspent, never refused with money left, nothing stays reserved, and usage adds up'
 
 it.each([
-  [1, 10, 10],
-  [16, 48, 2],
+  [1, 10, 20],
+  [16, 48, 3],
   [256, 256, 1],
 ])(
   `B2 B4 B11: %i to %i at once, ${property}`,

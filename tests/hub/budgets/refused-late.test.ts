@@ -77,8 +77,8 @@ async function play(runs: ScriptedCall[][], limit: number): Promise<void> {
 
 test.each([
   [1, 4, 12],
-  [8, 24, 3],
-  [64, 64, 1],
+  [8, 24, 5],
+  [64, 64, 2],
 ])(
   'T4: %i to %i runs at once with a provider that counts 0.7 to 1.6 times the estimate: nothing is overspent but by recorded overruns, and no call is refused that fits what is unspent',
   async (min, max, numRuns) => {
