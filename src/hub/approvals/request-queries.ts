@@ -55,6 +55,7 @@ const insertParked = prepare((v: Params<Parked>) => {
     approvals.reasons,
     approvals.createdAt,
     approvals.expiresAt,
+    approvals.activationId,
   ].map((column) => sql`${bare(column)} = excluded.${bare(column)}`)
   return write(
     insertSelect(
@@ -77,8 +78,8 @@ const insertParked = prepare((v: Params<Parked>) => {
       sql`FROM json_each(${v.requests}) r WHERE EXISTS (SELECT 1 FROM ${activations}
           WHERE ${activations.id} = ${v.activationId} AND ${activations.state} = 'parked')
         ON CONFLICT (id) DO UPDATE SET status = 'pending', scope = 'once', decided_by = NULL,
-          decided_at = NULL, note = '', ${sql.join(renewed, sql`, `)}
-        WHERE ${argumentsHash} <> excluded.${bare(argumentsHash)} OR ${tool} <> excluded.${bare(tool)}`,
+          decided_at = NULL, note = '', used_by = NULL, ${sql.join(renewed, sql`, `)}
+        WHERE ${approvals.usedBy} IS NOT NULL OR ${argumentsHash} <> excluded.${bare(argumentsHash)} OR ${tool} <> excluded.${bare(tool)}`,
     ),
   )
 })
@@ -101,7 +102,7 @@ const notifyApprovers = prepare((v: Params<Parked & { timeId: string }>) =>
       sql`FROM ${activations} ${x}, json_each(${v.requests}) r, ${fromApprovers}
         WHERE ${x.id} = ${v.activationId} AND ${x.state} = 'parked' AND NOT EXISTS (
           SELECT 1 FROM ${approvals} WHERE ${approvals.id} = ${parkedApprovalId(v.activationId)}
-            AND ${approvals.argumentsHash} = ${member('argumentsHash')}
+            AND ${approvals.usedBy} IS NULL AND ${approvals.argumentsHash} = ${member('argumentsHash')}
             AND ${approvals.tool} = ${member('tool')})`,
     ),
   ),
@@ -199,7 +200,11 @@ const notifyOfExternal = prepare((v: Params<{ id: string; timeId: string; notice
   ),
 )
 
-/** Returns the statements that request approval for an external call, unless it is already pending. */
+/**
+ * Returns the statements that request approval for an external call, unless it is already requested. A call of a run
+ * requests it again under the same id when another call with the same arguments has used its approval, or when it
+ * expired.
+ */
 export function insertExternalApproval(pending: {
   id: string
   accountId: AccountId
@@ -209,26 +214,24 @@ export function insertExternalApproval(pending: {
 }): Statement<void>[] {
   const { id, accountId, runId, request, now } = pending
   const { callId, tool, grant, tier, argumentsHash } = request
+  const asked = {
+    arguments: request.arguments,
+    maskedArguments: request.maskedArguments,
+    reasons: request.reasons ?? [],
+    createdAt: now,
+    expiresAt: now + settings.expiresMs,
+  }
+  const undecided = { decidedBy: null, decidedAt: null, note: '', usedBy: null }
   return [
     write(
       orm
         .insert(approvals)
-        .values({
-          id,
-          accountId,
-          runId,
-          callId,
-          tool,
-          grant,
-          tier,
-          arguments: request.arguments,
-          maskedArguments: request.maskedArguments,
-          argumentsHash,
-          reasons: request.reasons ?? [],
-          createdAt: now,
-          expiresAt: now + settings.expiresMs,
-        })
-        .onConflictDoNothing(),
+        .values({ id, accountId, runId, callId, tool, grant, tier, argumentsHash, ...asked })
+        .onConflictDoUpdate({
+          target: approvals.id,
+          set: { ...asked, ...undecided, status: 'pending', scope: 'once' },
+          setWhere: sql`${approvals.usedBy} IS NOT NULL OR ${approvals.status} = 'expired'`,
+        }),
     ),
     notifyOfExternal({ id, timeId: idAt(now), notice: request.notice }),
   ]

@@ -74,3 +74,28 @@ test('X6: an approval that nobody decided ends with its run, which can use it no
   ).toEqual([{ read_at: hub.clock.now() }])
   expect((await decide(approvalId)).status).toBe(409)
 })
+
+test('X6: a call whose approval an equal call has used asks again, also when its run parks for it', async () => {
+  const { activationId, approvalId } = await askForProgram()
+  const use = async () => {
+    await decide(approvalId)
+    await office.run("UPDATE approvals SET used_by = 'audit-1'")
+  }
+  const unread = () =>
+    office.all("SELECT 1 FROM inbox_items WHERE type = 'approval_request' AND read_at IS NULL")
+  await use()
+  expect(await unread()).toEqual([])
+  await office.hubApi.requestApproval(scout.id, asking(), activationId)
+  expect(await office.hubApi.readApprovalStatus(activationId, 'call-1')).toBe('pending')
+  expect(await unread()).not.toEqual([])
+  await use()
+  expect(await park(activationId, programPark)).toEqual({ kind: 'parked', waiting: [] })
+  expect(await office.all('SELECT id, status, activation_id AS run FROM approvals')).toEqual([
+    { id: approvalId, status: 'pending', run: activationId },
+  ])
+  expect(await unread()).not.toEqual([])
+  await park(activationId, programPark)
+  expect(await unread()).toHaveLength(1)
+  await decide(approvalId)
+  expect(await resume()).toMatchObject({ decisions: [{ callId: 'call-1', decision: 'approved' }] })
+})
