@@ -19,7 +19,7 @@ export interface RecordedCall {
   callId: string
 }
 
-/** How often the agent's object is asked that cannot be reached. */
+/** How often the agent's object and the database are asked that cannot be reached. */
 const askTries = 5
 const askAgainMs = 1_000
 
@@ -52,24 +52,25 @@ async function waitForDecision(
   const left = new Promise<'over'>((resolve) => {
     signal.addEventListener('abort', () => resolve('over'), { once: true })
   })
+  const look = async (): Promise<'pending' | 'decided' | 'parked' | 'over'> => {
+    const next = await recorder.awaitApproval(activationId, callId, approval, runAttempt)
+    if (next !== 'look') return next
+    const status = await hub.readApprovalStatus(activationId, approval.callId)
+    if (status === 'pending') return 'pending'
+    const end = await recorder.endWait(activationId, callId, runAttempt)
+    return end === 'run' ? 'decided' : end
+  }
   let failures = 0
   while (!signal.aborted) {
     // Some programs wait longer when progress is reported.
     progress?.('waiting for approval')
-    const answer = recorder
-      .awaitApproval(activationId, callId, approval, runAttempt)
-      .catch(async () => {
-        // the object may be starting again
-        await scheduler.wait(askAgainMs)
-        return ++failures < askTries ? ('look' as const) : ('over' as const)
-      })
+    const answer = look().catch(async () => {
+      // the object or the database may be starting again
+      await scheduler.wait(askAgainMs)
+      return ++failures < askTries ? ('pending' as const) : ('over' as const)
+    })
     const next = await Promise.race([answer, left])
-    if (next !== 'look') return next
-    const status = await hub.readApprovalStatus(activationId, approval.callId)
-    if (status === 'pending') continue
-    if (status === null) return 'decided'
-    const end = await recorder.endWait(activationId, callId, runAttempt)
-    return end === 'run' ? 'decided' : end
+    if (next !== 'pending') return next
   }
   return 'over'
 }

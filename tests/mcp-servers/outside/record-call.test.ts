@@ -58,3 +58,53 @@ test.each([[{ isPrivate: true }], [{ isOwnAccount: true }]] as const)(
 test('X13: a result that anyone may see is returned without a record, and the call stays in doubt', async () => {
   expect((await play({}, 99)).end.text).toBe('what it read')
 })
+
+const approval = {
+  ...{ callId: 'c1', tool: 'hub_read', grant: 'hub:read', tier: 'read' as const },
+  ...{ arguments: '{}', argumentsHash: '' },
+}
+
+test.each([
+  ['the status cannot be read for a moment', 3, 0, 'what it read'],
+  ['the object cannot be reached for a moment', 0, 3, 'what it read'],
+  ['the status can never be read', 99, 0, 'Repeat it later.'],
+  ['the object can never be reached', 0, 99, 'Repeat it later.'],
+] as const)(
+  'X6: a call that waits goes on, or ends with a refusal on record, when %s',
+  async (_, statusFails, endFails, text) => {
+    vi.spyOn(scheduler, 'wait').mockResolvedValue()
+    const fails = { status: statusFails, end: endFails }
+    const failOr = <Value>(name: keyof typeof fails, value: Value): Value => {
+      if (fails[name]-- > 0) throw new Error('The database is starting.')
+      return value
+    }
+    let mayRun = false
+    const recorded: string[] = []
+    const recorder = {
+      beginCall: async () => ({ kind: 'run' as const }),
+      awaitApproval: async () => 'look' as const,
+      async endWait() {
+        mayRun = failOr('end', true)
+        return 'run' as const
+      },
+      endCall: async (_run: ActivationId, _call: string, end: { text: string }) =>
+        void recorded.push(end.text),
+    }
+    const waiting = { ...result, text: 'Repeat it later.', isError: true, approval }
+    const end = await runRecorded(
+      {
+        caller: {
+          ...{ accountId: 'scout' as AccountId, name: 'scout', kind: 'agent', postId: null },
+          ...{ activationId: 'run' as ActivationId, runAttempt: 1 },
+        },
+        findRecorder: () => recorder,
+        gateway: { canWrite: () => true, call: async () => (mayRun ? result : waiting) } as never,
+        hub: { readApprovalStatus: async () => failOr('status', null) } as never,
+      },
+      call,
+      { signal: new AbortController().signal, progress: undefined },
+    )
+    expect(end.text).toBe(text)
+    expect(recorded).toEqual([text])
+  },
+)
