@@ -89,10 +89,12 @@ async function start(env: NodeJS.ProcessEnv, folder: string, args: string[]): Pr
     return stdout.trim()
   } catch (error) {
     const { code, stdout } = error as { code?: unknown; stdout?: string }
-    // Only a patch can be that long, and it is truncated anyway.
-    if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return stdout ?? ''
-    const said = String((error as { stderr?: string }).stderr ?? (error as Error).message)
     const command = args.find((each) => !each.startsWith('-') && each !== folder)
+    // A patch is truncated anyway. Any other command has not done its work.
+    const isTooLong = code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER'
+    if (isTooLong && command === 'diff') return stdout ?? ''
+    const { stderr, message } = error as Error & { stderr?: string }
+    const said = isTooLong ? message : String(stderr ?? message).slice(-4_000)
     throw new Error(`git ${command}: ${said.trim()}`)
   }
 }
