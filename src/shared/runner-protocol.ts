@@ -11,7 +11,7 @@ import * as z from 'zod'
  */
 
 /** Changes when a message changes in a way that the other side cannot ignore. */
-export const runnerProtocolVersion = 1
+export const runnerProtocolVersion = 2
 
 /** The longest frame of a runner, in characters; a longer one closes the connection. */
 export const runnerFrameCharsMax = 8 * 1024 * 1024
