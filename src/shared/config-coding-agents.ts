@@ -14,6 +14,8 @@ export const codingAgents = {
   lossesMax: 3,
   /** After a stop: for the program's last reports, and until the gateway has counted its requests. */
   closingMs: 10_000,
+  /** The same for a run that parks: its work is pushed meanwhile. */
+  parkingMs: 30_000,
   /** Interval at which an agent asks after its run, so that none is lost. */
   checkMs: 60_000,
   /** Without a suitable runner: until the requester is notified. */

@@ -18,7 +18,7 @@ export interface GitSetUp {
   workspace?: { repository: string; push: string[] } | null
   toolRestrictions?: ToolRestrictions | null
   /** What the agent's object says of a push; absent: it runs. */
-  record?: 'recorded' | 'refused' | 'gone'
+  record?: 'refused' | 'gone'
   /** Scopes of the key `rookery_key_of_ada`. */
   scopes?: string[]
 }
@@ -51,13 +51,11 @@ export function createAuditedWork() {
   }
   const calls: unknown[] = []
   const recorder: ProgramCallRecorder = {
-    async beginCall(_activationId, { tool, isWrite, arguments: args }, attempt) {
-      calls.push({ tool, isWrite, refs: JSON.parse(args).refs, attempt })
+    async beginCall(_activationId, { tool, isWrite, isPush, arguments: args }, attempt) {
+      calls.push({ tool, isWrite, isPush, refs: JSON.parse(args).refs, attempt })
       if (current.record === 'gone') throw new Error('The object is not reachable.')
       if (current.record === 'refused') return { kind: 'refused', text: 'Error: This run is over.' }
-      return current.record === 'recorded'
-        ? { kind: 'recorded', text: '{}', isError: false }
-        : { kind: 'run' }
+      return { kind: 'run' }
     },
     awaitApproval: async () => 'over',
     endWait: async () => 'over',

@@ -16,6 +16,7 @@ import type {
 import { findWorking } from '../loop/admit-request'
 import type { LoopEvent } from '../loop/event'
 import type { ProgramState } from '../loop/program-state'
+import { findParking } from '../loop/program-waits'
 import { admitRequest } from './admit-request'
 import type { EffectContext } from './effect-context'
 import { notifyWatchers, resolveModel } from './effect-context'
@@ -25,7 +26,7 @@ import { ProgramWaits } from './program-waits'
 import { readWork } from './read-work'
 import { savePatches } from './save-patches'
 import { showReports } from './show-reports'
-import { splitReports, toStored } from './split-reports'
+import { splitReports, toStoredReports } from './split-reports'
 
 /**
  * What runners, the model gateway and the MCP server talk to about a running program. Everything becomes an event of
@@ -83,17 +84,18 @@ export class ProgramDesk implements RunReceiver, ModelRequestArbiter, ProgramCal
     // a gap: what is missing has to come first
     if (first > before.reports + 1) return { stored: before.reports }
     let next = before.reports + 1
-    for (const part of splitReports(news)) {
+    const stored = toStoredReports(news, before.chars)
+    for (const part of splitReports(stored)) {
       this.#apply({
         type: 'program_reported',
         at: this.#now,
         attempt,
         first: next,
-        reports: part.map((report) => toStored(report, before.chars)),
+        reports: part,
       })
       next += part.length
     }
-    showReports(this.#context, news)
+    showReports(this.#context, stored)
     return { stored: Math.max(before.reports, first + reports.length - 1) }
   }
 
@@ -175,7 +177,11 @@ export class ProgramDesk implements RunReceiver, ModelRequestArbiter, ProgramCal
   ): ReturnType<ProgramCallRecorder['beginCall']> {
     const program = this.#findWorking(activationId, attempt)
     const { state, events } = this.#context.getActivation()
-    if (!program) return { kind: 'refused', text: 'Error: This run is over.' }
+    if (!program) {
+      const parking = state.activationId === activationId ? findParking(state) : null
+      const mayPush = call.isPush && parking !== null && parking.attempt === attempt
+      return mayPush ? { kind: 'run' } : { kind: 'refused', text: 'Error: This run is over.' }
+    }
     const callsMax = Math.max(activationLimits.toolCallsPerActivation, state.limits.iterations)
     if (state.toolCalls >= callsMax) {
       return {
@@ -185,7 +191,7 @@ export class ProgramDesk implements RunReceiver, ModelRequestArbiter, ProgramCal
     }
     const at = this.#now
     const { callId, tool: name, arguments: args, isWrite } = call
-    const recorded = findRecorded(events, program.attempt, call)
+    const recorded = call.isPush ? null : findRecorded(events, program.attempt, call)
     const event = { at, callId, name, arguments: args, attempt: program.attempt }
     // a call that does not run cannot be in doubt
     this.#apply({ ...event, type: 'program_called', isWrite: isWrite && recorded === null })

@@ -1,13 +1,13 @@
-import type { RunReport } from '../../shared/runner-protocol'
 import { hasUsedOwnAccount } from '../loop/own-account'
+import type { StoredReport } from '../loop/program-event'
 import { type EffectContext, notifyWatchers } from './effect-context'
 
 /** Shows live what a program does: its text as it comes, and that it uses tools of its own. */
-export function showReports(context: EffectContext, reports: RunReport[]): void {
+export function showReports(context: EffectContext, reports: StoredReport[]): void {
   for (const report of reports) showReport(context, report)
 }
 
-function showReport(context: EffectContext, report: RunReport): void {
+function showReport(context: EffectContext, report: StoredReport): void {
   const { stream } = context
   const { activationId } = context.getActivation().state
   if (!activationId) return

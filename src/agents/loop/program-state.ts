@@ -47,7 +47,7 @@ export interface ProgramState extends Pick<ProgramFacts, 'type' | 'takesTools'> 
   sessionId: string | null
   /** Writes were made in an earlier attempt, so the program must load its session. */
   mustResume: boolean
-  /** Characters of texts that were stored. */
+  /** Characters of texts, plans and tool calls that were stored. */
   chars: number
   hasListedTools: boolean
   /** Model requests of the run so far. */

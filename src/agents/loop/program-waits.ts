@@ -27,6 +27,10 @@ export const canPark = (program: ProgramState): boolean =>
 export const isParking = ({ closing }: Pick<ProgramState, 'closing'>): boolean =>
   closing?.stop === 'parked'
 
+/** Returns the program that is ended because its run parks, until the hub is asked to park it; else null. */
+export const findParking = ({ phase, program }: LoopState): ProgramState | null =>
+  phase === 'closing' && program && isParking(program) ? program : null
+
 /** Asks the hub to park the run until the calls that the program waited for are decided. */
 export function parkProgram(state: LoopState, program: ProgramState): Step {
   const ids = listWaiting(program).flatMap(({ wait }) => (wait ? [wait.approvalId] : []))

@@ -8,6 +8,7 @@ import { judgeProgram, toInterruption, toRefusalEnding } from './judge-program'
 import type { StoredReport } from './program-event'
 import type { ProgramState } from './program-state'
 import { countWritten, isInDoubt, isParking, listWaiting, parkProgram } from './program-waits'
+import { countReportChars } from './report-size'
 import { beginAttempt } from './start-turn'
 import { type Ending, type LoopState, type Step, withEffects, withoutEffects } from './state'
 import { answered, finishActivation } from './step-end'
@@ -121,7 +122,7 @@ function foldReports(program: ProgramState, reports: StoredReport[]): Partial<Pr
   const changes: Partial<ProgramState> = { reports: program.reports + reports.length }
   let { chars } = program
   for (const report of reports) {
-    if ('text' in report) chars += report.text.length
+    chars += countReportChars(report)
     if ('session_id' in report && report.session_id !== null) changes.sessionId = report.session_id
     if (report.kind !== 'ended') continue
     const { end, detail, is_success, answer } = report
@@ -177,7 +178,7 @@ export function closeProgram(
   if (!program) return withoutEffects(state)
   if (stop === null && program.open.length === 0) return conclude(closing, at)
   const { attempt } = program
-  const until = at + codingAgents.closingMs
+  const until = at + (stop === 'parked' ? codingAgents.parkingMs : codingAgents.closingMs)
   return withEffects(closing, { type: 'close_program', attempt, stop, until })
 }
 

@@ -9,6 +9,7 @@ import {
   withEffects,
   withoutEffects,
 } from './state'
+import { findParking } from './program-waits'
 import { handleCommitted, retryWithBackoff } from './step-commit'
 import { handleCompacted } from './step-compact'
 import { stopActivation, toStopEnding } from './step-end'
@@ -117,12 +118,20 @@ function handleExternal(state: LoopState, event: ExternalEvent): Step {
   }
 }
 
-/** Stops a native run at once, and a program once it has said what it did. */
+/**
+ * Stops a native run at once, and a program once it has said what it did. One that is ended because its run parks is
+ * not ended twice: its run does not park.
+ */
 function stop(
   state: LoopState,
   outcome: 'max_duration' | 'cancelled',
   { charge, at }: LoopEventOf<'time_ran_out' | 'cancel_requested'>,
 ): Step {
+  const parking = findParking(state)
+  if (parking && outcome === 'cancelled') {
+    const closing = { ending: toStopEnding(state, outcome), stop: outcome }
+    return withoutEffects({ ...state, program: { ...parking, closing } })
+  }
   if (!findWorking(state)) return stopActivation(state, outcome, charge)
   return closeProgram(state, toStopEnding(state, outcome), outcome, at)
 }

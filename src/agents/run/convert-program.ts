@@ -123,7 +123,7 @@ function describeReport(report: StoredReport): string[] {
         ? [`Its own tool: ${report.title} (${report.status}).`]
         : []
     case 'notice':
-      return [report.text]
+      return report.text === '' ? [] : [report.text]
     case 'ended':
       return [
         ...(report.end === 'end_turn'

@@ -10,6 +10,11 @@ export interface ProgramCall {
   arguments: string
   /** Whether it may change something. */
   isWrite: boolean
+  /**
+   * It is a push of git. Its service compares the refs with what it has, so it is made again when it is repeated; and
+   * while a run parks, the work of its program is pushed.
+   */
+  isPush?: true
 }
 
 /** How a call of a tool ended. */

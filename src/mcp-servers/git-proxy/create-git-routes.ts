@@ -12,7 +12,7 @@ import { authenticateCaller } from '../outside/authenticate-caller'
 import { beginRecorded } from '../outside/record-call'
 import type { ToolServer } from '../tool/define-tool'
 import { createExchange, type Exchange } from './exchange'
-import { confirmPush, refuseFetch, refusePush, refuseWithText } from './git-answers'
+import { refuseFetch, refusePush, refuseWithText } from './git-answers'
 import { judgeRefs } from './judge-refs'
 import { type GitRequest, readGitRequest } from './read-git-request'
 import { drainPush, type PushHead, readPush } from './read-push'
@@ -112,12 +112,8 @@ async function answerPush(turn: Turn, counts: RequestCounts): Promise<Response> 
   const call = toCall(turn, 'push', args)
   // On record before a byte of it goes out: without an end it is a write in doubt.
   const recording = { caller, findRecorder: turn.deps.findRecorder }
-  const begun = await beginRecorded(recording, { ...call, isWrite: true })
-  if (begun.kind !== 'run') {
-    await drainPush(push, bodyLimits.uploadBytesMax)
-    const isDone = begun.kind === 'recorded' && !begun.isError
-    return isDone ? confirmPush(push) : refusePush(push, toRefusal(begun.text))
-  }
+  const begun = await beginRecorded(recording, { ...call, isWrite: true, isPush: true })
+  if (begun.kind !== 'run') return refuse(toRefusal(begun.text))
   const limited = streamPush(push, bodyLimits.uploadBytesMax)
   const exchange = createExchange(asked, request, limited.body)
   const { response, refusal } = await run(turn, exchange, call, { judge, end: begun.end })

@@ -20,22 +20,11 @@ export const refuseFetch = (message: string): Response =>
  * Returns the report of a push that changed nothing: with a status of its own git would print that status, and
  * "Everything up-to-date".
  */
-export const refusePush = (push: PushHead, message: string): Response =>
-  report(push, message, (ref) => `ng ${ref} not allowed\n`)
-
-/** Returns the report of a push that was made before. */
-export const confirmPush = (push: PushHead): Response =>
-  report(push, 'this run has made this push before', (ref) => `ok ${ref}\n`)
-
-function report(
-  { commands, capabilities }: PushHead,
-  message: string,
-  toStatus: (ref: string) => string,
-): Response {
+export function refusePush({ commands, capabilities }: PushHead, message: string): Response {
   const line = toLine(message)
   const report = [
     toPacket(commands.length === 0 ? `unpack ${line}\n` : 'unpack ok\n'),
-    ...commands.map(({ ref }) => toPacket(toStatus(ref))),
+    ...commands.map(({ ref }) => toPacket(`ng ${ref} not allowed\n`)),
     flush,
   ].join('')
   const hasReport = capabilities.has('report-status') || capabilities.has('report-status-v2')

@@ -207,6 +207,64 @@ test('X6: a program that leaves its call goes on, and the run does not park for 
     expect(world.hub.commits).toMatchObject([{ outcome: 'completed' }])
   }))
 
+test('X6 X11: while a run parks, the work of its program can be pushed and nothing else called, and it can be cancelled', () =>
+  inObject(async (state) => {
+    const heard = hear()
+    const begun: unknown[] = []
+    const { world, runners } = asking(heard, 20)
+    const { stop } = runners
+    runners.stop = async (attempt, reason) => {
+      const run = runners.runs.get(1)
+      const call = { callId: 'late-', arguments: '{}', isWrite: true }
+      for (const [tool, isPush] of [['act'], ['git_push', true]] as const) {
+        const late = { ...call, callId: `late-${tool}`, tool, ...(isPush && { isPush }) }
+        begun.push(await run?.once('begin', (desk) => desk.beginCall(run.id, late, 1)))
+      }
+      if (run && mustCancel) world.shell?.cancel(run.id)
+      return stop.call(runners, attempt, reason)
+    }
+    let mustCancel = false
+    await live(world, state, approveAll)
+    expect(begun).toMatchObject([{ result: { kind: 'refused' } }, { result: { kind: 'run' } }])
+    // a push that nobody ended is no write in doubt: the run went on
+    expect([runners.orders.length, world.hub.parks.length]).toEqual([2, 1])
+    expect(world.hub.commits).toMatchObject([{ outcome: 'completed' }])
+
+    mustCancel = true
+    world.hub.ask('@scout and once more')
+    await live(world, state, approveAll)
+    expect([world.hub.parks.length, world.ran.size]).toEqual([1, 1])
+    expect(world.hub.commits).toMatchObject([{ outcome: 'completed' }, { outcome: 'cancelled' }])
+  }))
+
+test('X13: a push is made again, since its service compares what it has', () =>
+  inObject(async (state) => {
+    const kinds: unknown[] = []
+    const { world } = createWorld(async (run) => {
+      const { attempt } = run.order
+      await run.report(started({ is_resumed: attempt > 1 }))
+      await run.list()
+      for (const isPush of [true, false]) {
+        const call = { callId: `${attempt} ${isPush}`, tool: isPush ? 'git_push' : 'act' }
+        const whole = { ...call, arguments: '{}', isWrite: true, ...(isPush && { isPush }) }
+        const answer = await run.until('begin', (desk) => desk.beginCall(run.id, whole, attempt))
+        kinds.push(answer.kind)
+        const result = { text: 'ok', isError: false, durationMs: 1, resultBytes: 2, grant: null }
+        if (answer.kind === 'run')
+          await run.until('end', (desk) =>
+            desk.endCall(run.id, call.callId, { ...result, decision: 'allowed' }),
+          )
+      }
+      if (attempt === 1) return run.until('lose', (desk) => desk.loseRun(run.id, 1, 'gone'))
+      await run.ask()
+      return run.report(ended())
+    })
+    world.hub.ask('@scout push')
+    await live(world, state)
+    expect(kinds).toEqual(['run', 'run', 'run', 'recorded'])
+    expect(world.hub.commits).toMatchObject([{ outcome: 'completed' }])
+  }))
+
 /** The run that parks, with the agent's machine stopped at a point; returns the point, or null when there is none. */
 const dieAt = (killAt: number) =>
   inObject(async (state) => {
