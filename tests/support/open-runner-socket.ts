@@ -1,3 +1,5 @@
+import { runnerProtocolVersion } from '../../src/shared/runner-protocol.ts'
+
 /** Connects a runner to a hub on this machine, and waits for the welcome. Node's own WebSocket sends headers. */
 export async function openRunnerSocket(
   url: string,
@@ -12,7 +14,8 @@ export async function openRunnerSocket(
     socket.addEventListener('open', () =>
       socket.send(
         JSON.stringify({
-          ...{ type: 'hello', protocol: 1, version: '0.1.0', labels: [], slots: 2, runs: [] },
+          ...{ type: 'hello', protocol: runnerProtocolVersion, version: '0.1.0', labels: [] },
+          ...{ slots: 2, runs: [] },
           ...{ has_sandbox: true, programs: [], ...hello },
         }),
       ),

@@ -2,6 +2,7 @@ import {
   type RunnerMessage,
   runnerFrameCharsMax,
   runnerMessage,
+  runnerProtocolVersion,
 } from '../../shared/runner-protocol'
 
 /** Returns the message of a frame, or why it is none. */
@@ -17,5 +18,8 @@ export function readFrame(data: string | ArrayBuffer): RunnerMessage | string {
   const parsed = runnerMessage.safeParse(value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
+  if (issue?.path[0] === 'protocol') {
+    return `This hub speaks version ${runnerProtocolVersion} of the runner protocol. Update the runner.`
+  }
   return `Not a message: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`
 }

@@ -104,10 +104,13 @@ export class RunDispatcher {
     })
   }
 
-  /** Gives a run up. The alarm reports it to its agent, unless that has ended the run itself. */
+  /**
+   * Gives a run up. The alarm reports it to its agent, unless that has ended the run itself. The agent of a run that
+   * parks waits for its end, and its token is still valid.
+   */
   lose(run: StoredRun, reason: string): void {
     const dueAt = this.#deps.clock.now()
-    if (run.state === 'stopping') this.#store.endRun(toRunKey(run))
+    if (run.state === 'stopping' && run.reason !== 'parked') this.#store.endRun(toRunKey(run))
     else this.#store.changeRun(toRunKey(run), { state: 'lost', dueAt, reason })
   }
 
@@ -164,7 +167,7 @@ export class RunDispatcher {
       return
     }
     const dueAt = run.dueAt ?? this.#deps.clock.now() + runnerLimits.stopMs
-    this.#store.changeRun(key, { state: 'stopping', dueAt })
+    this.#store.changeRun(key, { state: 'stopping', dueAt, reason })
     this.#sendStop(run, reason)
   }
 

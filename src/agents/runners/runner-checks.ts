@@ -99,7 +99,7 @@ export class RunnerChecks {
       } else if (state === 'assigned' && endsAt + runnerLimits.overrunMs <= now) {
         this.#dispatcher.giveUp(run, 'The run did not end at its deadline.')
       } else if (state === 'stopping' && (dueAt ?? 0) <= now) {
-        this.#store.endRun(toRunKey(run))
+        this.#dispatcher.lose(run, 'The runner did not report the end of the run.')
       }
     }
   }

@@ -172,7 +172,8 @@ export class RunnersShell {
     if (runner.isDraining) this.#connections.send(socket, { type: 'drain', is_draining: true })
     for (const run of goOn) {
       const key = toRunKey(run)
-      if (run.state === 'stopping') this.#dispatcher.stop(run, 'superseded')
+      const reason = run.reason === 'parked' ? 'parked' : 'superseded'
+      if (run.state === 'stopping') this.#dispatcher.stop(run, reason)
       this.#connections.send(socket, { type: 'acknowledge', ...key, report: run.stored })
     }
     for (const run of lost) this.#dispatcher.lose(run, 'Its runner does not have it any more.')

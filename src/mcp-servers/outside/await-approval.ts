@@ -57,6 +57,9 @@ async function waitForDecision(
     if (next !== 'look') return next
     const status = await hub.readApprovalStatus(activationId, approval.callId)
     if (status === 'pending') return 'pending'
+    // The request was authenticated when it began to wait.
+    const running = await hub.findActivation(activationId)
+    if (running?.runAttempt !== runAttempt) return 'over'
     const end = await recorder.endWait(activationId, callId, runAttempt)
     return end === 'run' ? 'decided' : end
   }

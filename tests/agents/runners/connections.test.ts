@@ -198,6 +198,7 @@ describe('frames', () => {
   const text = { kind: 'text', text: 'x' }
   const cases: [string, string, RegExp][] = [
     ['no JSON', 'hello', /not JSON/],
+    ['a former version', '{"type":"hello","protocol":1}', /speaks version 2 .* Update the runner/],
     ['another message', '{"type":"nothing"}', /Not a message: type/],
     [
       'a report that is none',

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { keyTag } from '../../../src/hub/contract/live-event'
 import { runnerLimits } from '../../../src/shared/config'
 import { FakeRunner } from './fake-runner'
 import { connect, inWorld } from './in-world'
@@ -157,6 +158,36 @@ describe('dispatch', () => {
 })
 
 describe('the end of a run', () => {
+  test(
+    'X6 X14: a run that parks keeps its token until its end is reported, its key ends, or a time is over',
+    inWorld(async (world) => {
+      const runner = await connect(world, 'one')
+      runner.take = (_socket, message) => void runner.received.push(message)
+      const park = async (name: string) => {
+        await world.start(name)
+        await world.stop(name, 'parked')
+        await world.settle()
+      }
+      await park('a/1')
+      expect([world.tokens.get('a'), world.lost('a')]).toEqual([1, []])
+      runner.runs.set('a/1', { reports: [], acknowledged: 0 })
+      await runner.cut()
+      await runner.connect()
+      expect(runner.received.at(-2)).toMatchObject({ type: 'stop', reason: 'parked' })
+      await world.shell.disconnect([keyTag(runner.keyId)])
+      expect(world.tokens.get('a')).toBe(1.5)
+      await world.pass(1)
+      expect(world.lost('a')).toEqual(['The key of its runner was revoked.'])
+
+      runner.runs.clear()
+      await runner.connect()
+      await park('b/1')
+      await world.pass(runnerLimits.stopMs + 1)
+      expect(world.tokens.get('b')).toBe(1.5)
+      expect(world.lost('b')).toEqual(['The runner did not report the end of the run.'])
+    }),
+  )
+
   test(
     'X9: a stopped run reports the rest; its slot is free then, or after a time',
     inWorld(async (world) => {

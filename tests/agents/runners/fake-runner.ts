@@ -7,6 +7,7 @@ import {
   hubMessage,
   type RunnerMessage,
   type RunReport,
+  runnerProtocolVersion,
 } from '../../../src/shared/runner-protocol'
 
 export const adminId = 'admin-1' as AccountId
@@ -84,7 +85,7 @@ export class FakeRunner {
   constructor(world: Hub, name: string, hello: Partial<FakeRunner['hello']> = {}) {
     this.#world = world
     this.#hello = {
-      ...{ type: 'hello', protocol: 1, version: '0.1.0', name, labels: [], slots: 1, runs: [] },
+      ...{ type: 'hello', protocol: runnerProtocolVersion, version: '0.1.0', name, labels: [], slots: 1, runs: [] },
       ...{ has_sandbox: false, programs: [{ type: 'codex', version: '1.0' }] },
       ...hello,
     }

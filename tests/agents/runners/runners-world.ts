@@ -113,7 +113,7 @@ export class RunnersWorld {
     return kind
   }
 
-  stop(name: string, reason: 'cancelled' | 'ended' = 'cancelled'): Promise<void> {
+  stop(name: string, reason: 'cancelled' | 'ended' | 'parked' = 'cancelled'): Promise<void> {
     const [activation_id = '', attempt] = name.split('/')
     return this.shell.stop({ activation_id, attempt: Number(attempt) }, reason)
   }

@@ -18,6 +18,7 @@ afterEach(() => {
 })
 
 let calls = 0
+const running = (runAttempt: number) => ({ findActivation: async () => ({ runAttempt }) })
 const args = '{"title":"Herons"}'
 
 /** What a program heard of its calls, and the calls that `/mcp` ran. */
@@ -49,7 +50,7 @@ async function act(run: FakeRun, world: World, heard: Heard): Promise<void> {
   }
   const statusOf = () => world.hub.decided.get(`${run.id}:${callId}`)?.decision ?? 'pending'
   const result = await runWhenApproved(
-    { hub: { readApprovalStatus: async () => statusOf() } as never },
+    { hub: { ...running(attempt), readApprovalStatus: async () => statusOf() } as never },
     { recorder: recorder as never, activationId: run.id, runAttempt: attempt, callId },
     { signal: run.left.signal, progress: undefined },
     async () => {

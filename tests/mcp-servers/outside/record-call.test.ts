@@ -69,9 +69,10 @@ test.each([
   ['the object cannot be reached for a moment', 0, 3, 'what it read'],
   ['the status can never be read', 99, 0, 'Repeat it later.'],
   ['the object can never be reached', 0, 99, 'Repeat it later.'],
+  ['its agent or its runner was stopped meanwhile', 0, 0, 'Repeat it later.', true],
 ] as const)(
   'X6: a call that waits goes on, or ends with a refusal on record, when %s',
-  async (_, statusFails, endFails, text) => {
+  async (_, statusFails, endFails, text, isStopped = false) => {
     vi.spyOn(scheduler, 'wait').mockResolvedValue()
     const fails = { status: statusFails, end: endFails }
     const failOr = <Value>(name: keyof typeof fails, value: Value): Value => {
@@ -99,7 +100,10 @@ test.each([
         },
         findRecorder: () => recorder,
         gateway: { canWrite: () => true, call: async () => (mayRun ? result : waiting) } as never,
-        hub: { readApprovalStatus: async () => failOr('status', null) } as never,
+        hub: {
+          readApprovalStatus: async () => failOr('status', null),
+          findActivation: async () => ({ runAttempt: isStopped ? null : 1 }),
+        } as never,
       },
       call,
       { signal: new AbortController().signal, progress: undefined },
