@@ -126,8 +126,10 @@ async function saveChanges(saving: Saving): Promise<{ changes: Changes; problem:
       return { changes: nothing, problem: null }
     }
     const show = ['diff', '--no-ext-diff', '--no-textconv', '--no-color']
-    const stat = await git.run(repository, ...show, '--stat=100', start, end)
-    const patch = await git.run(repository, ...show, start, end)
+    // The start of a checkout that is kept has moved when others pushed meanwhile.
+    const from = await git.run(repository, 'merge-base', start, end).catch(() => start)
+    const stat = await git.run(repository, ...show, '--stat=100', from, end)
+    const patch = await git.run(repository, ...show, from, end)
     const problem = saving.isPushed ? await pushBranch(saving, end) : null
     const isSaved = saving.isPushed && problem === null
     if (isSaved) facts.places.save(facts.place, { has_unsaved_work: false })

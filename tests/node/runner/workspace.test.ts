@@ -106,15 +106,21 @@ describe.skipIf(sandboxProblem !== null)('inside the sandbox', () => {
     )
   })
 
-  test('X11: a branch outside of the pattern is described and not pushed', async () => {
-    const ended = await play('write', {
-      builtin: 'files',
-      workspace: { ...workspace, branch: 'release' },
-    })
+  test('X11: a branch outside of the pattern is described and not pushed, and a later run has its work', async () => {
+    const release = { builtin: 'files', workspace: { ...workspace, branch: 'release' } } as const
+    const ended = await play('write', release)
     expect(ended.changes).toMatchObject({ branch: 'release', pushed: null })
     expect(ended.changes?.patch).toContain('+fixed')
     expect(ended.detail).toContain('does not allow a push to release')
     expect(git.git('branch', '--list', 'release')).toBe('')
+    // Others have moved the ref meanwhile; what they did is no change of the run.
+    const tree = git.git('rev-parse', 'rookery/long^{tree}')
+    const moved = git.git('commit-tree', tree, '-p', 'main', '-m', 'Moved')
+    git.git('update-ref', 'refs/heads/main', moved)
+    const next = await play('append', { ...release, session_id: ended.session_id })
+    expect(next.changes?.patch).toContain('+fixed\n+more')
+    expect(next.changes?.patch).not.toContain('a.bin')
+    expect(next.changes?.stat).not.toContain('a.bin')
   })
 
   test('X7: a program with a command line edits the checkout, and its history has the answer', async () => {
