@@ -1,5 +1,6 @@
 import { findWorking } from './admit-request'
 import type { LoopEvent, LoopEventOf } from './event'
+import { findParking } from './program-waits'
 import { startModelCall } from './start-model-call'
 import {
   initialState,
@@ -9,7 +10,6 @@ import {
   withEffects,
   withoutEffects,
 } from './state'
-import { findParking } from './program-waits'
 import { handleCommitted, retryWithBackoff } from './step-commit'
 import { handleCompacted } from './step-compact'
 import { stopActivation, toStopEnding } from './step-end'

@@ -4,7 +4,6 @@ import { runnerCloseCodes } from '../../shared/runner-protocol'
 import { computeNextCheck } from './next-check'
 import type { RunDispatcher } from './run-dispatcher'
 import type { RunnerConnections } from './runner-connections'
-import { toRunKey } from './runner-rows'
 import type { RunnerStore } from './runner-store'
 
 /** What time does to runners and runs: silence, deadlines, and what a predecessor of the object left. */

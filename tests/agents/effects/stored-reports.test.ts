@@ -5,27 +5,28 @@ import { PlanRevisions } from '../../../src/agents/run/plan-revisions'
 import { codingAgents } from '../../../src/shared/config'
 import type { RunReport } from '../../../src/shared/runner-protocol'
 
-const text = { kind: 'text', text: 'x'.repeat(20_000) } as const
-const plan = {
-  kind: 'plan',
-  steps: Array.from({ length: 100 }, () => ({ title: 'y'.repeat(500), status: 'running' as const })),
-} as const
-const tool = {
-  ...{ kind: 'tool', call_id: 'c', title: 'z'.repeat(500), status: 'completed', is_builtin: true },
-} as const
-const end = {
+const text: RunReport = { kind: 'text', text: 'x'.repeat(20_000) }
+const steps = Array.from({ length: 100 }, () => ({
+  title: 'y'.repeat(500),
+  status: 'running' as const,
+}))
+const tool: RunReport = {
+  ...{ kind: 'tool', status: 'completed' },
+  ...{ call_id: 'c', title: 'z'.repeat(500), is_builtin: true },
+}
+const end: RunReport = {
   ...{ kind: 'ended', end: 'end_turn', detail: null, is_success: true, answer: 'Done.' },
   ...{ session_id: null, changes: null },
-} as const
+}
 
-test.each([
+test.each<[string, RunReport]>([
   ['texts', text],
-  ['plans', plan],
+  ['plans', { kind: 'plan', steps }],
   ['tool calls', tool],
-] as const)(
+])(
   'X12: %s beyond what a run may write are counted and not stored, within one frame too',
   (_, report) => {
-    const reports: RunReport[] = [...Array.from({ length: 3_000 }, () => report), end]
+    const reports = [...Array.from({ length: 3_000 }, () => report), end]
     const stored = toStoredReports(reports, 0)
     expect(stored).toHaveLength(reports.length)
     const longest = codingAgents.outputChars + JSON.stringify(report).length

@@ -85,7 +85,8 @@ export class FakeRunner {
   constructor(world: Hub, name: string, hello: Partial<FakeRunner['hello']> = {}) {
     this.#world = world
     this.#hello = {
-      ...{ type: 'hello', protocol: runnerProtocolVersion, version: '0.1.0', name, labels: [], slots: 1, runs: [] },
+      ...{ type: 'hello', protocol: runnerProtocolVersion, version: '0.1.0', name },
+      ...{ labels: [], slots: 1, runs: [] },
       ...{ has_sandbox: false, programs: [{ type: 'codex', version: '1.0' }] },
       ...hello,
     }

@@ -111,3 +111,31 @@ test.each([true, false])(
     }
   },
 )
+
+test('X13: a push is made again, since its service compares what it has', () =>
+  inObject(async (state) => {
+    const kinds: unknown[] = []
+    const { world } = createWorld(async (run) => {
+      const { attempt } = run.order
+      await run.report(started({ is_resumed: attempt > 1 }))
+      await run.list()
+      for (const isPush of [true, false]) {
+        const call = { callId: `${attempt} ${isPush}`, tool: isPush ? 'git_push' : 'act' }
+        const whole = { ...call, arguments: '{}', isWrite: true, ...(isPush && { isPush }) }
+        const answer = await run.until('begin', (desk) => desk.beginCall(run.id, whole, attempt))
+        kinds.push(answer.kind)
+        const result = { text: 'ok', isError: false, durationMs: 1, resultBytes: 2, grant: null }
+        if (answer.kind === 'run')
+          await run.until('end', (desk) =>
+            desk.endCall(run.id, call.callId, { ...result, decision: 'allowed' }),
+          )
+      }
+      if (attempt === 1) return run.until('lose', (desk) => desk.loseRun(run.id, 1, 'gone'))
+      await run.ask()
+      return run.report(ended())
+    })
+    world.hub.ask('@scout push')
+    await live(world, state)
+    expect(kinds).toEqual(['run', 'run', 'run', 'recorded'])
+    expect(world.hub.commits).toMatchObject([{ outcome: 'completed' }])
+  }))

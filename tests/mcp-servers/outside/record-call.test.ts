@@ -64,13 +64,13 @@ const approval = {
   ...{ arguments: '{}', argumentsHash: '' },
 }
 
-test.each([
+test.each<[string, number, number, string, boolean?]>([
   ['the status cannot be read for a moment', 3, 0, 'what it read'],
   ['the object cannot be reached for a moment', 0, 3, 'what it read'],
   ['the status can never be read', 99, 0, 'Repeat it later.'],
   ['the object can never be reached', 0, 99, 'Repeat it later.'],
   ['its agent or its runner was stopped meanwhile', 0, 0, 'Repeat it later.', true],
-] as const)(
+])(
   'X6: a call that waits goes on, or ends with a refusal on record, when %s',
   async (_, statusFails, endFails, text, isStopped = false) => {
     vi.spyOn(scheduler, 'wait').mockResolvedValue()
