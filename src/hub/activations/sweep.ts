@@ -3,6 +3,8 @@ import type { ActionContext } from '../action-context'
 import { expireApprovals, expiryStatements } from '../approvals/write-queries'
 import { archiveOldRecords, findCutoffs } from '../archive/archive-old-records'
 import { archiveStatements } from '../archive/queries'
+import { clearEndedHold } from '../backup/hold'
+import { selectTransfer } from '../backup/hold-queries'
 import { extendBudgetWindows, findExpiringBudgets } from '../budgets/actions'
 import { expireClaims } from '../claims/queries'
 import type { SweepQuery, SweepReport } from '../contract/hub'
@@ -40,6 +42,7 @@ export async function sweep(
     count: countRunning({}),
     expiring: findExpiringBudgets(now),
     pushes: selectNextDue({}),
+    transfer: selectTransfer(),
     ...(cutoffs && archiveStatements(cutoffs)),
     ...reportStatements(now),
     ...(question && explorationStatements(now, question)),
@@ -53,6 +56,11 @@ export async function sweep(
   await archiveOldRecords(context, answers.toArchive ?? [], now).catch((error: unknown) =>
     log.error('failed to archive old records', { error }),
   )
+  if (answers.transfer && !answers.transfer.holds) {
+    await clearEndedHold(db).catch((error: unknown) =>
+      log.error('failed to remove what an interrupted backup left', { error }),
+    )
+  }
   const pushAt = await sendDuePushes(context, answers.pushes?.at ?? null, now)
   const { wake, count, explorers, schedules, hubState } = answers
   const attempt = await startAttempts(context, count?.nextAttemptAt ?? null, now)
