@@ -11,6 +11,8 @@ import type { SweepQuery, SweepReport } from '../contract/hub'
 import { readExplorationReport } from '../exploration/sweep'
 import { explorationStatements } from '../exploration/sweep-queries'
 import { deleteIdleBuckets } from '../grants/rate-bucket-queries'
+import { selectLostCalls } from '../models/queries'
+import { closeLostCalls } from '../models/single-call'
 import { startAttempts } from '../outages/actions'
 import { selectNextDue } from '../push/queue-queries'
 import { sendPushes } from '../push/send-pushes'
@@ -43,6 +45,7 @@ export async function sweep(
     expiring: findExpiringBudgets(now),
     pushes: selectNextDue({}),
     transfer: selectTransfer(),
+    lostCalls: selectLostCalls({ now }),
     ...(cutoffs && archiveStatements(cutoffs)),
     ...reportStatements(now),
     ...(question && explorationStatements(now, question)),
@@ -55,6 +58,9 @@ export async function sweep(
   )
   await archiveOldRecords(context, answers.toArchive ?? [], now).catch((error: unknown) =>
     log.error('failed to archive old records', { error }),
+  )
+  await closeLostCalls(context, answers.lostCalls).catch((error: unknown) =>
+    log.error('failed to charge lost model calls', { error }),
   )
   if (answers.transfer && !answers.transfer.holds) {
     await clearEndedHold(db).catch((error: unknown) =>
