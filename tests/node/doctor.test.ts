@@ -59,7 +59,7 @@ test('H20: the doctor names what is wrong with settings, keys, versions, provide
     await db.prepare("UPDATE credentials SET key_id = 'of-another-vault'").run()
     await db.prepare('UPDATE agents SET consecutive_failures = 3').run()
     await db
-      .prepare("INSERT INTO transfers VALUES (1, 'restore', 'begun', 9000000000000000, 0, NULL)")
+      .prepare("INSERT INTO transfers VALUES (1, 'restore', 'begun', 5000000000000, 0, NULL)")
       .run()
     const ill = await examine({ ROOKERY_PUBLICC: 'true', ROOKERY_PUBLIC: 'perhaps' })
     expect(ill).toMatchObject({ code: 1, ok: false })
