@@ -3968,6 +3968,19 @@ export interface Routes {
       deleted: string
     }
   }
+  /** Returns the backup that is being written, or the restore that has not finished (admin). */
+  'GET /backup': {
+    query: undefined
+    body: undefined
+    answer: {
+      transfer: {
+        kind: "backup" | "restore"
+        holds_until: string
+        /** False: it was interrupted, and the next sweep removes what is left of it. */
+        holds: boolean
+      } | null
+    }
+  }
   /** Begins a backup: nothing else writes to the database until it is released, while reading goes on (admin key). */
   'POST /backup': {
     query: undefined

@@ -24,6 +24,7 @@ export async function checkHub(client) {
   try {
     return [
       ...health,
+      ...(await checkTransfer(client)),
       ...(await checkProviders(client)),
       ...(await checkCredentials(client)),
       ...(await checkAgents(client)),
@@ -74,6 +75,25 @@ function checkClock(date, sentAt) {
     return [ok('clock', 'The hub’s clock is that of this machine.')]
   const says = `The clocks of the hub and of this machine differ by ${seconds} s.`
   return [warn('clock', says, 'Set the clock of the machine that is wrong.')]
+}
+
+/**
+ * Says why nothing can be written: a restore that was interrupted closes the hub until it is run again.
+ * @param {HubClient} client
+ * @returns {Promise<Finding[]>}
+ */
+async function checkTransfer(client) {
+  const { transfer } = await client.call('GET /backup')
+  if (!transfer) return []
+  if (transfer.kind === 'restore') {
+    const says = 'A restore into this hub has not finished, so nothing can be written.'
+    return [fail('hub', says, 'Run the restore again, or start with an empty folder or database.')]
+  }
+  if (transfer.holds) {
+    return [ok('hub', `A backup is being written. Writing goes on by ${transfer.holds_until}.`)]
+  }
+  const says = 'A backup was interrupted, so each write checks whether it still goes on.'
+  return [warn('hub', says, 'Wait for the next look for lost work, or write the backup again.')]
 }
 
 /**

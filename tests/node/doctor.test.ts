@@ -58,6 +58,9 @@ test('H20: the doctor names what is wrong with settings, keys, versions, provide
     const db = await hub.openDatabase()
     await db.prepare("UPDATE credentials SET key_id = 'of-another-vault'").run()
     await db.prepare('UPDATE agents SET consecutive_failures = 3').run()
+    await db
+      .prepare("INSERT INTO transfers VALUES (1, 'restore', 'begun', 5000000000000, 0, NULL)")
+      .run()
     const ill = await examine({ ROOKERY_PUBLICC: 'true', ROOKERY_PUBLIC: 'perhaps' })
     expect(ill).toMatchObject({ code: 1, ok: false })
     const texts = ill.bad.map(({ check, says, fix }) => `${check}: ${says} ${fix}`).join('\n')
@@ -66,6 +69,7 @@ test('H20: the doctor names what is wrong with settings, keys, versions, provide
       'ROOKERY_PUBLIC:',
       'Anthropic at https://models.nowhere.example/ does not answer',
       'weather-key. Set ROOKERY_VAULT_OLD_KEYS',
+      'A restore into this hub has not finished',
       '@wren: 3 failed runs in a row',
     ]) {
       expect(texts).toContain(words)

@@ -9,12 +9,14 @@ export interface SweepState {
 
 /**
  * Returns when to sweep next: at the short interval while a wake-up is unconfirmed, otherwise at the
- * slow interval.
+ * slow interval. A time in the future was stored before the clock went back: it delays nothing.
  */
 export function computeNextSweep({ lastSweepAt, oldestArmedAt }: SweepState, now: number): number {
+  if (lastSweepAt !== null && lastSweepAt > now) return now
   const slow = (lastSweepAt ?? now) + scheduling.sweepSlowMs
   if (oldestArmedAt === null) return Math.max(now, slow)
-  const soon = Math.max(oldestArmedAt, lastSweepAt ?? 0) + scheduling.sweepIntervalMs
+  const armedAt = oldestArmedAt > now ? 0 : oldestArmedAt
+  const soon = Math.max(armedAt, lastSweepAt ?? 0) + scheduling.sweepIntervalMs
   return Math.max(now, Math.min(slow, soon))
 }
 

@@ -3,12 +3,16 @@ import type { ActionContext } from '../action-context'
 import { expireApprovals, expiryStatements } from '../approvals/write-queries'
 import { archiveOldRecords, findCutoffs } from '../archive/archive-old-records'
 import { archiveStatements } from '../archive/queries'
+import { clearEndedHold } from '../backup/hold'
+import { selectTransfer } from '../backup/hold-queries'
 import { extendBudgetWindows, findExpiringBudgets } from '../budgets/actions'
 import { expireClaims } from '../claims/queries'
 import type { SweepQuery, SweepReport } from '../contract/hub'
 import { readExplorationReport } from '../exploration/sweep'
 import { explorationStatements } from '../exploration/sweep-queries'
 import { deleteIdleBuckets } from '../grants/rate-bucket-queries'
+import { selectLostCalls } from '../models/queries'
+import { closeLostCalls } from '../models/single-call'
 import { startAttempts } from '../outages/actions'
 import { selectNextDue } from '../push/queue-queries'
 import { sendPushes } from '../push/send-pushes'
@@ -40,6 +44,8 @@ export async function sweep(
     count: countRunning({}),
     expiring: findExpiringBudgets(now),
     pushes: selectNextDue({}),
+    transfer: selectTransfer(),
+    lostCalls: selectLostCalls({ now }),
     ...(cutoffs && archiveStatements(cutoffs)),
     ...reportStatements(now),
     ...(question && explorationStatements(now, question)),
@@ -53,6 +59,14 @@ export async function sweep(
   await archiveOldRecords(context, answers.toArchive ?? [], now).catch((error: unknown) =>
     log.error('failed to archive old records', { error }),
   )
+  await closeLostCalls(context, answers.lostCalls).catch((error: unknown) =>
+    log.error('failed to charge lost model calls', { error }),
+  )
+  if (answers.transfer && !answers.transfer.holds) {
+    await clearEndedHold(db).catch((error: unknown) =>
+      log.error('failed to remove what an interrupted backup left', { error }),
+    )
+  }
   const pushAt = await sendDuePushes(context, answers.pushes?.at ?? null, now)
   const { wake, count, explorers, schedules, hubState } = answers
   const attempt = await startAttempts(context, count?.nextAttemptAt ?? null, now)

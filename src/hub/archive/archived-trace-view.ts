@@ -37,11 +37,22 @@ export async function openStoredTrace(
   return unseal(sealed, secret)
 }
 
-/** Returns words of a trace that can be names of accounts. */
+/**
+ * Returns words of a trace that can be names of accounts. What follows a name without a space can be the end of
+ * a sentence, as in `@mira.`, so each beginning of a word that ends there is one, too.
+ */
 export const findNames = (trace: string): string[] => [
   ...new Set(
-    [...trace.matchAll(/@([\w.-]+)|"([\w.-]+)\\/g)].map(([, at, quoted]) => at ?? quoted ?? ''),
+    [...trace.matchAll(/@([\w.-]+)|"([\w.-]+)\\/g)].flatMap(([, at, quoted]) =>
+      at === undefined ? (quoted ?? '') : listBeginnings(at),
+    ),
   ),
+]
+
+/** Returns a word, and its beginnings before each `.`, `-` and `_`. */
+const listBeginnings = (word: string): string[] => [
+  word,
+  ...[...word.matchAll(/[._-]/g)].map(({ index }) => word.slice(0, index)),
 ]
 
 /** Formats names as a search for them in a trace finds them. */

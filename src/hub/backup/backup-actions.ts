@@ -1,4 +1,4 @@
-import { batch } from '../../shared/db/batch'
+import { batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
@@ -70,9 +70,9 @@ export async function releaseBackup(
   const { db } = context
   const state = await readHubState(db)
   requireFree(state.transfer, id)
-  if (state.transfer) {
+  if (state.transfer?.transfer === id) {
     await batch(db, {
-      release: deleteTransfer(),
+      release: deleteTransfer(id),
       entry: recordAdminAction(context, adminId, {
         action: 'hub.release',
         targetType: 'hub',
@@ -80,7 +80,9 @@ export async function releaseBackup(
       }),
     })
   }
-  return dropGuards(db, state)
+  const left = await dropGuards(db, state)
+  if (left === 0) await run(db, deleteTransfer(id))
+  return left
 }
 
 /** The tables of this isolate's database, which change with the version only. */

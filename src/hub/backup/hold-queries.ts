@@ -1,4 +1,5 @@
 import { eq, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { manySql, one, orm, type Statement, write } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import { holdMessages, type TransferKind } from '../hold-errors'
@@ -6,6 +7,8 @@ import { transfers } from '../schema/transfers'
 
 /** Milliseconds since the Unix epoch by the clock of the database. */
 const nowSql = sql.raw(`CAST(unixepoch('subsec') * 1000 AS INTEGER)`)
+
+const t = alias(transfers, 't')
 
 const fields = {
   kind: transfers.kind,
@@ -37,7 +40,32 @@ export const insertTransfer = (
         OR (transfers.kind = 'restore' AND excluded.kind = 'restore')`,
   )
 
-export const deleteTransfer = (): Statement<void> => write(orm.delete(transfers))
+/** Ends a transfer; another one stays unless its hold has ended. */
+export const deleteTransfer = (transfer: string | null): Statement<void> =>
+  write(sql`DELETE FROM ${transfers} WHERE ${transfers.transfer} = ${transfer}
+    OR ${transfers.holdsUntil} <= ${nowSql}`)
+
+/** Ends the hold of a restore. Its guards are there still, as after a backup that was interrupted. */
+export const endRestore = (): Statement<void> =>
+  write(
+    orm
+      .update(transfers)
+      .set({ kind: 'backup', transfer: '', holdsUntil: 0, triggers: null })
+      .where(eq(transfers.id, 1)),
+  )
+
+/** The constraint that `requireNoHold` fails. */
+export const heldConstraint = 'one_transfer'
+
+/** Makes a batch fail while a transfer holds the hub. */
+export const requireNoHold = (): Statement<void> =>
+  write(
+    insertSelect(
+      transfers,
+      { id: 2, kind: 'backup', transfer: '', holdsUntil: 0, isWriting: false },
+      sql`FROM ${transfers} ${t} WHERE ${t.holdsUntil} > ${nowSql}`,
+    ),
+  )
 
 /** Begins and ends the part of a batch that writes although the hub is held. */
 export const setWriting = (isWriting: boolean): Statement<void> =>

@@ -1,12 +1,17 @@
-import { type Answers, batch, type Statements } from '../../shared/db/batch'
+import { type Answers, batch, run, type Statements } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import type { Statement } from '../../shared/db/statement'
+import { findFailedConstraint } from '../constraint-errors'
 import type { TransferKind } from '../hold-errors'
+import { backupErrors } from './errors'
 import {
   createTrigger,
+  deleteTransfer,
   dropTrigger,
+  heldConstraint,
   insertTransfer,
   listGuards,
+  requireNoHold,
   selectTransfer,
   selectTriggers,
   setWriting,
@@ -59,28 +64,47 @@ export async function hold(
   { kind, id, holdMs }: HoldAsked,
   before: Statement<void> | null,
 ): Promise<{ transfer: Transfer | undefined; missing: number }> {
-  const existing = new Set(triggers.map(({ name }) => name))
-  const missing = tables
-    .flatMap(({ name }) => listGuards(kind, name))
-    .filter(({ name }) => !existing.has(name))
-  const created = missing.slice(0, guardsPerCall)
-  const { transfer } = await batch(db, {
+  const guards = tables.flatMap(({ name }) => listGuards(kind, name))
+  const findMissing = (existing: { name: string }[]) => {
+    const names = new Set(existing.map(({ name }) => name))
+    return guards.filter(({ name }) => !names.has(name))
+  }
+  const held = await batch(db, {
     before,
     hold: insertTransfer(kind, id, holdMs),
-    guards: created.map((guard) => createTrigger(guard.sql)),
+    guards: findMissing(triggers)
+      .slice(0, guardsPerCall)
+      .map((guard) => createTrigger(guard.sql)),
     transfer: selectTransfer(),
+    // Those of an earlier hold can have been dropped since they were read; from now on they stay.
+    triggers: selectTriggers(),
   })
-  return { transfer, missing: missing.length - created.length }
+  return { transfer: held.transfer, missing: findMissing(held.triggers).length }
 }
 
-/** Drops guards that no hold needs; returns how many are left. */
-export async function dropGuards(db: Db, { triggers }: HubState): Promise<number> {
+/**
+ * Drops guards that no hold needs; returns how many are left.
+ *
+ * @throws CONFLICT while a transfer holds the hub, whose guards they are
+ */
+export async function dropGuards(
+  db: Db,
+  { triggers }: Pick<HubState, 'triggers'>,
+): Promise<number> {
   const guards = triggers.filter(({ isGuard }) => isGuard)
   const dropped = guards.slice(0, guardsPerCall)
-  if (dropped.length > 0) {
-    await batch(db, { drop: dropped.map(({ name }) => dropTrigger(name)) })
-  }
+  if (dropped.length === 0) return 0
+  const drop = dropped.map(({ name }) => dropTrigger(name))
+  await batch(db, { free: requireNoHold(), drop }).catch((error: unknown) => {
+    throw findFailedConstraint(error) === heldConstraint ? backupErrors.backupRunning() : error
+  })
   return guards.length - dropped.length
+}
+
+/** Drops guards of a hold that has ended by itself, because the client of the backup stopped. */
+export async function clearEndedHold(db: Db): Promise<void> {
+  const left = await dropGuards(db, { triggers: await run(db, selectTriggers()) })
+  if (left === 0) await run(db, deleteTransfer(null))
 }
 
 /** Sends statements that write although the hub is held. */

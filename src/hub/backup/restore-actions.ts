@@ -9,6 +9,7 @@ import {
   createTrigger,
   deleteTransfer,
   dropTrigger,
+  endRestore,
   saveTriggers,
   selectTransfer,
   type Transfer,
@@ -60,8 +61,9 @@ export async function beginRestore(
   const id = asked.id ?? clock.newId<string>()
   const { tables } = state
   const held = await hold(db, state, { kind: 'restore', id, holdMs: foreverMs }, null)
+  if (held.transfer?.transfer !== id) throw backupErrors.backupRunning()
   if (held.missing > 0) return { id, isReady: false, tables }
-  await empty(context, state)
+  await empty(context, state, id)
   return { id, isReady: true, tables }
 }
 
@@ -76,11 +78,11 @@ function requireSameVersion(own: string[], theirs: string[]): void {
  * Deletes what the hub has, in the order that references allow, and its triggers, which would act on rows as if
  * they were new. Whether somebody has written before the hold is seen in it.
  */
-async function empty({ db }: ActionContext, state: HubState): Promise<void> {
+async function empty({ db }: ActionContext, state: HubState, id: string): Promise<void> {
   const found = await batch(db, { isUsed: selectIsUsed(), transfer: selectTransfer() })
   const stored = found.transfer?.triggers ?? null
   if (stored === null && found.isUsed) {
-    await run(db, deleteTransfer())
+    await run(db, deleteTransfer(id))
     throw backupErrors.isUsed()
   }
   const triggers = state.triggers.filter(({ isGuard }) => !isGuard)
@@ -179,7 +181,7 @@ export async function completeRestore(
       targetType: 'hub',
       targetId: 'database',
     }),
-    end: deleteTransfer(),
+    end: endRestore(),
   })
   await context.scheduler.reset()
   return null

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { run } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
 import { countAnswer, presentTime, timeAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
@@ -48,6 +49,32 @@ const nextAnswer = z
   .string()
   .nullable()
   .describe('`after` of the next page; null: this is the last.')
+
+const status = route({
+  method: 'get',
+  path: '/backup',
+  summary: 'Returns the backup that is being written, or the restore that has not finished (admin)',
+  tag,
+  access: 'admin',
+  rate: 'read',
+  answer: z.object({
+    transfer: z
+      .object({
+        kind: z.enum(['backup', 'restore']),
+        holds_until: timeAnswer,
+        holds: z
+          .boolean()
+          .describe('False: it was interrupted, and the next sweep removes what is left of it.'),
+      })
+      .nullable(),
+  }),
+  handle: async ({ context }) => {
+    const found = await run(context.db, selectTransfer())
+    if (!found) return { transfer: null }
+    const { kind, holds, holdsUntil } = found
+    return { transfer: { kind, holds: Boolean(holds), holds_until: presentTime(holdsUntil) } }
+  },
+})
 
 const begin = route({
   method: 'post',
@@ -189,6 +216,7 @@ const files = route({
 })
 
 /** Routes of backups and restores. */
-export const backupRoutes: Route[] = [begin, release, rows, objects, files, ...restoreRoutes].map(
-  withAdminKey,
-)
+export const backupRoutes: Route[] = [
+  status,
+  ...[begin, release, rows, objects, files, ...restoreRoutes].map(withAdminKey),
+]

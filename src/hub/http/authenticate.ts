@@ -110,12 +110,13 @@ export async function requireViewer(
   const { db, clock } = c.var.context
   const credential = await readCredential(c)
   if (!credential) throw unauthorized(c, 'This request requires a key.')
+  // Before anything is read: the page of a fault offers to send its form again, from this hub.
+  if (credential.isSession && scope === 'write') requireSameOrigin(c)
   const viewer = await run(db, selectViewer(credential, clock.now()))
   if (!viewer) throw unauthorized(c, 'The key is not valid.')
   c.set('accountId', viewer.id)
   requireUnblocked(viewer, { isWriting: scope === 'write', ...options })
   requireScope(viewer, scope, credential)
-  if (credential.isSession && scope === 'write') requireSameOrigin(c)
   recordKeyUse(c, viewer)
   return viewer
 }

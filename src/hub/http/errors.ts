@@ -32,6 +32,10 @@ export function toAppError(error: unknown): AppError {
   return toHoldError(error) ?? httpErrors.internal(error)
 }
 
+/** Whether the database did not take a request now, for a fault or during a backup: it can be sent again. */
+export const isRefusedForNow = (error: unknown): boolean =>
+  error instanceof DatabaseFault || toHoldError(error) !== null
+
 /** Answers a failed API call. */
 export function toErrorResponse(c: Context<HubEnv>, error: unknown): Response {
   const appError = toAppError(error)

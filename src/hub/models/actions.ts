@@ -1,4 +1,4 @@
-import type { CallUsage, TrialResult } from '../../agents/contract/agents'
+import type { TrialResult } from '../../agents/contract/agents'
 import { outside } from '../../shared/config'
 import { batch } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
@@ -6,7 +6,7 @@ import { recordAdminAction } from '../admin-log/compose-entry'
 import type { Actor } from '../contract/hub'
 import { trialErrors } from './errors'
 import { selectLostCalls } from './queries'
-import { callOnce, finishCall } from './single-call'
+import { callOnce, closeLostCalls } from './single-call'
 
 export interface TriedModel extends TrialResult {
   /** `provider/model`. */
@@ -31,9 +31,7 @@ export async function tryModel(
     connections: models.selectConnections(),
     lost: selectLostCalls({ now }),
   })
-  for (const { id, model: called, microusd, tokens } of lost) {
-    await finishCall(context, id, called, [toLostUsage(microusd, tokens)])
-  }
+  await closeLostCalls(context, lost)
   const plan = agents.models.planTrial(model, connections)
   const entry = recordAdminAction(context, accountId, {
     ...{ action: 'model.test', targetType: 'model', targetId: plan.model },
@@ -57,9 +55,3 @@ const trialRefusals = {
   running: trialErrors.running,
   budget: trialErrors.noBudget,
 }
-
-/** A call whose end is unknown is charged in full. */
-const toLostUsage = (microusd: number, tokens: number): CallUsage => ({
-  ...{ inputTokens: tokens, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 },
-  ...{ microusd, isPriced: true, isEstimated: true, durationMs: 0 },
-})

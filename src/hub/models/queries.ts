@@ -115,9 +115,9 @@ export const selectLostCalls = prepare((v: Params<{ now: number }>) =>
   ),
 )
 
-/** Deletes the reservation of a call. */
+/** Deletes the reservation of a call. One that was closed as lost stays: it was charged. */
 export const deleteSingleCall = (id: ActivationId): Statement<void> =>
   write(
-    orm.delete(activations).where(sql`${activations.id} = ${id}
+    orm.delete(activations).where(sql`${activations.id} = ${id} AND ${activations.state} = 'running'
     AND ${activations.definitionVersion} = ${sql.raw(String(singleCallVersion))}`),
   )

@@ -1,5 +1,5 @@
 import type { CallUsage } from '../../agents/contract/agents'
-import { batch } from '../../shared/db/batch'
+import { batch, repeatAfterFault } from '../../shared/db/batch'
 import type { Statement } from '../../shared/db/statement'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
@@ -50,8 +50,20 @@ export async function callOnce<Result extends { usages: CallUsage[] }>(
   return { kind: 'called', result }
 }
 
-/** Charges a call and releases its reservation. */
-export async function finishCall(
+/** A call whose end was not recorded, with what it had reserved. */
+export type LostCall = Pick<SingleCall, 'id' | 'model' | 'microusd' | 'tokens'>
+
+/** Charges calls in full whose end is unknown. */
+export async function closeLostCalls(context: ActionContext, lost: LostCall[]): Promise<void> {
+  for (const { id, model, microusd, tokens } of lost) {
+    const usage = { inputTokens: tokens, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 }
+    const facts = { microusd, isPriced: true, isEstimated: true, durationMs: 0 }
+    await finishCall(context, id, model, [{ ...usage, ...facts }])
+  }
+}
+
+/** Charges a call and releases its reservation. Sent again after a fault, it finds nothing that runs. */
+async function finishCall(
   { db, clock }: ActionContext,
   activationId: ActivationId,
   model: string,
@@ -64,8 +76,11 @@ export async function finishCall(
     ...{ costMicrousd: used.microusd, durationMs: used.durationMs },
     ...{ isPriced: used.isPriced, isEstimated: used.isEstimated },
   }))
-  await batch(db, {
-    charge: chargeStatements({ activationId, usage, now: clock.now() }),
-    release: deleteSingleCall(activationId),
-  })
+  const now = clock.now()
+  await repeatAfterFault(() =>
+    batch(db, {
+      charge: chargeStatements({ activationId, usage, now }),
+      release: deleteSingleCall(activationId),
+    }),
+  )
 }

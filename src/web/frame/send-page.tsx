@@ -5,6 +5,7 @@ import {
   type BlockOptions,
   declareEntry,
   type HubEnv,
+  isRefusedForNow,
   logUnexpectedError,
   pageRule,
   readCredential,
@@ -14,7 +15,6 @@ import {
 import { countOwnUnread } from '../../hub/inbox/queries'
 import { countQueue } from '../../hub/moderation/queue-count-queries'
 import type { Answers, Statements } from '../../shared/db/batch'
-import { DatabaseFault } from '../../shared/db/database-fault'
 import type { AppError } from '../../shared/errors'
 import { createFrame } from './create-frame'
 import { ErrorPage } from './error-page'
@@ -146,7 +146,7 @@ export function sendPageError(c: PageContext, error: unknown): Response | Promis
   }
   // A form cannot be sent again after signing in, and the hint of the API is about keys.
   const isEnded = appError.code === 'UNAUTHORIZED'
-  const isFault = error instanceof DatabaseFault
+  const isFault = isRefusedForNow(error)
   return sendErrorPage(c, isEnded ? pageErrors.sessionEnded() : appError, isFault)
 }
 

@@ -138,6 +138,8 @@ async function changeSession(c: PageContext): Promise<Response> {
   }
   if (action === 'compact') {
     const compaction = await compactSession(context, caller, agent, id)
+    // What was done is not refused because the key cannot read the page of it.
+    if (!caller.viewer.scopes.includes('read')) return c.redirect(sessionPath(name, id), 303)
     return showSession(c, null, { compaction })
   }
   if (action === 'restore') {

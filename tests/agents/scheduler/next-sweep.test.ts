@@ -26,6 +26,14 @@ test('S6: a sweep is never planned for the past', () => {
   expect(computeNextSweep({ lastSweepAt: 0, oldestArmedAt: 0 }, 999_999_999)).toBe(999_999_999)
 })
 
+test('S6: times that were stored before the clock went back delay no sweep', () => {
+  const later = 50_000 + 3_600_000
+  expect(computeNextSweep({ lastSweepAt: later, oldestArmedAt: null }, 50_000)).toBe(50_000)
+  expect(computeNextSweep({ lastSweepAt: 40_000, oldestArmedAt: later }, 50_000)).toBe(
+    Math.max(50_000, 40_000 + sweepIntervalMs),
+  )
+})
+
 test('S6: after a minute the slow interval applies', () => {
   expect(isArmingExpired(0, sweepArmedMs)).toBe(false)
   expect(isArmingExpired(0, sweepArmedMs + 1)).toBe(true)

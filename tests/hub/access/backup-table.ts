@@ -24,6 +24,7 @@ const restore = 'another'
 
 /** Backups, and restores: this hub is not one that is being restored, and no backup holds it. */
 export const backupRows: Table = {
+  'GET /backup': { expect: 'admin' },
   'POST /backup': { expect: 'admin', send: () => ({ body: begin }) },
   'DELETE /backup/:id': {
     expect: 'admin',

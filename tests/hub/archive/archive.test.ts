@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
 import { findCutoffs } from '../../../src/hub/archive/archive-old-records'
+import { findNames } from '../../../src/hub/archive/archived-trace-view'
 import { dayMs } from '../../../src/hub/archive/queries'
 import { adminKey } from '../create-test-hub'
 import { createArchiveScene } from './create-archive-scene'
@@ -74,6 +75,11 @@ test('archive: a trace that only names an account is found by the name after it 
   expect((await read())[0]?.trace).toMatch(/^archived:.*tomas/)
   await hub.call(`/agents/${tomas.name}?words=remove`, { key: adminKey, method: 'DELETE' })
   expect(await read()).toEqual([])
+})
+
+test('archive: a name at the end of a sentence is a name', () => {
+  const trace = String.raw`{"text":"Thanks, @mira. And @ada-l's, @tom_b; \"zoe\" too"}`
+  expect(findNames(trace)).toEqual(expect.arrayContaining(['mira', 'ada', 'ada-l', 'tom_b', 'zoe']))
 })
 
 test('archive: an entry of the audit that no file has cannot be deleted, nor one of a standing rule', async () => {
