@@ -24,6 +24,7 @@ import {
   keyNameOf,
   modelServer,
   selectProviderRows,
+  updatePrice,
   upsertProvider,
 } from './queries'
 
@@ -36,6 +37,9 @@ interface ModelsDeps {
   access: ModelAccess
   store: ModelStore
 }
+
+/** Prices of a provider at most: every run reads them. */
+const pricesMax = 50
 
 type Admin = Pick<Person, 'id' | 'name'>
 type Hub = Pick<GrantApi, 'recordAdminAction'> & ModelChangeApi
@@ -89,6 +93,24 @@ export function createModelAdmin(deps: ModelsDeps, hub: Hub): ModelAdmin {
       const place = { server: modelServer, service: provider, community: null, agent: null }
       await vault.put({ ...place, name: keyNameOf(provider), value: key, by: admin.name })
       await run(db, upsertProvider(touch(admin, provider)))
+      await hub.refreshModels()
+    },
+
+    async putPrice(admin, provider, { model: name, price }) {
+      const address = findAddress(provider)
+      const rows = await run(db, selectProviderRows({}))
+      const row = rows.find((each) => each.provider.provider === provider)
+      if (!row?.service && address.baseUrl === null) throw modelErrors.noAddress()
+      const model = name.replace(`${provider}/`, '').toLowerCase()
+      const before = row?.provider.prices ?? {}
+      if (price && !Object.hasOwn(before, model) && Object.keys(before).length >= pricesMax) {
+        throw modelErrors.tooManyPrices(pricesMax)
+      }
+      await record(admin, price ? 'set_price' : 'reset_price', provider, { model, ...price })
+      await batch(db, {
+        row: upsertProvider(touch(admin, provider)),
+        price: updatePrice(provider, model, price),
+      })
       await hub.refreshModels()
     },
 
