@@ -3,7 +3,13 @@ import type { ModelAddress } from '../../mcp-servers/contract/model-admin'
 import { autoProvider, type Settings } from '../../shared/settings'
 import type { ModelPrice, ProviderState } from '../contract/models'
 import { buildCatalogue, withSetPrices } from './build-catalogue'
-import { type Configured, isSetByEnvironment, isSetUp, listCandidates, splitModel } from './choose-model'
+import {
+  type Configured,
+  isSetByEnvironment,
+  isSetUp,
+  listCandidates,
+  splitModel,
+} from './choose-model'
 import { type ModelProvider, modelProviders } from './providers/model-providers'
 
 /** Returns the providers with what is set for each, in the order in which a default is chosen. */

@@ -45,7 +45,11 @@ function createModelCache(settings: Settings, options: RegistryOptions) {
   const offline = createOfflineModel()
   const cache = new Map<string, { revision: string; model: Model }>()
 
-  function findOrCreate({ known, chosen, prices }: Known, to: Connection, choice: ModelChoice): Model {
+  function findOrCreate(
+    { known, chosen, prices }: Known,
+    to: Connection,
+    choice: ModelChoice,
+  ): Model {
     const { contextTokens } = choice
     const { stored, ...connection } = to
     const timeouts = options.timeouts ?? chooseTimeouts(choice, settings, connection.baseUrl)

@@ -7,6 +7,7 @@ import type {
   ModelAccess,
   ModelAddress,
   ModelAdminApi,
+  ModelPriceInput,
   ModelProviderInput,
 } from '../contract/model-admin'
 import { deleteCredential } from '../credentials/queries'
@@ -98,14 +99,8 @@ export function createModelAdmin(deps: ModelsDeps, hub: Hub): ModelAdmin {
 
     async putPrice(admin, provider, { model: name, price }) {
       const address = findAddress(provider)
-      const rows = await run(db, selectProviderRows({}))
-      const row = rows.find((each) => each.provider.provider === provider)
-      if (!row?.service && address.baseUrl === null) throw modelErrors.noAddress()
       const model = name.replace(`${provider}/`, '').toLowerCase()
-      const before = row?.provider.prices ?? {}
-      if (price && !Object.hasOwn(before, model) && Object.keys(before).length >= pricesMax) {
-        throw modelErrors.tooManyPrices(pricesMax)
-      }
+      await checkPrice(db, { provider, address, model, price })
       await record(admin, price ? 'set_price' : 'reset_price', provider, { model, ...price })
       await batch(db, {
         row: upsertProvider(touch(admin, provider)),
@@ -138,6 +133,24 @@ export function createModelAdmin(deps: ModelsDeps, hub: Hub): ModelAdmin {
       return names
     },
   }
+}
+
+/** Throws VALIDATION for a provider without an address, and beyond the number of prices that a provider can have. */
+async function checkPrice(
+  db: Db,
+  {
+    provider,
+    address,
+    model,
+    price,
+  }: ModelPriceInput & { provider: string; address: ModelAddress },
+): Promise<void> {
+  const rows = await run(db, selectProviderRows({}))
+  const row = rows.find((each) => each.provider.provider === provider)
+  if (!row?.service && address.baseUrl === null) throw modelErrors.noAddress()
+  const prices = row?.provider.prices ?? {}
+  const isFull = Object.keys(prices).length >= pricesMax
+  if (price && isFull && !Object.hasOwn(prices, model)) throw modelErrors.tooManyPrices(pricesMax)
 }
 
 /** Stores the address of a provider, or returns to the built-in one when it is empty. */

@@ -51,11 +51,8 @@ const PriceTable: FC<{ prices: ModelPrice[] }> = ({ prices }) => (
           <td class="r num" data-l="Context">
             {formatCount(price.contextTokens)}
           </td>
-          <td class="r">
-            <a href={`/models?price=${encodeURIComponent(price.model)}#set-price`}>
-              Edit<span class="vh"> the price of {price.model}</span>
-            </a>
-            {price.isSetHere && <ResetForm price={price} />}
+          <td class="whole">
+            <ChangeForm price={price} />
           </td>
         </tr>
       ))}
@@ -63,13 +60,20 @@ const PriceTable: FC<{ prices: ModelPrice[] }> = ({ prices }) => (
   </table>
 )
 
-const ResetForm: FC<{ price: ModelPrice }> = ({ price: { provider, model } }) => (
-  <form method="post" action="/models/price/reset">
-    <input type="hidden" name="provider" value={provider} />
-    <input type="hidden" name="model" value={model} />
-    <button type="submit" class="btn">
-      Reset<span class="vh"> the price of {model}</span>
-    </button>
+const ChangeForm: FC<{ price: ModelPrice }> = ({ price: { provider, model, isSetHere } }) => (
+  <form class="acts" method="post" action="/models/price/reset">
+    <a class="ul" href={`/models?price=${encodeURIComponent(model)}#set-price`}>
+      Edit<span class="vh"> the price of {model}</span>
+    </a>
+    {isSetHere && (
+      <>
+        <input type="hidden" name="provider" value={provider} />
+        <input type="hidden" name="model" value={model} />
+        <button type="submit" class="btn">
+          Reset<span class="vh"> the price of {model}</span>
+        </button>
+      </>
+    )}
   </form>
 )
 

@@ -221,7 +221,9 @@ test('B7 L27: a price set on the page counts for the next call, also of a model 
   expect(html).toContain('value="1,50"')
   expect((await savePrice('gpt-5-mini', { input: '2000', output: '9000' })).status).toBe(303)
   const page = await readPage(`/models?price=${provider}/gpt-5-mini`)
-  expect(page).toMatch(/id="price-output"[^>]* value="9000.00"|value="9000.00"[^>]*id="price-output"/)
+  expect(page).toMatch(
+    /id="price-output"[^>]* value="9000.00"|value="9000.00"[^>]*id="price-output"/,
+  )
   const after = await priced('gpt-5-mini')
   expect(Number(after.cost)).toBeGreaterThan(1_000 * Number(before.cost))
   await asAdmin('PUT', `/model-providers/${provider}/prices`, {
