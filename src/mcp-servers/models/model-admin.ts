@@ -51,22 +51,27 @@ export interface ModelAdmin extends ModelAdminApi {
   putKey(admin: Admin, provider: string, key: string): Promise<void>
 }
 
-/** Creates the API of model providers for admins. */
-export function createModelAdmin(deps: ModelsDeps, hub: Hub): ModelAdmin {
-  const { db, clock, vault, access, store } = deps
-  const known = [...deps.addresses.keys()]
-  const findAddress = (provider: string): ModelAddress => {
-    const address = deps.addresses.get(provider)
-    if (address) return address
-    throw modelErrors.unknownProvider(provider, known)
-  }
-  const record = (admin: Admin, action: string, provider: string, after?: object) =>
+function findAddressIn(addresses: ModelsDeps['addresses'], provider: string): ModelAddress {
+  const address = addresses.get(provider)
+  if (address) return address
+  throw modelErrors.unknownProvider(provider, [...addresses.keys()])
+}
+
+/** Returns a function that records what an admin does with a provider. */
+const createRecorder =
+  (hub: Hub) => (admin: Admin, action: string, provider: string, after?: object) =>
     hub.recordAdminAction(admin.id, {
       action: `model_provider.${action}`,
       targetType: 'model_provider',
       targetId: provider,
       ...(after && { after: { ...after } }),
     })
+
+/** Creates the API of model providers for admins. */
+export function createModelAdmin(deps: ModelsDeps, hub: Hub): ModelAdmin {
+  const { db, clock, vault, access, store } = deps
+  const findAddress = (provider: string) => findAddressIn(deps.addresses, provider)
+  const record = createRecorder(hub)
   const touch = (admin: Admin, provider: string) => ({
     ...{ provider, updatedAt: clock.now(), updatedBy: admin.name },
   })
@@ -99,7 +104,8 @@ export function createModelAdmin(deps: ModelsDeps, hub: Hub): ModelAdmin {
 
     async putPrice(admin, provider, { model: name, price }) {
       const address = findAddress(provider)
-      const model = name.replace(`${provider}/`, '').toLowerCase()
+      const isFull = name.startsWith(`${provider}/`)
+      const model = name.slice(isFull ? provider.length + 1 : 0).toLowerCase()
       await checkPrice(db, { provider, address, model, price })
       await record(admin, price ? 'set_price' : 'reset_price', provider, { model, ...price })
       await batch(db, {

@@ -229,22 +229,20 @@ test('B7 L27: a price set on the page counts for the next call, also of a model 
   await asAdmin('PUT', `/model-providers/${provider}/prices`, {
     ...{ model: 'fake-large', input: 3_000_000, cached: 300_000, output: 9_000_000 },
   })
-  expect(await priced('fake-large')).toEqual({ cost: expect.any(Number), isPriced: true })
+  expect((await priced('fake-large')).isPriced).toBe(true)
   const prices = (await asAdmin('GET', '/models')).body.prices as Record<string, unknown>[]
   expect(prices.filter((each) => each.is_set_here)).toMatchObject([
     { model: `${provider}/gpt-5-mini`, provider, output: 9_000_000_000 },
     { model: `${provider}/fake-large`, input: 3_000_000 },
   ])
-  for (const model of ['gpt-5-mini', 'fake-large']) {
+  for (const model of ['gpt-5-mini', 'fake-large'])
     expect((await send('/models/price/reset', { provider, model })).status).toBe(303)
-  }
   expect([await priced('gpt-5-mini'), (await priced('fake-large')).isPriced]).toEqual([
     before,
     false,
   ])
-  const elsewhere = await asAdmin('PUT', '/model-providers/workers-ai/prices', {
-    ...{ model: 'm', input: 1, cached: 1, output: 1 },
-  })
+  const price = { model: 'm', input: 1, cached: 1, output: 1 }
+  const elsewhere = await asAdmin('PUT', '/model-providers/workers-ai/prices', price)
   expect([elsewhere.status, JSON.stringify(elsewhere.body)]).toEqual([
     400,
     expect.stringContaining('no base URL'),
