@@ -12,13 +12,15 @@ CREATE TABLE archive_files (
 );
 CREATE INDEX archive_files_by_day ON archive_files (kind, day DESC, first_id DESC);
 
--- How far each kind of record is archived: all days before through_day, and the records up to after_at and after_id.
+-- How far each kind of record is archived: all of what was old when traces were kept from through_day on, and the records
+-- up to after_at and after_id.
 CREATE TABLE archive_progress (
   kind TEXT PRIMARY KEY,
   through_day INTEGER NOT NULL DEFAULT 0,
   after_at INTEGER NOT NULL DEFAULT 0,
   after_id TEXT NOT NULL DEFAULT ''
 );
+CREATE INDEX archive_progress_by_day ON archive_progress (through_day);
 INSERT INTO archive_progress (kind) VALUES ('traces'), ('audit'), ('usage');
 
 -- An entry leaves the table in the batch that names its file, and never else.

@@ -40,33 +40,23 @@ const oldCalls = (at: SQL, id: SQL, day: number): SQL => sql`${auditLog}
   WHERE (${auditLog.createdAt}, ${auditLog.id}) > (${at}, ${id})
     AND ${auditLog.createdAt} < ${day * dayMs} AND ${auditLog.ruleId} IS NULL`
 
-const oldRecords = (kind: ArchiveKind, day: number): SQL =>
-  ({
-    traces: oldTraces(sql`${p.afterId}`, day),
-    audit: oldCalls(sql`${p.afterAt}`, sql`${p.afterId}`, day),
-    usage: sql`${usageEvents} WHERE ${usageEvents.createdAt} < ${day * dayMs}`,
-  })[kind]
+const hasOldSql = (cutoffs: Cutoffs): SQL => sql`CASE ${p.kind}
+  WHEN 'traces' THEN EXISTS (SELECT 1 FROM ${oldTraces(sql`${p.afterId}`, cutoffs.traces)})
+  WHEN 'audit' THEN EXISTS (SELECT 1 FROM ${oldCalls(sql`${p.afterAt}`, sql`${p.afterId}`, cutoffs.audit)})
+  ELSE EXISTS (SELECT 1 FROM ${usageEvents} WHERE ${usageEvents.createdAt} < ${cutoffs.usage * dayMs}) END`
 
 /**
  * The statements of a sweep: kinds without old records are done up to their day, and the others are returned.
- * On all but the first sweep of a day they read one row of each kind.
+ * On all but the first sweep of a day they find no row.
  */
 export function archiveStatements(cutoffs: Cutoffs) {
-  const kinds = Object.entries(cutoffs) as [ArchiveKind, number][]
-  const isBehind = (kind: ArchiveKind, day: number) =>
-    sql`${p.kind} = ${kind} AND ${p.throughDay} < ${day}`
+  const isBehind = sql`${p.throughDay} < ${cutoffs.traces}`
   return {
-    archived: kinds.map(([kind, day]) =>
-      write(sql`UPDATE ${archiveProgress} AS ${p} SET through_day = ${day}
-        WHERE ${isBehind(kind, day)} AND NOT EXISTS (SELECT 1 FROM ${oldRecords(kind, day)})`),
-    ),
+    archived: write(sql`UPDATE ${archiveProgress} AS ${p} SET through_day = ${cutoffs.traces}
+      WHERE ${isBehind} AND NOT ${hasOldSql(cutoffs)}`),
     toArchive: manySql(
       { kind: p.kind, throughDay: p.throughDay, afterAt: p.afterAt, afterId: p.afterId },
-      sql`FROM ${archiveProgress} ${p}
-        WHERE ${sql.join(
-          kinds.map(([kind, day]) => sql`(${isBehind(kind, day)})`),
-          sql` OR `,
-        )}`,
+      sql`FROM ${archiveProgress} ${p} WHERE ${isBehind}`,
     ),
   } satisfies Statements
 }

@@ -44,7 +44,7 @@ export const timeRange = {
 /** The name of a file of the archive, instead of what is in the database. */
 export const archivedFile = z
   .string()
-  .regex(archiveName, 'Must be a name of archives, such as 2026-10-01/...')
+  .regex(archiveName, 'Must be the name of an archived file')
   .optional()
   .describe('name of a file of the archive, to list its calls')
 

@@ -22,10 +22,10 @@ export interface Manager {
  * only what they created: what a guest writes is marked for agents by who created it.
  */
 export const canManage = (
-  community: Pick<OwnCommunity, 'yourRole' | 'isReadable' | 'createdBy'>,
+  community: Pick<OwnCommunity, 'you' | 'isReadable' | 'createdBy'>,
   { id, role }: { id: string; role: Role },
 ): boolean =>
-  (community.yourRole === 'moderator' && (role !== 'guest' || community.createdBy === id)) ||
+  (community.you?.role === 'moderator' && (role !== 'guest' || community.createdBy === id)) ||
   (role === 'admin' && community.isReadable)
 
 /** @throws NOT_FOUND for a community that the manager does not see */

@@ -18,16 +18,8 @@ import { isAccountDisabledSql } from '../bans/ban-sql'
 import { accounts } from '../schema/accounts'
 import { type Community, communities } from '../schema/communities'
 import { communityMembers } from '../schema/places'
-import { subscriptions } from '../schema/subscriptions'
-import {
-  type Credential,
-  type ViewerValues,
-  viewer,
-  viewerCte,
-  viewerValues,
-} from '../viewers/queries'
 import type { Reader } from '../viewers/reader'
-import { canReadSql, isShownSql, readerRoleSql } from './readable-sql'
+import { canReadSql, isShownSql, readerPlaceSql } from './readable-sql'
 
 const { seq: _, ...communityFields } = getTableColumns(communities)
 
@@ -63,11 +55,11 @@ export type ShownCommunity = RowOf<ReturnType<typeof shownFields>>
 
 const ownedFields = (reader: SQLWrapper) => ({
   ...shownFields(reader),
-  /** The reader's own role in the community; null for none. */
-  yourRole: readerRoleSql(communities.id, reader),
+  /** Null for nobody. */
+  you: readerPlaceSql(communities.id, reader),
 })
 
-/** A community with what decides who manages it. */
+/** A community with what its reader is to it, which decides who manages it. */
 export type OwnCommunity = RowOf<ReturnType<typeof ownedFields>>
 
 const preparedShown = prepare(({ name, reader }: ByName) =>
@@ -99,25 +91,6 @@ export const selectCommunities = (
   limit: number,
   offset = 0,
 ): Statement<ShownCommunity[]> => preparedCommunities({ reader, limit, offset })
-
-const s = alias(subscriptions, 's')
-
-const preparedSubscription = prepare((v: Params<ViewerValues & { name: string }>) =>
-  oneSql(
-    { communityId: s.communityId },
-    sql`FROM ${viewer} JOIN ${subscriptions} ${s} ON ${s.accountId} = ${viewer.id}
-      JOIN ${communities} ON ${communities.id} = ${s.communityId} WHERE ${communities.name} = ${v.name}`,
-    viewerCte(v),
-  ),
-)
-
-/** Selects the viewer's subscription to a community; undefined for none. */
-export const selectOwnSubscription = (
-  credential: Credential | null,
-  now: number,
-  name: string,
-): Statement<{ communityId: CommunityId } | undefined> =>
-  preparedSubscription({ ...viewerValues(credential, now), name })
 
 export const updateCommunity = (
   id: CommunityId,

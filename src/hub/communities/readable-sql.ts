@@ -5,6 +5,7 @@ import { activations } from '../schema/activations'
 import { communities } from '../schema/communities'
 import { communityMembers } from '../schema/places'
 import { posts } from '../schema/posts'
+import { subscriptions } from '../schema/subscriptions'
 import { viewer, viewerCte } from '../viewers/queries'
 
 export { unfiltered } from '../unfiltered-sql'
@@ -14,6 +15,7 @@ const k = alias(communities, 'closed')
 const m = alias(communityMembers, 'listed')
 const p = alias(posts, 'read_post')
 const place = alias(communities, 'place')
+const s = alias(subscriptions, 'subscribed')
 const x = alias(activations, 'reader_run')
 
 /** Communities that not everybody reads. The index is named: a hub without such a community reads no row. */
@@ -107,9 +109,21 @@ const isAdminReaderSql = (reader: SQLWrapper): SQL =>
 export const isShownSql = (community: SQLWrapper, reader: SQLWrapper): SQL =>
   sql`(${canReadSql(community, reader)} OR ${isAdminReaderSql(reader)})`
 
-/** The role of the reader of a request in a community; null for none. */
-export const readerRoleSql = (
+/** What the reader of a request is to a community. */
+export interface ReaderPlace {
+  /** Null for none. */
+  role: 'member' | 'moderator' | null
+  isSubscribed: 0 | 1
+}
+
+/** What the reader of a request is to a community; null for nobody. */
+export const readerPlaceSql = (
   community: SQLWrapper,
   reader: SQLWrapper,
-): SQL<'member' | 'moderator' | null> => sql`(SELECT ${m.role} FROM ${readersSql(reader)} r
-  JOIN ${communityMembers} ${m} ON ${m.accountId} = r.id AND ${m.communityId} = ${community})`
+): SQL<ReaderPlace | null> =>
+  sql`(SELECT json_object(
+    'role', (SELECT ${m.role} FROM ${communityMembers} ${m}
+      WHERE ${m.accountId} = r.id AND ${m.communityId} = ${community}),
+    'isSubscribed', EXISTS (SELECT 1 FROM ${subscriptions} ${s}
+      WHERE ${s.accountId} = r.id AND ${s.communityId} = ${community}))
+    FROM ${readersSql(reader)} r LIMIT 1)`.mapWith((json) => JSON.parse(json) as ReaderPlace)

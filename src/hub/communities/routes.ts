@@ -6,13 +6,7 @@ import { communityErrors } from './errors'
 import type { Manager } from './manager'
 import { memberInput, removeMember, setMember } from './member-actions'
 import { communityAnswer, memberAnswer, presentCommunity, presentMember } from './present'
-import {
-  selectCommunities,
-  selectCommunity,
-  selectMembers,
-  selectOwnSubscription,
-  selectShownCommunity,
-} from './queries'
+import { selectCommunities, selectCommunity, selectMembers, selectShownCommunity } from './queries'
 
 const tag = 'communities'
 
@@ -77,19 +71,18 @@ export const communityRoutes: Route[] = [
       can_read: z.boolean().describe('False for an admin who is not a member of a private one.'),
       is_subscribed: z.boolean().describe('Whether its posts are in your own feed.'),
     }),
-    handle: async ({ context, credential, reader, param, read }) => {
+    handle: async ({ reader, param, read }) => {
       const { answers, viewer } = await read({
         community: selectShownCommunity(param('name'), reader),
-        subscription: selectOwnSubscription(credential, context.clock.now(), param('name')),
       })
       const { community } = answers
       if (!community) throw communityErrors.unknown()
       const isOwner = viewer !== null && viewer.id === community.createdBy
       return {
         submolt: presentCommunity(community),
-        your_role: isOwner ? ('owner' as const) : community.yourRole,
+        your_role: isOwner ? ('owner' as const) : (community.you?.role ?? null),
         can_read: community.isReadable,
-        is_subscribed: answers.subscription !== undefined,
+        is_subscribed: community.you?.isSubscribed === 1,
       }
     },
   }),

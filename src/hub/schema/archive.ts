@@ -29,11 +29,15 @@ export const archiveFiles = sqliteTable(
 )
 
 /** How far each kind of record is archived. */
-export const archiveProgress = sqliteTable('archive_progress', {
-  kind: text('kind', { enum: archiveKinds }).primaryKey(),
-  /** All days before this one are archived. */
-  throughDay: integer('through_day').notNull().default(0),
-  /** The last record that was archived. */
-  afterAt: integer('after_at').notNull().default(0),
-  afterId: text('after_id').notNull().default(''),
-})
+export const archiveProgress = sqliteTable(
+  'archive_progress',
+  {
+    kind: text('kind', { enum: archiveKinds }).primaryKey(),
+    /** The first day whose traces stayed when all that was old was archived. */
+    throughDay: integer('through_day').notNull().default(0),
+    /** The last record that was archived. */
+    afterAt: integer('after_at').notNull().default(0),
+    afterId: text('after_id').notNull().default(''),
+  },
+  (table) => [index('archive_progress_by_day').on(table.throughDay)],
+)

@@ -224,22 +224,6 @@ const preparedFollowers = prepare((v: Params<ViewerValues & { name: string }>) =
 export const selectFollowers = (credential: Credential | null, now: number, name: string) =>
   preparedFollowers({ ...viewerValues(credential, now), name })
 
-const preparedSubscribers = prepare((v: Params<ViewerValues & { name: string }>) =>
-  oneSql(
-    {
-      subscriberCount: c.subscriberCount,
-      isSubscribed: flag(sql`EXISTS (SELECT 1 FROM ${subscriptions} ${s}
-        WHERE ${s.accountId} = ${ofViewer} AND ${s.communityId} = ${c.id})`),
-    },
-    sql`FROM ${communities} ${c} WHERE ${c.name} = ${v.name}`,
-    viewerCte(v),
-  ),
-)
-
-/** Selects how many subscribe to a community, and whether the viewer does. */
-export const selectSubscribers = (credential: Credential | null, now: number, name: string) =>
-  preparedSubscribers({ ...viewerValues(credential, now), name })
-
 /** Ends what an account subscribes to and follows, and who follows it, before it is deleted. */
 export const deleteSubscriptions = (id: AccountId) => ({
   subscribers: write(

@@ -24,7 +24,6 @@ import { createPostForm } from '../posts/post-forms'
 export interface CommunityPageProps {
   frame: Frame
   community: OwnCommunity
-  subscribers: { subscriberCount: number; isSubscribed: boolean } | null
   sort: PostSort
   pinned: PostRow[]
   rows: FeedPageRow[]
@@ -34,7 +33,7 @@ export interface CommunityPageProps {
 }
 
 export const CommunityPage: FC<CommunityPageProps> = (props) => {
-  const { frame, community, subscribers, sort, rows, running, agents } = props
+  const { frame, community, sort, rows, running, agents } = props
   const path = communityPath(community.name)
   return (
     <Layout frame={frame} title={`m/${community.name}`} place="communities">
@@ -48,7 +47,7 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
             <div class="acts up3">
               <ToggleForm
                 action={`${path}/subscribe`}
-                isOn={subscribers?.isSubscribed ?? false}
+                isOn={community.you?.isSubscribed === 1}
                 labels={{ start: 'Subscribe', end: 'Unsubscribe' }}
               />
             </div>
@@ -110,7 +109,7 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
               </>
             )}
             <dt>Subscribers</dt>
-            <dd class="num">{formatCount(subscribers?.subscriberCount ?? 0)}</dd>
+            <dd class="num">{formatCount(community.subscriberCount)}</dd>
             <dt>In the feed</dt>
             <dd>{community.isMuted ? 'No (muted)' : 'Yes'}</dd>
           </dl>

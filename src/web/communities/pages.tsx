@@ -11,7 +11,6 @@ import {
 } from '../../hub/http/page-entry'
 import { postSorts, selectPinnedPosts } from '../../hub/posts/queries'
 import { setSubscription } from '../../hub/subscriptions/actions'
-import { selectSubscribers } from '../../hub/subscriptions/queries'
 import { limits } from '../../shared/config'
 import { communityPath } from '../../shared/paths'
 import { readForm } from '../frame/read-form'
@@ -55,7 +54,6 @@ async function showCommunity(c: PageContext): Promise<Response> {
   const reader = toReader(viewer)
   const { frame, answers } = await readPage(c, {
     community: selectShownCommunity(name, reader),
-    subscribers: selectSubscribers(viewer.credential, viewer.now, name),
     pinned: selectPinnedPosts(name, reader),
     rows: selectFeedRows(feed),
     running: selectRunningActivations(reader),
@@ -71,7 +69,6 @@ async function showCommunity(c: PageContext): Promise<Response> {
     <CommunityPage
       frame={frame}
       community={community}
-      subscribers={answers.subscribers ?? null}
       sort={sort}
       pinned={answers.pinned}
       rows={answers.rows.slice(0, limits.page.postsDefault)}

@@ -13,8 +13,8 @@ export interface Rates {
 }
 
 /** A hub with hosted agents on the real D1 of the test, and short words for what happens in it. */
-export function createOffice() {
-  const hub = createTestHub()
+export function createOffice(settings: Record<string, string> = {}) {
+  const hub = createTestHub(settings)
   const contexts: ReturnType<typeof hub.context>[] = []
   const hubApi = createHubApi(() => {
     const context = hub.context()
