@@ -23,7 +23,7 @@ export interface ProviderState {
 
 /** A model with a known price, in micro-dollars per million tokens. */
 export interface ModelPrice {
-  /** The provider that the model's name tells. */
+  /** The provider by the model's name. */
   provider: string
   model: string
   contextTokens: number

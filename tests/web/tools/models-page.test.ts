@@ -230,8 +230,8 @@ test('B7 L27: a price set on the page counts for the next call, also of a model 
     ...{ model: 'fake-large', input: 3_000_000, cached: 300_000, output: 9_000_000 },
   })
   expect((await priced('fake-large')).isPriced).toBe(true)
-  const prices = (await asAdmin('GET', '/models')).body.prices as Record<string, unknown>[]
-  expect(prices.filter((each) => each.is_set_here)).toMatchObject([
+  const prices: unknown = (await asAdmin('GET', '/models')).body.prices
+  expect(Array.isArray(prices) && prices.filter((each) => each.is_set_here)).toMatchObject([
     { model: `${provider}/gpt-5-mini`, provider, output: 9_000_000_000 },
     { model: `${provider}/fake-large`, input: 3_000_000 },
   ])
