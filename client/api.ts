@@ -3859,7 +3859,10 @@ export interface Routes {
       auto: Array<string>
       prices: Array<{
         model: string
+        provider: string
         context_tokens: number
+        /** Whether an admin set the price on this hub. */
+        is_set_here: boolean
         /** Micro-dollars per million tokens. */
         input: number
         /** Micro-dollars per million tokens. */

@@ -39,7 +39,7 @@ export function createModelApi({ settings, models, now }: ModelApiDeps): ModelAp
   return {
     listProviders: (connections) => listProviders(settings, connections),
     listAuto: (connections) => listAuto({ settings, connections }),
-    listPrices: () => listPrices(settings),
+    listPrices: (connections) => listPrices(settings, connections),
 
     planTrial(name, connections) {
       const call = plan(name, connections)

@@ -1,4 +1,4 @@
-import type { ClaimedItem, LoadedActivation } from '../../hub/contract/hub'
+import type { ClaimedItem, LoadedActivation, Requester } from '../../hub/contract/hub'
 import { planLimits } from '../../shared/config'
 import type { LoadedFacts } from '../loop/event'
 import { toSingleLine } from '../memory/compose-turn'
@@ -14,6 +14,25 @@ export const toSearchText = (load: LoadedActivation): string =>
   findRequests(load)
     .map(({ text }) => text)
     .join('\n')
+
+/** Returns whether a task is the command `/compact` alone, and whether its requesters can give it in this thread. */
+export function findCompact(load: LoadedActivation): LoadedFacts['compact'] | null {
+  const { task, thread, items, requesters } = load
+  const hasSession = task === 'mention' || task === 'reply' || task === 'dm'
+  if (!hasSession || items.length === 0) return null
+  if (!findRequests(load).every(({ text }) => isCompact(text))) return null
+  const author = thread?.post.author.id
+  const canCompact = ({ id, role }: Requester) => task === 'dm' || role === 'admin' || id === author
+  return requesters.length > 0 && requesters.every(canCompact) ? 'allowed' : 'denied'
+}
+
+/** Whether a text is the command, with or without mentions around it. */
+const isCompact = (text: string): boolean =>
+  text.length <= 200 &&
+  text
+    .replace(/(^|\s)@[\w-]+[,:]?(?=\s|$)/g, ' ')
+    .trim()
+    .toLowerCase() === '/compact'
 
 /** Returns the goal of a task: its requests on one line; empty when there are none. */
 export const toGoal = (load: LoadedActivation): string =>

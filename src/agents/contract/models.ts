@@ -23,8 +23,12 @@ export interface ProviderState {
 
 /** A model with a known price, in micro-dollars per million tokens. */
 export interface ModelPrice {
+  /** The provider by the model's name. */
+  provider: string
   model: string
   contextTokens: number
+  /** Whether an admin set it on the page. */
+  isSetHere: boolean
   input: number
   cached: number
   output: number
@@ -66,7 +70,7 @@ export interface ModelApi {
   listProviders(connections: readonly ModelConnection[]): ProviderState[]
   /** The models that definitions with `provider: auto` can use, the preferred one first. */
   listAuto(connections: readonly ModelConnection[]): string[]
-  listPrices(): ModelPrice[]
+  listPrices(connections: readonly ModelConnection[]): ModelPrice[]
   /** @throws VALIDATION for a model that this hub cannot call */
   planTrial(model: string, connections: readonly ModelConnection[]): TrialPlan
   /** Makes one short call. Never throws for a failure of the provider. */

@@ -10,7 +10,7 @@ export const warnUnpriced = (models: Model[], source: YamlSource): ErrorDetail[]
       : [
           {
             path: source.locate(['brain', 'model']),
-            message: `No price of ${id} is known, only that of ${similarTo}: budgets count its tokens and no dollars. An admin can set its price in ROOKERY_PRICES`,
+            message: `No price of ${id} is known, only that of ${similarTo}: budgets count its tokens and no dollars. An admin can set its price at /models`,
           },
         ],
   )

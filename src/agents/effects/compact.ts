@@ -1,11 +1,12 @@
 import {
   type CompactionPlan,
+  type Conversation,
   countEntries,
   planCompaction,
   replaceOldest,
 } from '../loop/compaction'
 import type { Effect } from '../loop/effect'
-import { outputTokensFloor } from '../loop/estimate'
+import { countTotalChars, estimateTokensOfChars, outputTokensFloor } from '../loop/estimate'
 import type { Charge, LoopEvent } from '../loop/event'
 import { extractSummary, formatRecord } from '../loop/summarize'
 import { foldConversation, toMessages } from '../loop/transcript'
@@ -51,7 +52,10 @@ export async function compact(
     toShare: effect.toShare,
     keepsAnswer: effect.keepsAnswer,
   }
-  const plan = planCompaction(conversation, goal)
+  const plan = planCompaction(
+    conversation,
+    effect.isManual ? { ...goal, ...measureHistory(conversation) } : goal,
+  )
   const { length: replaced } = plan.replaced
   // the provider's count is more accurate than the estimate
   const scale = goal.promptTokens / Math.max(1, goal.estimatedTokens)
@@ -83,6 +87,12 @@ export async function compact(
     charge,
     problem,
   }
+}
+
+/** Returns the size of a history as that of the window, so that a share of it is replaced however short it is. */
+function measureHistory({ history, summary }: Conversation) {
+  const size = estimateTokensOfChars(countTotalChars(history) + (summary ?? '').length)
+  return { promptTokens: size, estimatedTokens: size, contextTokens: size }
 }
 
 interface SummaryTask {

@@ -4,6 +4,7 @@ import { activationLimits } from '../../shared/config'
 import { AppError } from '../../shared/errors'
 import type { ActivationId } from '../../shared/ids'
 import { assemblePrompt } from '../context/assemble-prompt'
+import { findCompact } from '../context/describe-session'
 import { computeDuration, type Definition } from '../definitions/definition'
 import { findProgram } from '../executors/executor'
 import { programs } from '../executors/programs'
@@ -224,8 +225,8 @@ const composePrompt = (
   { privacy, limits }: LoadedFacts,
   definition: Definition,
   toolNames: string[],
-) =>
-  assemblePrompt({
+) => {
+  const assembled = assemblePrompt({
     definition,
     load,
     reader: privacy?.reader ?? null,
@@ -235,6 +236,9 @@ const composePrompt = (
     memory,
     isGranted: deps.tools.isGranted,
   })
+  const compact = assembled.session ? findCompact(load) : null
+  return { ...assembled, ...(compact && { compact }) }
+}
 
 /**
  * Returns the worst case of the first model call, which is charged when the machine stops during

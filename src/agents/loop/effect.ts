@@ -22,7 +22,15 @@ export type Effect =
    * Replace the oldest history with a summary until the prompt fills this share of the context
    * window.
    */
-  | { id: number; type: 'compact'; mustRenew: boolean; toShare: number; keepsAnswer: boolean }
+  | {
+      id: number
+      type: 'compact'
+      mustRenew: boolean
+      toShare: number
+      keepsAnswer: boolean
+      /** `toShare` is of the history and not of the window. */
+      isManual?: boolean
+    }
   /**
    * Release the slot, the deadline and the reservation until people have decided on the parked
    * calls, or until the provider is back.

@@ -72,6 +72,16 @@ export const endingTexts = {
   // not posted: for the trace alone
   finishedElsewhere: () => 'Another run finished this task.',
   postDeleted: () => 'The post was deleted before I could read it.',
+  compacted: (replaced: number, problem: string | null) => {
+    if (replaced === 0)
+      return 'Nothing was compacted: what I remember of this conversation is short.'
+    const messages = `${replaced} ${replaced === 1 ? 'message' : 'messages'}`
+    return problem === null
+      ? `A summary replaced ${messages} of what I remember of this conversation.`
+      : `An extract replaced ${messages} of what I remember of this conversation. ${problem}`
+  },
+  compactDenied: () =>
+    'Only an admin or the author of the post can compact what I remember of this thread.',
   nothingToSay: () => 'There was nothing to say.',
 }
 

@@ -82,6 +82,8 @@ export interface LoadedFacts {
     /** One line for other sessions; empty when they must not see it. */
     gist: string
   }
+  /** The task is the command `/compact`, and whether its requesters can give it here; absent for any other task. */
+  compact?: 'allowed' | 'denied'
   /** Notes on the prompt for readers of the trace. */
   notes?: string[]
   /** The task in the words of the requester; the goal of the plan until the agent sets one. */

@@ -1,3 +1,4 @@
+import { compaction } from '../../shared/config'
 import { checkWindow } from './compaction'
 import { endingMessages, endingTexts } from './ending-texts'
 import { findLimit } from './find-limit'
@@ -13,14 +14,19 @@ export function startModelCall(state: LoopState, at: number): Step {
   const limit = findLimit(state, at)
   if (limit) return finishActivation(state, limit)
   if (state.program) return startProgram(state, state.program, at)
-  const window = checkWindow(state)
+  const window = state.isCompactOnly
+    ? ({ kind: 'compact', toShare: compaction.forcedShare } as const)
+    : checkWindow(state)
   if (window.kind === 'full') return finishActivation(state, describeFullWindow(state))
   const modelCalls = state.modelCalls + 1
   const mustRenew = modelCalls > 1
   if (window.kind === 'compact') {
     return withEffects(
       { ...state, phase: 'compacting', modelCalls, compactions: state.compactions + 1 },
-      { type: 'compact', mustRenew, toShare: window.toShare, keepsAnswer: state.cutChars > 0 },
+      {
+        ...{ type: 'compact', mustRenew, toShare: window.toShare, keepsAnswer: state.cutChars > 0 },
+        ...(state.isCompactOnly && { isManual: true }),
+      },
     )
   }
   const isRetry = state.retries > 0

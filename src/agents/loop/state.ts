@@ -70,6 +70,8 @@ export interface LoopState {
   compactions: number
   /** The context window truncated an answer: compact before the next call. */
   mustCompact: boolean
+  /** The task is to compact the session; absent for any other one, and once more was asked. */
+  isCompactOnly?: boolean
   /** Characters of a truncated answer that is being continued; 0 when there is none. */
   cutChars: number
   calls: StepCall[]

@@ -54,7 +54,16 @@ export function handleLoaded(state: LoopState, { facts, at }: LoopEventOf<'loade
       text: endingTexts.notStarted(facts.problem.message),
     })
   }
-  return startModelCall(loaded, at)
+  if (facts.compact === 'denied') {
+    return finishActivation(loaded, {
+      outcome: 'completed',
+      error: null,
+      reply: 'notice',
+      text: endingTexts.compactDenied(),
+    })
+  }
+  const isCompactOnly = facts.compact === 'allowed' && !facts.program
+  return startModelCall(isCompactOnly ? { ...loaded, isCompactOnly } : loaded, at)
 }
 
 const isInThread = (task: Task): boolean => task === 'mention' || task === 'reply'

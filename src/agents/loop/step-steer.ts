@@ -31,6 +31,7 @@ export function handleSteered(
     {
       ...state,
       maySteer: false,
+      ...(state.isCompactOnly && { isCompactOnly: false }),
       cutChars: 0,
       emptyAnswers: 0,
       iteration: state.iteration - (wasCounted ? 1 : 0),

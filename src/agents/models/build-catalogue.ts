@@ -1,3 +1,4 @@
+import type { ModelConnection } from '../../hub/contract/hub'
 import type { OwnModel } from '../../shared/settings'
 import { type CatalogueEntry, catalogue, findModel } from './catalogue'
 import type { Prices } from './model-port'
@@ -17,6 +18,26 @@ export function buildCatalogue(own: Record<string, OwnModel> = {}): Record<strin
     models[key] = merge(known ?? findModel(key, models), entry)
   }
   return models
+}
+
+/**
+ * Returns a catalogue with the prices that admins set. What writing to the cache costs stays in its ratio to
+ * input; a model without a price gets no surcharge for it.
+ */
+export function withSetPrices(
+  models: Record<string, CatalogueEntry>,
+  connections: readonly Pick<ModelConnection, 'provider' | 'prices'>[],
+): Record<string, CatalogueEntry> {
+  const priced = connections.flatMap(({ provider, prices }) =>
+    Object.entries(prices).map(([model, price]): [string, CatalogueEntry] => {
+      const { similarTo: _, ...known } = findModel(model, models, provider)
+      const { input = 0, cacheWrite = input } = known.prices ?? {}
+      const surcharge = input > 0 ? cacheWrite / input : 1
+      const prices = { ...price, cacheWrite: Math.round(price.input * surcharge) }
+      return [`${provider}/${model.toLowerCase()}`, { ...known, prices }]
+    }),
+  )
+  return { ...models, ...Object.fromEntries(priced) }
 }
 
 function merge(known: CatalogueEntry, own: OwnModel): CatalogueEntry {

@@ -2,8 +2,14 @@ import type { ModelConnection } from '../../hub/contract/hub'
 import type { ModelAddress } from '../../mcp-servers/contract/model-admin'
 import { autoProvider, type Settings } from '../../shared/settings'
 import type { ModelPrice, ProviderState } from '../contract/models'
-import { buildCatalogue } from './build-catalogue'
-import { type Configured, isSetByEnvironment, isSetUp, listCandidates } from './choose-model'
+import { buildCatalogue, withSetPrices } from './build-catalogue'
+import {
+  type Configured,
+  isSetByEnvironment,
+  isSetUp,
+  listCandidates,
+  splitModel,
+} from './choose-model'
 import { type ModelProvider, modelProviders } from './providers/model-providers'
 
 /** Returns the providers with what is set for each, in the order in which a default is chosen. */
@@ -38,20 +44,29 @@ const readAddress = (known: ModelProvider, settings: Settings): string | null =>
   return typeof given === 'string' && given !== '' ? given : known.baseUrl(settings)
 }
 
-/** Returns the models with a known price, as the operator has set it or else as built in. */
-export const listPrices = (settings: Settings): ModelPrice[] =>
-  Object.entries(buildCatalogue(settings.ROOKERY_PRICES)).flatMap(
-    ([model, { contextTokens, prices }]) =>
-      prices === null
-        ? []
-        : [
-            {
-              model,
-              contextTokens,
-              ...{ input: prices.input, cached: prices.cached, output: prices.output },
-            },
-          ],
+/** Returns the models with a known price: those that admins set, the operator's, and the built-in ones. */
+export function listPrices(
+  settings: Settings,
+  connections: readonly ModelConnection[],
+): ModelPrice[] {
+  const models = withSetPrices(buildCatalogue(settings.ROOKERY_PRICES), connections)
+  const set = new Set(
+    connections.flatMap(({ provider, prices }) =>
+      Object.keys(prices).map((model) => `${provider}/${model.toLowerCase()}`),
+    ),
   )
+  return Object.entries(models).flatMap(([model, { contextTokens, prices }]) =>
+    prices === null
+      ? []
+      : [
+          {
+            ...{ model, contextTokens, isSetHere: set.has(model) },
+            provider: model.startsWith('@cf/') ? 'workers-ai' : splitModel(model).provider,
+            ...{ input: prices.input, cached: prices.cached, output: prices.output },
+          },
+        ],
+  )
+}
 
 /** Returns where each provider is reached and how it is given its key, for the module that keeps the keys. */
 export const listModelAddresses = (settings: Settings): ReadonlyMap<string, ModelAddress> =>

@@ -1,7 +1,7 @@
 import type { ModelConnection } from '../../hub/contract/hub'
 import type { ModelAccess } from '../../mcp-servers/contract/model-admin'
 import type { Settings } from '../../shared/settings'
-import { buildCatalogue } from './build-catalogue'
+import { buildCatalogue, withSetPrices } from './build-catalogue'
 import { chooseTimeouts } from './call-timeouts'
 import { findModel } from './catalogue'
 import { findModelProblem } from './check-names'
@@ -37,7 +37,7 @@ export interface RegistryOptions {
   access?: ModelAccess
 }
 
-type Known = { known: ModelProvider; chosen: ChosenModel }
+type Known = { known: ModelProvider; chosen: ChosenModel; prices: ModelConnection['prices'] }
 
 /** Creates models on first use and caches them. `find` returns null for a model without a connection. */
 function createModelCache(settings: Settings, options: RegistryOptions) {
@@ -45,17 +45,22 @@ function createModelCache(settings: Settings, options: RegistryOptions) {
   const offline = createOfflineModel()
   const cache = new Map<string, { revision: string; model: Model }>()
 
-  function findOrCreate({ known, chosen }: Known, to: Connection, choice: ModelChoice): Model {
+  function findOrCreate(
+    { known, chosen, prices }: Known,
+    to: Connection,
+    choice: ModelChoice,
+  ): Model {
     const { contextTokens } = choice
     const { stored, ...connection } = to
     const timeouts = options.timeouts ?? chooseTimeouts(choice, settings, connection.baseUrl)
     const parts = [chosen, connection.baseUrl, connection.keyVariable, contextTokens, timeouts]
     const identity = JSON.stringify([...parts, stored !== null])
-    const revision = stored?.revision ?? ''
+    const revision = JSON.stringify([stored?.revision, prices])
     const cached = cache.get(identity)
     if (cached?.revision === revision) return cached.model
     const opened = stored && options.access?.open(stored)
-    const found = findModel(chosen.model, models, chosen.provider)
+    const priced = withSetPrices(models, [{ provider: chosen.provider, prices }])
+    const found = findModel(chosen.model, priced, chosen.provider)
     const model = createProviderModel({
       provider: chosen.provider,
       modelName: chosen.model,
@@ -77,7 +82,8 @@ function createModelCache(settings: Settings, options: RegistryOptions) {
     if (!known) return null
     const stored = connections.find(({ provider }) => provider === chosen.provider)
     const connection = findConnection(known, choice, settings, { ...options, stored })
-    return connection && findOrCreate({ known, chosen }, connection, choice)
+    const prices = stored?.prices ?? {}
+    return connection && findOrCreate({ known, chosen, prices }, connection, choice)
   }
 
   return { find, offline }

@@ -1,5 +1,12 @@
 import type { Expression, Statement } from '../../shared/db/statement'
 
+/** A price that an admin set, in micro-dollars per million tokens. */
+export interface SetPrice {
+  input: number
+  cached: number
+  output: number
+}
+
 /** How the hub reaches a provider that admins set up on a page. Its key is encrypted. */
 export interface ModelConnection {
   /** The first half of `provider/model`. */
@@ -10,6 +17,8 @@ export interface ModelConnection {
   defaultModel: string | null
   /** Models that the provider listed when it was last asked. */
   listed: string[]
+  /** Prices that an admin set, by the name of the model. They count whatever the environment sets. */
+  prices: Record<string, SetPrice>
   /** Another value after each change of key or address. */
   revision: string
   /** Only the module of tools can read it. */

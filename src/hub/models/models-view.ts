@@ -40,7 +40,7 @@ export function toModelsView(
       }
     }),
     auto: api.listAuto(connections),
-    prices: api.listPrices(),
+    prices: api.listPrices(connections),
     offline: users.filter(({ provider }) => provider === 'offline').map(({ name }) => name),
   }
 }

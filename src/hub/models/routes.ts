@@ -38,7 +38,9 @@ const modelsAnswer = z.object({
   prices: z.array(
     z.object({
       model: z.string(),
+      provider: z.string(),
       context_tokens: z.int(),
+      is_set_here: z.boolean().describe('Whether an admin set the price on this hub.'),
       input: dollars,
       cached: dollars,
       output: dollars,
@@ -92,8 +94,9 @@ export const modelRoutes: Route[] = [
           agents: each.users.map(({ name, model }) => ({ name, model })),
         })),
         auto: view.auto,
-        prices: view.prices.map(({ contextTokens, ...price }) => ({
+        prices: view.prices.map(({ contextTokens, isSetHere, ...price }) => ({
           ...price,
+          is_set_here: isSetHere,
           context_tokens: contextTokens,
         })),
         offline_agents: view.offline,

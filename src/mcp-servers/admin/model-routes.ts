@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { outside } from '../../shared/config'
+import { modelNameInput, modelPriceInput } from '../contract/model-price'
 import type { AdminRoute } from './admin-route'
 
 const provider = z.string().regex(/^[a-z][a-z0-9-]{0,39}$/, 'Must be the name of a provider')
@@ -63,9 +64,37 @@ export const modelRoutes: AdminRoute[] = [
   },
   {
     ...common,
+    method: 'put',
+    path: '/model-providers/:provider/prices',
+    summary: 'Sets the price of a model, which budgets count calls with that begin later (admin)',
+    body: modelPriceInput,
+    answer: answer.extend({ model: z.string() }),
+    handle: async ({ deps: { modelAdmin }, admin, params, body }) => {
+      const name = params.provider ?? ''
+      const { model, ...price } = body as z.output<typeof modelPriceInput>
+      await modelAdmin.putPrice(admin, name, { model, price })
+      return { provider: name, model }
+    },
+  },
+  {
+    ...common,
+    method: 'post',
+    path: '/model-providers/:provider/prices/reset',
+    summary: 'Deletes the price that was set for a model: the built-in one counts again (admin)',
+    body: modelNameInput,
+    answer: answer.extend({ model: z.string() }),
+    handle: async ({ deps: { modelAdmin }, admin, params, body }) => {
+      const name = params.provider ?? ''
+      const { model } = body as z.output<typeof modelNameInput>
+      await modelAdmin.putPrice(admin, name, { model, price: null })
+      return { provider: name, model }
+    },
+  },
+  {
+    ...common,
     method: 'delete',
     path: '/model-providers/:provider',
-    summary: 'Deletes key, base URL and default model of a model provider (admin)',
+    summary: 'Deletes key, base URL, default model and prices of a model provider (admin)',
     answer,
     handle: async ({ deps: { modelAdmin }, admin, params }) => {
       const name = params.provider ?? ''

@@ -2,7 +2,7 @@
  * The API of model providers to the pages about them, and of their keys to the model calls of agents. No
  * function takes or returns a key: forms with a key go to form routes of this module. Types only.
  */
-import type { ModelConnection, Person } from '../../hub/contract/hub'
+import type { ModelConnection, Person, SetPrice } from '../../hub/contract/hub'
 import type { Statement } from '../../shared/db/statement'
 
 /** Where and how a provider is reached. */
@@ -31,6 +31,8 @@ export interface ModelProviderSummary {
   /** Models that the provider listed when it was last asked. */
   listed: string[]
   listedAt: number | null
+  /** Prices that an admin set, by the name of the model. */
+  prices: Record<string, SetPrice>
 }
 
 /** Address and default model of a provider, as a form or the API submits them. Absent fields stay. */
@@ -42,6 +44,13 @@ export interface ModelProviderInput {
   default_model?: string | undefined
 }
 
+/** A price as a form or the API submits it. */
+export interface ModelPriceInput {
+  /** The model, with or without its provider. */
+  model: string
+  price: SetPrice | null
+}
+
 /** The admin who changes something. */
 type Admin = Pick<Person, 'id' | 'name'>
 
@@ -50,7 +59,9 @@ export interface ModelAdminApi {
   selectProviders(): Statement<ModelProviderSummary[]>
   /** Sets address and default model. */
   putProvider(admin: Admin, provider: string, input: ModelProviderInput): Promise<void>
-  /** Deletes key, address and default model. */
+  /** Sets the price of a model of the provider, or with null returns to the one it has without. */
+  putPrice(admin: Admin, provider: string, input: ModelPriceInput): Promise<void>
+  /** Deletes key, address, default model and prices. */
   deleteProvider(admin: Admin, provider: string): Promise<void>
   /** Asks the provider for its models, and stores their names. */
   listModels(admin: Admin, provider: string): Promise<string[]>

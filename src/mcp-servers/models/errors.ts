@@ -26,6 +26,10 @@ export const modelErrors = {
         },
       ],
     }),
+  tooManyPrices: (max: number) =>
+    new AppError('VALIDATION', `A provider can have ${max} prices at most.`, {
+      hint: 'Reset prices that no agent uses.',
+    }),
   noList: (provider: string) =>
     new AppError('VALIDATION', `${provider} has no list of models that this hub can read.`),
   notModels: () =>

@@ -7,6 +7,7 @@ import type {
   ModelAccess,
   ModelAddress,
   ModelAdminApi,
+  ModelPriceInput,
   ModelProviderInput,
 } from '../contract/model-admin'
 import { deleteCredential } from '../credentials/queries'
@@ -24,6 +25,7 @@ import {
   keyNameOf,
   modelServer,
   selectProviderRows,
+  updatePrice,
   upsertProvider,
 } from './queries'
 
@@ -37,6 +39,9 @@ interface ModelsDeps {
   store: ModelStore
 }
 
+/** Prices of a provider at most: every run reads them. */
+const pricesMax = 50
+
 type Admin = Pick<Person, 'id' | 'name'>
 type Hub = Pick<GrantApi, 'recordAdminAction'> & ModelChangeApi
 
@@ -46,22 +51,27 @@ export interface ModelAdmin extends ModelAdminApi {
   putKey(admin: Admin, provider: string, key: string): Promise<void>
 }
 
-/** Creates the API of model providers for admins. */
-export function createModelAdmin(deps: ModelsDeps, hub: Hub): ModelAdmin {
-  const { db, clock, vault, access, store } = deps
-  const known = [...deps.addresses.keys()]
-  const findAddress = (provider: string): ModelAddress => {
-    const address = deps.addresses.get(provider)
-    if (address) return address
-    throw modelErrors.unknownProvider(provider, known)
-  }
-  const record = (admin: Admin, action: string, provider: string, after?: object) =>
+function findAddressIn(addresses: ModelsDeps['addresses'], provider: string): ModelAddress {
+  const address = addresses.get(provider)
+  if (address) return address
+  throw modelErrors.unknownProvider(provider, [...addresses.keys()])
+}
+
+/** Returns a function that records what an admin does with a provider. */
+const createRecorder =
+  (hub: Hub) => (admin: Admin, action: string, provider: string, after?: object) =>
     hub.recordAdminAction(admin.id, {
       action: `model_provider.${action}`,
       targetType: 'model_provider',
       targetId: provider,
       ...(after && { after: { ...after } }),
     })
+
+/** Creates the API of model providers for admins. */
+export function createModelAdmin(deps: ModelsDeps, hub: Hub): ModelAdmin {
+  const { db, clock, vault, access, store } = deps
+  const findAddress = (provider: string) => findAddressIn(deps.addresses, provider)
+  const record = createRecorder(hub)
   const touch = (admin: Admin, provider: string) => ({
     ...{ provider, updatedAt: clock.now(), updatedBy: admin.name },
   })
@@ -92,6 +102,19 @@ export function createModelAdmin(deps: ModelsDeps, hub: Hub): ModelAdmin {
       await hub.refreshModels()
     },
 
+    async putPrice(admin, provider, { model: name, price }) {
+      const address = findAddress(provider)
+      const isFull = name.startsWith(`${provider}/`)
+      const model = name.slice(isFull ? provider.length + 1 : 0).toLowerCase()
+      await checkPrice(db, { provider, address, model, price })
+      await record(admin, price ? 'set_price' : 'reset_price', provider, { model, ...price })
+      await batch(db, {
+        row: upsertProvider(touch(admin, provider)),
+        price: updatePrice(provider, model, price),
+      })
+      await hub.refreshModels()
+    },
+
     async deleteProvider(admin, provider) {
       await record(admin, 'delete', provider)
       const { isDeleted } = await batch(db, {
@@ -116,6 +139,24 @@ export function createModelAdmin(deps: ModelsDeps, hub: Hub): ModelAdmin {
       return names
     },
   }
+}
+
+/** Throws VALIDATION for a provider without an address, and beyond the number of prices that a provider can have. */
+async function checkPrice(
+  db: Db,
+  {
+    provider,
+    address,
+    model,
+    price,
+  }: ModelPriceInput & { provider: string; address: ModelAddress },
+): Promise<void> {
+  const rows = await run(db, selectProviderRows({}))
+  const row = rows.find((each) => each.provider.provider === provider)
+  if (!row?.service && address.baseUrl === null) throw modelErrors.noAddress()
+  const prices = row?.provider.prices ?? {}
+  const isFull = Object.keys(prices).length >= pricesMax
+  if (price && isFull && !Object.hasOwn(prices, model)) throw modelErrors.tooManyPrices(pricesMax)
 }
 
 /** Stores the address of a provider, or returns to the built-in one when it is empty. */

@@ -44,6 +44,7 @@ function toConnection(
     hasKey: credential !== null,
     defaultModel: row.defaultModel,
     listed: row.listed,
+    prices: row.prices,
     revision: [credential?.iv ?? credential?.variable, service?.updatedAt].join('|'),
     sealed,
   }
@@ -64,4 +65,5 @@ export const summarize = ({
   defaultModel: provider.defaultModel,
   listed: provider.listed,
   listedAt: provider.listedAt,
+  prices: provider.prices,
 })

@@ -1,5 +1,6 @@
 import { and, eq, getTableColumns, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
+import type { SetPrice } from '../../hub/contract/hub'
 import {
   many,
   mapStatement,
@@ -94,6 +95,19 @@ export const upsertProvider = (
   const { provider: _, ...set } = row
   return write(orm.insert(m).values(row).onConflictDoUpdate({ target: m.provider, set }))
 }
+
+/** Sets the price of a model in the row of its provider, or with null removes it. */
+export const updatePrice = (
+  provider: string,
+  model: string,
+  price: SetPrice | null,
+): Statement<void> =>
+  write(
+    orm
+      .update(m)
+      .set({ prices: sql`json_patch(${m.prices}, ${JSON.stringify({ [model]: price })})` })
+      .where(eq(m.provider, provider)),
+  )
 
 /** Deletes a provider; answers whether it was set up. */
 export const deleteProvider = (provider: string): Statement<boolean> =>

@@ -6,6 +6,7 @@ import {
   thresholds,
 } from '../../hub/budgets/levels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
+import { formatDollars, parseDollars } from '../form/dollars'
 import {
   type FieldErrors,
   type FormDefinition,
@@ -17,10 +18,8 @@ import {
   toCheckboxText,
 } from '../form/form-state'
 import {
-  formatDollars,
   formatPercent,
   formatTokens,
-  parseDollars,
   parsePercent,
   parseResetDay,
   parseTokens,

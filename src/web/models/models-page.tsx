@@ -1,11 +1,11 @@
 import type { FC } from 'hono/jsx'
 import type { ModelsView } from '../../hub/models/models-view'
 import type { ModelProviderSummary } from '../../mcp-servers/contract/model-admin'
-import { formatCount, formatMoney } from '../../shared/format'
 import { ErrorSummary } from '../form/error-summary'
-import type { FormProblem } from '../form/form-state'
-import { TableHead } from '../parts/table-head'
+import type { FormProblem, FormState } from '../form/form-state'
 import { AgentNames } from './agent-names'
+import type { PriceField } from './price-form'
+import { Prices } from './prices'
 import { ProviderBlock } from './provider-block'
 import type { TestShown } from './test-result'
 
@@ -17,6 +17,7 @@ export interface ModelsPageProps {
   /** The provider whose form was sent, with what was typed into it. */
   typed: { provider: string; fields: Record<string, string> } | null
   test: TestShown | null
+  price: FormState<PriceField>
 }
 
 /** The model providers of this hub without their keys, which agents use them, and prices. */
@@ -42,7 +43,7 @@ export const ModelsPage: FC<ModelsPageProps> = (props) => {
           test={test?.provider === provider.provider ? test : null}
         />
       ))}
-      <Prices view={view} />
+      <Prices view={view} form={props.price} />
     </>
   )
 }
@@ -71,49 +72,4 @@ const Order: FC<{ view: ModelsView }> = ({ view: { auto, offline } }) => (
       </p>
     )}
   </section>
-)
-
-const Prices: FC<{ view: ModelsView }> = ({ view: { prices } }) => (
-  <section class="block" id="prices">
-    <h2>Prices</h2>
-    <p class="meta">
-      US dollars per million tokens. Budgets count with these prices; ROOKERY_PRICES in the
-      environment adds and overrides models. Usage of other models is counted in tokens.
-    </p>
-    <details class="up2">
-      <summary>{prices.length} models with a price</summary>
-      <table class="tbl fold up2">
-        <TableHead
-          columns={[
-            'Model',
-            { right: 'Input' },
-            { right: 'Cached input' },
-            { right: 'Output' },
-            { right: 'Context' },
-          ]}
-        />
-        <tbody>
-          {prices.map((price) => (
-            <tr>
-              <th scope="row">
-                <code>{price.model}</code>
-              </th>
-              <Price label="Input" microusd={price.input} />
-              <Price label="Cached input" microusd={price.cached} />
-              <Price label="Output" microusd={price.output} />
-              <td class="r num" data-l="Context">
-                {formatCount(price.contextTokens)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </details>
-  </section>
-)
-
-const Price: FC<{ label: string; microusd: number }> = ({ label, microusd }) => (
-  <td class="r num" data-l={label}>
-    {formatMoney(microusd, 'thread')}
-  </td>
 )

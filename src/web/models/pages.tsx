@@ -1,22 +1,29 @@
 import type { Hono } from 'hono'
 import type { Actor, Person } from '../../hub/contract/hub'
-import type { HubEnv } from '../../hub/http/page-entry'
+import { type HubEnv, requireAdminSender } from '../../hub/http/page-entry'
 import { tryModel } from '../../hub/models/actions'
 import { toModelsView } from '../../hub/models/models-view'
 import { selectModelUsers } from '../../hub/models/queries'
 import type { ModelAdminApi } from '../../mcp-servers/contract/model-admin'
-import type { FormProblem } from '../form/form-state'
+import { modelPriceInput } from '../../mcp-servers/contract/model-price'
+import type { FormProblem, FormState } from '../form/form-state'
+import { readFormWith } from '../form/read-form-with'
+import { rejectForm } from '../form/reject-form'
+import { readForm } from '../frame/read-form'
 import { type PageContext, page } from '../frame/send-page'
 import { handleAdminForm, readAdminPage, sendAdminPage } from '../tools/admin-page'
 import { toCredentialProblem } from '../tools/credential-errors'
 import { ModelsPage, type ModelsPageProps } from './models-page'
+import { createPriceForm, type PriceField, priceForm } from './price-form'
 
 interface Shown extends Pick<ModelsPageProps, 'typed' | 'test'> {
+  /** The rejected form of a price. */
+  price: FormState<PriceField> | null
   problem: FormProblem | null
   status: number
 }
 
-const nothing: Shown = { problem: null, status: 200, typed: null, test: null }
+const nothing: Shown = { problem: null, status: 200, typed: null, test: null, price: null }
 
 /**
  * Registers the page `/models` and its forms without a key. The form of the key goes to mcp-servers, which
@@ -44,6 +51,22 @@ export function registerModelPages(app: Hono<HubEnv>, models: ModelAdminApi): vo
     page((c) => changeBy(c, models, (provider, admin) => models.deleteProvider(admin, provider))),
   )
   app.post(
+    '/models/price',
+    page((c) => savePrice(c, models)),
+  )
+  app.post(
+    '/models/price/reset',
+    page((c) =>
+      handleAdminForm(c, {
+        async submit(field, admin) {
+          await models.putPrice(admin, field('provider'), { model: field('model'), price: null })
+          return '/models#prices'
+        },
+        showAgain: (rejection) => show(c, models, { ...nothing, ...rejection }),
+      }),
+    ),
+  )
+  app.post(
     '/models/test',
     page((c) => test(c, models)),
   )
@@ -56,6 +79,7 @@ async function show(c: PageContext, models: ModelAdminApi, shown: Shown): Promis
     stored: models.selectProviders(),
     users: selectModelUsers({}),
   })
+  const view = toModelsView(context.agents.models, answers.connections, answers.users)
   const rejected = shown.problem ? null : toCredentialProblem(c.req.query())
   return sendAdminPage(c, {
     frame,
@@ -64,12 +88,13 @@ async function show(c: PageContext, models: ModelAdminApi, shown: Shown): Promis
     status: shown.status,
     body: (
       <ModelsPage
-        view={toModelsView(context.agents.models, answers.connections, answers.users)}
+        view={view}
         stored={answers.stored}
         now={frame.now}
         problem={shown.problem ?? rejected?.problem ?? null}
         typed={shown.typed}
         test={shown.test}
+        price={shown.price ?? createPriceForm(view.prices, c.req.query('price') ?? '')}
       />
     ),
   })
@@ -98,6 +123,24 @@ function saveSettings(c: PageContext, models: ModelAdminApi): Promise<Response> 
       })
     },
   })
+}
+
+async function savePrice(c: PageContext, models: ModelAdminApi): Promise<Response> {
+  const admin = await requireAdminSender(c)
+  const field = await readForm(c)
+  const read = readFormWith(modelPriceInput, field, priceForm)
+  if (!read.isValid) {
+    const { problem } = read.form
+    return show(c, models, { ...nothing, status: 400, problem, price: read.form })
+  }
+  try {
+    const { model, ...price } = read.value
+    await models.putPrice(admin, field('provider'), { model, price })
+  } catch (error) {
+    const { form, status } = rejectForm(priceForm, read.form, error)
+    return show(c, models, { ...nothing, status, problem: form.problem, price: form })
+  }
+  return c.redirect('/models#prices', 303)
 }
 
 const changeBy = (

@@ -193,7 +193,9 @@ export const DeleteForm: FC<{ state: ProviderView }> = ({ state: { provider } })
     </summary>
     <form class="up2" method="post" action="/models/delete">
       <input type="hidden" name="provider" value={provider} />
-      <p class="meta">Deletes the key, the base URL and the default model. Agents stay.</p>
+      <p class="meta">
+        Deletes the key, the base URL, the default model and the prices set here. Agents stay.
+      </p>
       <button type="submit" class="btn up2">
         Delete {provider}
       </button>

@@ -197,3 +197,35 @@ test('L20: a second summary takes the place of the first', () => {
   expect(transcript).not.toContain('first')
   expect(buildTranscript(scenario.events)).toHaveLength(facts().prompt.length + 1)
 })
+
+describe('the command', () => {
+  const begin = (over: Partial<ReturnType<typeof facts>> = {}) =>
+    new Scenario().wake().load({ compact: 'allowed', ...over })
+
+  test('L19: /compact compacts first, however small the prompt, and then ends', () => {
+    const { state } = begin().compact({ replaced: 12, problem: 'No money.' })
+    expect(state).toMatchObject({ phase: 'committing', modelCalls: 1, iteration: 0 })
+    expect(state.ending).toMatchObject({ outcome: 'completed', reply: 'notice' })
+    expect(state.ending?.text).toMatch(/extract replaced 12 messages.*No money/)
+  })
+
+  test('L19: a denied /compact compacts nothing and calls no model', () => {
+    const { state } = new Scenario().wake().load({ compact: 'denied' })
+    expect(state).toMatchObject({ phase: 'committing', modelCalls: 0, compactions: 0 })
+    expect(state.ending?.text).toContain('Only an admin')
+  })
+
+  test('L7 L19: a comment that joins meanwhile is answered', () => {
+    const scenario = begin()
+    const effectId = scenario.state.pending[0]?.id ?? 0
+    const item = {
+      id: 'i' as never,
+      from: { id: 'm' as never, name: 'mira', kind: 'human' as const },
+    }
+    scenario.apply({
+      ...{ type: 'steered', at: 9, effectId },
+      items: [{ ...item, commentId: null, text: 'And count them.' }],
+    } as never)
+    expect(scenario.state.pending).toMatchObject([{ type: 'call_model' }])
+  })
+})

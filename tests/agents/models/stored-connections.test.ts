@@ -8,7 +8,7 @@ import { question, request } from './fake-provider'
 
 const stored = (provider: string, more: Partial<ModelConnection> = {}): ModelConnection => ({
   ...{ provider, baseUrl: `https://${provider}.example/v1`, hasKey: true, defaultModel: null },
-  ...{ listed: [], revision: 'one', sealed: null, ...more },
+  ...{ listed: [], prices: {}, revision: 'one', sealed: null, ...more },
 })
 const anthropic = stored('anthropic')
 const local = stored('openai-compatible', { hasKey: false, defaultModel: 'qwen3' })
@@ -53,6 +53,25 @@ test('L27: a provider that admins set up is called by what holds its key, which 
   await call(choice, [stored('anthropic', { revision: 'two' })])
   expect(opened).toEqual(['anthropic one', 'anthropic two'])
   expect(await call(choice, [stored('anthropic', { hasKey: false })])).toBe('offline/extractive')
+})
+
+test('B7: a price that admins set counts from the next call on, whatever key is used, and is that of one name', () => {
+  const { registry } = createRecorder({ ANTHROPIC_API_KEY: 'key-of-environment' })
+  const price = { input: 2_000_000, cached: 100_000, output: 8_000_000 }
+  const set = stored('anthropic', {
+    hasKey: false,
+    prices: { 'claude-haiku-4-5': price, 'claude-atlas': price },
+  })
+  const pricesOf = (model: string, connections: ModelConnection[]) =>
+    registry.resolve({ model }, connections).model.prices
+  const before = pricesOf('claude-haiku-4-5', [])
+  expect(before).toMatchObject({ input: 1_000_000, cacheWrite: 1_250_000 })
+  // what the provider adds for writing to its cache is not lost
+  expect(pricesOf('claude-haiku-4-5', [set])).toEqual({ ...price, cacheWrite: 2_500_000 })
+  expect(pricesOf('claude-haiku-4-5-20251001', [set])).toMatchObject(price)
+  expect(pricesOf('claude-atlas', [])).toBeNull()
+  expect(pricesOf('claude-atlas', [set])).toEqual({ ...price, cacheWrite: 2_000_000 })
+  expect(pricesOf('claude-haiku-4-5', [stored('anthropic', { hasKey: false })])).toEqual(before)
 })
 
 test.each([

@@ -180,4 +180,29 @@ describe('compaction', () => {
         'There were herons at the weir.',
       )
     }))
+
+  test('L19: /compact replaces the beginning of a session by a summary, and says so without another call', () =>
+    inObject(async (state) => {
+      const world = new World(wordy(8, { text: 'There were herons at the weir.' }))
+      world.hub.ask('/compact', 'dm')
+      const shell = await live(world, state)
+      const wake = async (words: string) => {
+        world.hub.ask(words, 'dm')
+        shell.wake(agentId)
+        await shell.waitUntilIdle()
+        return world.hub.commits.at(-1)
+      }
+      expect(world.hub.commits[0]).toMatchObject({ outcome: 'completed', usage: [] })
+      expect(world.hub.commits[0]?.reply?.content).toContain('Nothing was compacted')
+      await wake('count them')
+      const calls = world.asked.length
+      const compacted = await wake('/compact')
+      expect(compacted?.reply?.content).toMatch(/A summary replaced \d+ messages/)
+      expect(compacted?.usage).toHaveLength(1)
+      expect(world.asked.slice(calls).map(isSummary)).toEqual([true])
+      await wake('and now?')
+      const last = JSON.stringify(world.asked.at(-1)?.messages)
+      expect(last).toContain('There were herons at the weir.')
+      expect(last).not.toContain('Step 0.')
+    }))
 })

@@ -44,6 +44,18 @@ export const modelPageRows: Table = {
     expect: 'admin',
     send: () => form('/models/list', { provider: 'openai-compatible' }),
   },
+  'POST /models/price': {
+    expect: 'admin',
+    send: () =>
+      form('/models/price', {
+        ...{ provider: 'anthropic', model: 'claude-atlas' },
+        ...{ input: '2', cached: '0.2', output: '10' },
+      }),
+  },
+  'POST /models/price/reset': {
+    expect: 'admin',
+    send: () => form('/models/price/reset', { provider: 'anthropic', model: 'claude-atlas' }),
+  },
   'POST /models/test': {
     expect: 'admin',
     send: async () => {

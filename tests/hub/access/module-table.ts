@@ -46,6 +46,14 @@ export const moduleTable: Table = Object.fromEntries(
     'POST /model-providers/:provider/list': () => ({
       path: '/model-providers/openai-compatible/list',
     }),
+    'PUT /model-providers/:provider/prices': () => ({
+      path: '/model-providers/anthropic/prices',
+      body: { model: 'claude-atlas', input: 2_000_000, cached: 200_000, output: 10_000_000 },
+    }),
+    'POST /model-providers/:provider/prices/reset': () => ({
+      path: '/model-providers/anthropic/prices/reset',
+      body: { model: 'claude-atlas' },
+    }),
     'DELETE /model-providers/:provider': () => ({ path: '/model-providers/openai-compatible' }),
     'POST /activations/:id/token': (world) => ({
       path: `/activations/${world.activationId}/token`,

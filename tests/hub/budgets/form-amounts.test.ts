@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest'
 import {
-  formatDollars,
   formatPercent,
   formatTokens,
-  parseDollars,
   parsePercent,
   parseTokens,
 } from '../../../src/web/budgets/form-amounts'
+import { formatDollars, parseDollars } from '../../../src/web/form/dollars'
 import { invalidText } from '../../../src/web/form/form-state'
 
 test('B2: a formatted limit parses back exactly, to the micro-dollar, the token and the share', () => {

@@ -201,6 +201,58 @@ test('L27: misspelt names are errors at once, with the nearest name', async () =
   ])
 })
 
+const priced = async (model: string) => {
+  await program([{ text: 'OK' }])
+  const { body } = await asAdmin('POST', '/models/test', { model: `${provider}/${model}` })
+  return { cost: body.cost_microusd, isPriced: body.is_priced }
+}
+const savePrice = (model: string, fields: Record<string, string>) =>
+  send('/models/price', {
+    ...{ provider, model, input: '1', cached: '0.1', output: '2' },
+    ...fields,
+  })
+
+test('B7 L27: a price set on the page counts for the next call, also of a model without one, until it is reset', async () => {
+  const before = await priced('gpt-5-mini')
+  expect([before.isPriced, (await priced('fake-large')).isPriced]).toEqual([true, false])
+  const bad = await savePrice('gpt-5-mini', { output: '1,50' })
+  const html = await bad.text()
+  expect([bad.status, html]).toEqual([400, expect.stringMatching(/id="price-output-wrong"/)])
+  expect(html).toContain('value="1,50"')
+  expect((await savePrice('gpt-5-mini', { input: '2000', output: '9000' })).status).toBe(303)
+  const page = await readPage(`/models?price=${provider}/gpt-5-mini`)
+  expect(page).toMatch(
+    /id="price-output"[^>]* value="9000.00"|value="9000.00"[^>]*id="price-output"/,
+  )
+  const after = await priced('gpt-5-mini')
+  expect(Number(after.cost)).toBeGreaterThan(1_000 * Number(before.cost))
+  await asAdmin('PUT', `/model-providers/${provider}/prices`, {
+    ...{ model: 'fake-large', input: 3_000_000, cached: 300_000, output: 9_000_000 },
+  })
+  expect((await priced('fake-large')).isPriced).toBe(true)
+  const prices: unknown = (await asAdmin('GET', '/models')).body.prices
+  expect(Array.isArray(prices) && prices.filter((each) => each.is_set_here)).toMatchObject([
+    { model: `${provider}/gpt-5-mini`, provider, output: 9_000_000_000 },
+    { model: `${provider}/fake-large`, input: 3_000_000 },
+  ])
+  for (const model of ['gpt-5-mini', 'fake-large'])
+    expect((await send('/models/price/reset', { provider, model })).status).toBe(303)
+  expect([await priced('gpt-5-mini'), (await priced('fake-large')).isPriced]).toEqual([
+    before,
+    false,
+  ])
+  const price = { model: 'm', input: 1, cached: 1, output: 1 }
+  const elsewhere = await asAdmin('PUT', '/model-providers/workers-ai/prices', price)
+  expect([elsewhere.status, JSON.stringify(elsewhere.body)]).toEqual([
+    400,
+    expect.stringContaining('no base URL'),
+  ])
+  const log = await env.DB.prepare(
+    "SELECT group_concat(action || coalesce(after, '')) AS entries FROM admin_log WHERE action LIKE 'model_provider.%_price'",
+  ).first<string>('entries')
+  expect(log).toMatch(/set_price.*"output":9000000000.*set_price.*fake-large.*reset_price/)
+})
+
 test('M5: a key goes without TLS to private hosts only, whatever else is allowed', async () => {
   const put = (base_url: string) =>
     asAdmin('PUT', '/model-providers/anthropic', { base_url, allow_private: true })
