@@ -1,8 +1,7 @@
 import { batch, run } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
-import type { ActivationApi, SweepApi } from '../contract/hub'
+import type { ActivationApi } from '../contract/hub'
 import { toLoadEvent } from '../exploration/scheduler-events'
-import { assignScheduledTasks } from '../exploration/sweep'
 import { endOutage } from '../outages/actions'
 import { deferPushes } from '../push/actions'
 import { publishBudgetAlerts } from '../reports/actions'
@@ -12,10 +11,9 @@ import { insertNotice } from './notify-queries'
 import { park } from './park'
 import { renew } from './renew'
 import { steer } from './steer'
-import { sweep } from './sweep'
 
 /** Creates the hub's API for activations: LOAD, RENEW, STEER, PARK and COMMIT, one round trip each. */
-export const createActivationApi = (open: () => ActionContext): ActivationApi & SweepApi => ({
+export const createActivationApi = (open: () => ActionContext): ActivationApi => ({
   load: async (request) => {
     const context = open()
     const { scheduler, defer } = context
@@ -50,8 +48,6 @@ export const createActivationApi = (open: () => ActionContext): ActivationApi & 
     }
     return answer
   },
-  sweep: (now, question) => sweep(open(), now, question),
-  createScheduledTasks: (due, now) => assignScheduledTasks(open(), due, now),
   publishProgress: (postId, { activationId, agent, doing, since }) =>
     open().live.publish(`post:${postId}`, {
       type: 'working',

@@ -2,6 +2,7 @@ import type { ActionContext } from '../action-context'
 import { createActivationApi } from '../activations/activation-api'
 import type { HubApi } from '../contract/hub'
 import { refreshModels } from '../definitions/refresh-models'
+import { createSweepApi } from '../sweep/sweep-api'
 import { createConversationApi } from './conversation-api'
 import { createGrantApi } from './grant-api'
 
@@ -14,5 +15,6 @@ export const createHubApi = (open: () => ActionContext): HubApi => ({
   ...createActivationApi(open),
   ...createConversationApi(open),
   ...createGrantApi(open),
+  ...createSweepApi(open),
   refreshModels: () => refreshModels(open()),
 })

@@ -16,6 +16,12 @@ export {
   type ViewerRead,
 } from './authenticate'
 export { declareEntry, type EntryRule, pageRule } from './entry-rule'
-export { isRefusedForNow, listDetails, logUnexpectedError, toAppError, toErrorResponse } from './errors'
+export {
+  isRefusedForNow,
+  listDetails,
+  logUnexpectedError,
+  toAppError,
+  toErrorResponse,
+} from './errors'
 export { httpErrors } from './http-errors'
 export type { HubEnv, RouteSummary } from './hub-env'

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, expect, test } from 'vitest'
-import { sweep } from '../../../src/hub/activations/sweep'
 import { dropGuards, hold, readHubState } from '../../../src/hub/backup/hold'
+import { sweep } from '../../../src/hub/sweep/sweep'
 import { form, signIn } from '../../web/open-pages'
 import { adminKey, createTestHub } from '../create-test-hub'
 
@@ -49,9 +49,9 @@ test('H19: guards that the end of an earlier backup drops meanwhile are missed, 
   await expect(dropGuards(db, held)).rejects.toMatchObject({ code: 'CONFLICT' })
   const release = await hub.call(`/backup/${id}`, { method: 'DELETE', key: adminKey })
   expect(release.status).toBe(409)
-  expect(await hold(db, await readHubState(db), { kind, id: 'next', holdMs: 60_000 }, null)).toEqual(
-    expect.objectContaining({ missing: 0 }),
-  )
+  expect(
+    await hold(db, await readHubState(db), { kind, id: 'next', holdMs: 60_000 }, null),
+  ).toEqual(expect.objectContaining({ missing: 0 }))
   expect((await post('In the hold')).status).toBe(503)
 })
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, expect, test } from 'vitest'
-import { sweep } from '../../../src/hub/activations/sweep'
 import { callOnce, type PlannedCall } from '../../../src/hub/models/single-call'
+import { sweep } from '../../../src/hub/sweep/sweep'
 import { createTestHub } from '../create-test-hub'
 
 const hub = createTestHub()

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { sweep } from '../../../src/hub/activations/sweep'
+import { sweep } from '../../../src/hub/sweep/sweep'
 import { createSoftwareBrowser, type ReceivedPush } from '../../support/software-browser'
 import { type Browser, signIn } from '../../web/open-pages'
 import { adminKey, createTestHub, readCost } from '../create-test-hub'

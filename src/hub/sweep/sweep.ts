@@ -17,7 +17,7 @@ import { startAttempts } from '../outages/actions'
 import { selectNextDue } from '../push/queue-queries'
 import { sendPushes } from '../push/send-pushes'
 import { publishReports, reportStatements } from '../reports/actions'
-import { countRunning, selectLongestWaiting } from './sweep-queries'
+import { countRunning, selectLongestWaiting } from './queries'
 
 /** Milliseconds; the agent of a younger activation needs no wake-up. */
 const settledAfterMs = 3_000

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, expect, test } from 'vitest'
-import { createOffice } from './create-office'
+import { createOffice } from '../activations/create-office'
 
 const office = createOffice()
 const { hub, createAgent, start, post } = office
@@ -26,7 +26,7 @@ test('S10: an idle sweep reads few rows, however many windows there are', async 
   hub.clock.advance(40 * 86_400_000)
   await sweep()
   const context = office.context()
-  const { sweep: direct } = await import('../../../src/hub/activations/sweep')
+  const { sweep: direct } = await import('../../../src/hub/sweep/sweep')
   await direct(context, hub.clock.now())
   expect(context.db.cost).toMatchObject({ roundTrips: 1 })
   // Seven of them look for claims that have expired, two for accounts that used up the budget of their role,
