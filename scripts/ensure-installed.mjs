@@ -1,14 +1,19 @@
+// node scripts/ensure-installed.mjs [--dev] [folder...]
+//
 // Runs before every npm script that needs packages, so it uses Node built-ins only and any Node
-// from 20 on. Installs from the lockfile when node_modules does not match it.
+// from 20 on. Installs from the lockfile when node_modules does not match it. `--dev` is for tests and
+// checks: what runs the hub needs a third of the packages.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /**
- * @typedef {{ version?: string, integrity?: string, optional?: boolean, devOptional?: boolean,
+ * @typedef {{ version?: string, integrity?: string, optional?: boolean, dev?: boolean,
+ *   devOptional?: boolean,
  *   peer?: boolean, os?: string[], cpu?: string[] }} LockEntry
  * @typedef {Record<string, LockEntry>} LockPackages
  */
@@ -21,13 +26,14 @@ const root = fileURLToPath(new URL('..', import.meta.url))
  *
  * @param {LockPackages} wanted `packages` of package-lock.json
  * @param {LockPackages | null} installed `packages` of node_modules/.package-lock.json
- * @param {{ os: string, cpu: string }} machine
+ * @param {{ os: string, cpu: string, isDev: boolean }} machine `isDev`: with the packages of tests and checks
  * @returns {string | null}
  */
-export function findMismatch(wanted, installed, machine) {
+export function findMismatch(wanted, installed, { isDev, ...machine }) {
   if (installed === null) return 'nothing is installed'
   for (const [path, entry] of Object.entries(wanted)) {
-    const reason = path === '' ? null : compare(path, entry, installed[path])
+    if (path === '' || (entry.dev && !isDev && installed[path] === undefined)) continue
+    const reason = compare(path, entry, installed[path])
     if (reason) return reason
   }
   for (const [path, entry] of Object.entries(installed)) {
@@ -76,11 +82,14 @@ function readPackages(path) {
   }
 }
 
-/** @param {string} cwd */
-function install(cwd) {
-  const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error']
-  // NODE_ENV=production would leave out what the hub is built with.
-  args.push('--include=dev', '--include=optional')
+/**
+ * @param {string} cwd
+ * @param {boolean} isDev
+ */
+function install(cwd, isDev) {
+  const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error', '--include=optional']
+  // Said in both cases, because NODE_ENV and npm's settings would decide otherwise.
+  args.push(isDev ? '--include=dev' : '--omit=dev')
   const npm = process.env.npm_execpath
   const stdio = /** @type {const} */ (['ignore', 'inherit', 'inherit'])
   const options = { cwd, stdio: [...stdio] }
@@ -90,8 +99,11 @@ function install(cwd) {
   return result.status === 0
 }
 
-/** @param {string} folder with a lockfile, below the root */
-function ensureInstalled(folder) {
+/**
+ * @param {string} folder with a lockfile, below the root
+ * @param {boolean} isDev
+ */
+function ensureInstalled(folder, isDev) {
   const path = join(root, folder)
   const wanted = readPackages(join(path, 'package-lock.json'))
   if (wanted === null) {
@@ -100,16 +112,20 @@ function ensureInstalled(folder) {
     process.exit(1)
   }
   const installed = readPackages(join(path, 'node_modules', '.package-lock.json'))
-  const machine = { os: process.platform, cpu: process.arch }
+  const machine = { os: process.platform, cpu: process.arch, isDev }
   const mismatch = findMismatch(wanted, installed, machine)
   if (mismatch === null) return
   console.log(`Installing packages from the lockfile (${mismatch}); this takes a minute, once.`)
-  if (install(path)) return
+  if (install(path, isDev)) return
   console.error('The packages could not be installed; the lines above say why.')
   process.exit(1)
 }
 
 // Arguments: folders besides the root whose packages are needed, such as `runner` for its tests.
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  for (const folder of ['', ...process.argv.slice(2)]) ensureInstalled(folder)
+  const { values, positionals } = parseArgs({
+    options: { dev: { type: 'boolean', default: false } },
+    allowPositionals: true,
+  })
+  for (const folder of ['', ...positionals]) ensureInstalled(folder, values.dev)
 }
