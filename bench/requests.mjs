@@ -11,7 +11,7 @@ const importChunk = 100
 
 /**
  * The hub's own requests, one after the other, as the hub on this machine answers them: requests a
- * second, the median, CPU of workerd for each, D1 round trips and rows read.
+ * second, the median and the 99th percentile, CPU of workerd for each, D1 round trips and rows read.
  *
  * @param {number} scale
  * @param {number} posts in the hub, each with two comments
@@ -115,6 +115,7 @@ async function measure(hub, name, request, times) {
   return [
     row('cpu_ms', cpu, 'ms'),
     row('p50_ms', median(latency), 'ms'),
+    row('p99_ms', latency.toSorted((a, b) => a - b)[Math.ceil(times * 0.99) - 1] ?? 0, 'ms'),
     row('per_second', times / seconds, 'requests/s'),
     row('d1_round_trips', cost.roundTrips, 'round trips'),
     row('rows_read', cost.rowsRead, 'rows'),

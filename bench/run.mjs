@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util'
 import { measureActivation } from './activation.mjs'
 import { measureFeed } from './feed.mjs'
 import { measureGateway } from './gateway.mjs'
+import { measureMachine } from './machine.mjs'
 import { measurePick } from './pick.mjs'
 import { measureRequests } from './requests.mjs'
 import { measureStability } from './stability.mjs'
@@ -36,6 +37,7 @@ const measures = [
   () => measurePick(scale),
   () => measureBundle(),
   () => measureStartup(),
+  () => measureMachine(),
 ]
 
 /** @typedef {{ name: string, value: number, unit: string }} Row */

@@ -32,8 +32,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 export function findMismatch(wanted, installed, { isDev, ...machine }) {
   if (installed === null) return 'nothing is installed'
   for (const [path, entry] of Object.entries(wanted)) {
-    if (path === '' || (entry.dev && !isDev && installed[path] === undefined)) continue
-    const reason = compare(path, entry, installed[path])
+    const reason = path === '' ? null : compare(path, entry, installed[path], isDev)
     if (reason) return reason
   }
   for (const [path, entry] of Object.entries(installed)) {
@@ -48,10 +47,12 @@ export function findMismatch(wanted, installed, { isDev, ...machine }) {
  * @param {string} path
  * @param {LockEntry} entry
  * @param {LockEntry | undefined} found
+ * @param {boolean} isDev
  */
-function compare(path, entry, found) {
+function compare(path, entry, found, isDev) {
   if (found === undefined) {
-    return entry.optional || entry.devOptional || entry.peer ? null : `${path} is missing`
+    const isOptional = entry.optional || entry.devOptional || entry.peer || (entry.dev && !isDev)
+    return isOptional ? null : `${path} is missing`
   }
   const isSame = entry.integrity === undefined || found.integrity === entry.integrity
   if (found.version === entry.version && isSame) return null

@@ -231,7 +231,9 @@ export function insertExternalApproval(pending: {
           target: approvals.id,
           set: { ...asked, ...undecided, status: 'pending', scope: 'once' },
           setWhere: sql`${approvals.usedBy} IS NOT NULL OR ${approvals.status} = 'expired'`,
-        }),
+        })
+        // Another call of the same outside caller has asked at the same time.
+        .onConflictDoNothing(),
     ),
     notifyOfExternal({ id, timeId: idAt(now), notice: request.notice }),
   ]

@@ -10,7 +10,7 @@ const modelName = z
   .trim()
   .min(1)
   .max(160)
-  .regex(/^[\x21-\x7e]+$/, 'must be the name of a model')
+  .regex(/^[\x21-\x7e]+$/, 'Must be the name of a model')
   .describe('The model, with or without its provider.')
 
 /** The model whose price an admin resets. */
