@@ -2,6 +2,7 @@
 // of what went in: a second start builds nothing.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import {
   existsSync,
   mkdirSync,
@@ -14,6 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { PlainError, root } from './local-state.mjs'
 
 const KEPT_BUILDS = 3
@@ -23,6 +25,7 @@ const inputs = [
   'tsconfig.json',
   'package-lock.json',
   'scripts/build-worker.mjs',
+  'scripts/print-worker-options.mjs',
 ]
 
 /** Wrangler without its greetings, and without calls to the network. */
@@ -49,8 +52,10 @@ export async function buildWorker() {
   rmSync(draft, { recursive: true, force: true })
   mkdirSync(draft, { recursive: true })
   try {
-    await bundle(join(draft, 'worker'))
-    writeFileSync(join(draft, 'options.json'), JSON.stringify(await readWorkerOptions()))
+    const wrangler = join(root, 'node_modules/wrangler/bin/wrangler.js')
+    await runScript(wrangler, 'deploy', '--dry-run', '--outdir', join(draft, 'worker'))
+    const options = await runScript(join(root, 'scripts/print-worker-options.mjs'))
+    writeFileSync(join(draft, 'options.json'), options)
     moveInPlace(draft, directory)
   } finally {
     rmSync(draft, { recursive: true, force: true })
@@ -83,40 +88,24 @@ function listFiles(path) {
     .sort()
 }
 
-/** @param {string} outdir */
-function bundle(outdir) {
-  const wrangler = join(root, 'node_modules/wrangler/bin/wrangler.js')
-  const args = ['deploy', '--dry-run', '--outdir', outdir]
-  const child = spawn(process.execPath, [wrangler, ...args], {
+/**
+ * Runs a script in a process of its own, so that wrangler does not stay in the memory of the hub's.
+ * @param {string[]} args
+ * @returns {Promise<string>} what it printed
+ */
+async function runScript(...args) {
+  const child = spawn(process.execPath, args, {
     cwd: root,
     env: { ...process.env, ...quietWranglerEnv, NO_COLOR: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      output += chunk
-    })
-  }
-  return /** @type {Promise<void>} */ (
-    new Promise((resolve, reject) => {
-      child.once('error', reject)
-      child.once('exit', (code) => {
-        if (code === 0) resolve()
-        else reject(new PlainError(`The Worker does not build:\n${output.trim()}`))
-      })
-    })
-  )
-}
-
-/** Bindings from wrangler.toml; what `.dev.vars` holds stays out, because it would be kept here. */
-async function readWorkerOptions() {
-  Object.assign(process.env, quietWranglerEnv)
-  const wrangler = await import('wrangler')
-  const config = wrangler.unstable_readConfig({ config: join(root, 'wrangler.toml') })
-  const { workerOptions } = wrangler.unstable_getMiniflareWorkerOptions(config)
-  const { rootPath: _root, modulesRules: _rules, ...options } = workerOptions
-  return { ...options, name: config.name, bindings: config.vars }
+  const [output, errors, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ])
+  if (code === 0) return output
+  throw new PlainError(`The Worker does not build:\n${output}${errors}`.trim())
 }
 
 /**
