@@ -1,19 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
+import { emptyHub, fillHub, sizeOf } from '../../support/fill-hub'
 import { createWorld, type World } from '../access/create-world'
 import type { Member } from '../access/requesters'
-import { fill, type Size } from './fill'
 import { listOperations } from './operations'
-
-const sizeOf = (posts: number): Size => ({
-  posts,
-  // more than a page shows of them, also when small
-  accounts: 200 + Math.ceil(posts / 50),
-  agents: 100 + Math.ceil(posts / 100),
-  inboxItems: posts,
-})
-
-const empty: Size = { posts: 0, accounts: 0, agents: 0, inboxItems: 0 }
 
 const asked = String(Reflect.get(env, 'ROOKERY_ROWS_POSTS') ?? '')
 
@@ -85,9 +75,9 @@ const findException = (name: string) => exceptions.find(({ names }) => names.inc
 
 test('H7: what an operation reads does not grow with the hub', { timeout: 900_000 }, async () => {
   const cast = { now: world.hub.clock.now(), olga: world.olga.id, scout: world.scout.id }
-  await fill(sizeOf(small), empty, cast)
+  await fillHub(env.DB, sizeOf(small), emptyHub, cast)
   const before = await measure()
-  await fill(sizeOf(large), sizeOf(small), { ...cast, now: world.hub.clock.now() })
+  await fillHub(env.DB, sizeOf(large), sizeOf(small), { ...cast, now: world.hub.clock.now() })
   const after = await measure()
   const table = [...before].map(([name, rows]) => ({
     name,

@@ -1,4 +1,4 @@
-import { env } from 'cloudflare:workers'
+import type { D1Database } from '@cloudflare/workers-types'
 
 /** How much a hub has. */
 export interface Size {
@@ -55,10 +55,25 @@ const inserts = {
     SELECT ${id('f')}, (?3 ->> 'olga'), 'policy.set', 'account', ${member}, ${at} FROM n`,
 }
 
+export const emptyHub: Size = { posts: 0, accounts: 0, agents: 0, inboxItems: 0 }
+
+/** The size of a hub with so many posts: more accounts and agents than a page shows, also in a small one. */
+export const sizeOf = (posts: number): Size => ({
+  posts,
+  accounts: 200 + Math.ceil(posts / 50),
+  agents: 100 + Math.ceil(posts / 100),
+  inboxItems: posts,
+})
+
 /** Adds rows to a hub until it has this size. */
-export async function fill(size: Size, before: Size, { now, olga, scout }: Cast): Promise<void> {
+export async function fillHub(
+  db: Pick<D1Database, 'prepare'>,
+  size: Size,
+  before: Size,
+  { now, olga, scout }: Cast,
+): Promise<void> {
   // What there was is older than what is added, as its numbers say.
-  await env.DB.prepare('UPDATE posts SET created_at = created_at - 1e10').run()
+  await db.prepare('UPDATE posts SET created_at = created_at - 1e10').run()
   const counts = (of: Size): Record<keyof typeof inserts, number> => ({
     ...{ accounts: of.accounts, agents: of.agents, inboxItems: of.inboxItems },
     ...{ posts: of.posts, comments: of.posts, votes: of.posts, mentions: of.posts },
@@ -69,9 +84,10 @@ export async function fill(size: Size, before: Size, { now, olga, scout }: Cast)
     const end = counts(size)[table]
     for (let from = counts(before)[table]; from < end; from += CHUNK) {
       const to = Math.min(end, from + CHUNK)
-      await env.DB.prepare(
-        `WITH RECURSIVE n (i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2 - iif(?3 IS NULL, 0, 1)) ${insert}`,
-      )
+      await db
+        .prepare(
+          `WITH RECURSIVE n (i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2 - iif(?3 IS NULL, 0, 1)) ${insert}`,
+        )
         .bind(from, to, JSON.stringify({ accounts: size.accounts, now, end, olga, scout }))
         .run()
     }
