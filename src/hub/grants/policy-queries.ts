@@ -81,6 +81,22 @@ const selectAll = prepare((v: Params<{ name: string | null }>) =>
 export const selectPolicies = (name: string | null): Statement<AccountPolicyRow[]> =>
   selectAll({ name })
 
+/** Accounts that one page of policies shows. */
+export const policiesPerPage = 100
+
+const selectPage = prepare((v: Params<{ after: string }>) =>
+  selectPoliciesOf(sql`${defaultRow} UNION ALL
+    SELECT * FROM (SELECT ${id}, ${name}, ${kind} FROM ${accounts} WHERE ${name} > ${v.after} AND ${hasRules}
+      ORDER BY ${name} LIMIT ${policiesPerPage + 1})`),
+)
+
+/**
+ * Selects the default policy, then a page of agents and accounts with their own rules, by name, and one more when
+ * another page follows.
+ */
+export const selectPolicyPage = (after: string): Statement<AccountPolicyRow[]> =>
+  selectPage({ after })
+
 const selectVisible = prepare((v: Params<ViewerValues>) =>
   selectPoliciesOf(sql`${viewerCte(v)} ${defaultRow} UNION ALL
     SELECT ${viewer.id}, ${viewer.name}, ${viewer.kind} FROM ${viewer} UNION

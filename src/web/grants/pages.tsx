@@ -4,8 +4,10 @@ import { checkPolicy, findTarget, setPolicy } from '../../hub/grants/actions'
 import { grantErrors } from '../../hub/grants/errors'
 import { type Policy, policyBody, toPolicy } from '../../hub/grants/policy-body'
 import {
+  policiesPerPage,
   readDefaultPolicy,
   selectPolicies,
+  selectPolicyPage,
   selectVisiblePolicies,
   toEffectivePolicy,
 } from '../../hub/grants/policy-queries'
@@ -24,6 +26,7 @@ import type { FormProblem } from '../form/form-state'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
+import type { Frame } from '../frame/frame'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { listHolders } from './line-holders'
@@ -87,26 +90,48 @@ async function showTools(c: PageContext): Promise<Response> {
 }
 
 async function showPolicies(c: PageContext): Promise<Response> {
-  const { frame, rows, rules } = await readAsAdmin(c, null)
+  const caller = { credential: await readCredential(c), now: c.var.context.clock.now() }
+  const { frame, answers } = await readPage(c, {
+    policies: selectPolicyPage(c.req.query('after') ?? ''),
+    rules: selectRules(caller),
+  })
+  requireAdminOf(frame)
   const { tools } = c.var.context
-  if (rows[0]) await tools.refresh(toEffectivePolicy(rows[0]))
-  const states = await readRuleStates(c.var.context, rules)
-  return sendPage(c, <PolicyPage frame={frame} rows={rows} tools={tools} rules={states} />)
+  const [first, ...found] = answers.policies
+  if (first) await tools.refresh(toEffectivePolicy(first))
+  const shown = found.slice(0, policiesPerPage)
+  const last = found.length > shown.length ? shown.at(-1) : undefined
+  return sendPage(
+    c,
+    <PolicyPage
+      frame={frame}
+      default={first}
+      accounts={shown}
+      next={last ? `/policy?${new URLSearchParams({ after: last.name })}` : null}
+      tools={tools}
+      rules={await readRuleStates(c.var.context, answers.rules)}
+    />,
+  )
 }
 
-/** @param lines of an unsaved policy: the communities whose moderators they name are read, too */
-async function readAsAdmin(c: PageContext, name: string | null, lines: string[] = []) {
+/**
+ * Reads the policies that a change of one can concern.
+ *
+ * @param lines of an unsaved policy: the communities whose moderators they name are read, too
+ */
+async function readPolicies(c: PageContext, name: string, lines: string[]) {
   const communities = [...new Set(lines.flatMap(listModerated))]
-  const caller = { credential: await readCredential(c), now: c.var.context.clock.now() }
   const { frame, answers } = await readPage(c, {
     policies: selectPolicies(name),
     moderators: communities.length > 0 ? selectModeratorsOf(communities) : null,
-    rules: name === null ? selectRules(caller) : null,
   })
-  if (!frame.viewer) throw grantErrors.signIn()
-  const { policies: rows, moderators, rules } = answers
-  if (frame.viewer.isAdmin) return { frame, rows, moderators: moderators ?? [], rules: rules ?? [] }
-  throw grantErrors.adminOnly()
+  requireAdminOf(frame)
+  return { frame, rows: answers.policies, moderators: answers.moderators ?? [] }
+}
+
+function requireAdminOf({ viewer }: Frame): void {
+  if (!viewer) throw grantErrors.signIn()
+  if (!viewer.isAdmin) throw grantErrors.adminOnly()
 }
 
 /** A submitted policy form. */
@@ -127,7 +152,7 @@ async function showPolicy(
   const { tools } = c.var.context
   const name = c.req.param('name') ?? ''
   const lines = submitted?.policy?.allowed ?? []
-  const { frame, rows, moderators } = await readAsAdmin(c, name, lines)
+  const { frame, rows, moderators } = await readPolicies(c, name, lines)
   const row = findTarget(rows, name)
   await tools.refresh(toEffectivePolicy(row))
   const { own } = row

@@ -9,6 +9,7 @@ import { AdminTabs } from '../frame/admin-tabs'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
+import { Pager } from '../parts/pager'
 import { RelativeTime } from '../parts/relative-time'
 import { TableHead } from '../parts/table-head'
 import { formatRateLimit } from './policy-form-values'
@@ -17,15 +18,17 @@ import { RuleList } from './rule-list'
 
 export interface PolicyPageProps {
   frame: Frame
-  /** The default policy first. */
-  rows: AccountPolicyRow[]
+  default: AccountPolicyRow | undefined
+  accounts: AccountPolicyRow[]
+  /** Link to the next page; null on the last one. */
+  next: string | null
   tools: ToolCatalog
   rules: RuleStates
 }
 
 /** Shows the default policy, and all agents and accounts with their own rules. */
-export const PolicyPage: FC<PolicyPageProps> = ({ frame, rows, tools, rules }) => {
-  const [defaultRow, ...accounts] = rows
+export const PolicyPage: FC<PolicyPageProps> = (props) => {
+  const { frame, accounts, tools, rules } = props
   return (
     <Layout frame={frame} title="Policy" place="admin" sheet="admin">
       <AdminTabs here="policy" isAdmin />
@@ -36,12 +39,9 @@ export const PolicyPage: FC<PolicyPageProps> = ({ frame, rows, tools, rules }) =
         unless it names others, as in <code>hub:read for guests</code>. Changes apply from the next
         call on.
       </p>
-      {defaultRow && <Default row={defaultRow} now={frame.now} />}
+      {props.default && <Default row={props.default} now={frame.now} />}
       <section class="block">
-        <h2>
-          Agents, and other accounts with their own rules{' '}
-          <span class="meta">{formatPlural(accounts.length, 'account', 'accounts')}</span>
-        </h2>
+        <h2>Agents, and other accounts with their own rules</h2>
         {accounts.length === 0 ? (
           <div class="empty">
             <p>
@@ -67,6 +67,7 @@ export const PolicyPage: FC<PolicyPageProps> = ({ frame, rows, tools, rules }) =
             </tbody>
           </table>
         )}
+        <Pager href={props.next}>More accounts</Pager>
         <p class="meta">
           To edit the policy of another account, open <code>/policy/name</code>.
         </p>

@@ -216,3 +216,26 @@ test('M4: deleting an own policy takes effect on the next call', async () => {
   await change('mira', 'DELETE', '')
   expect((await grantApi.readPolicy(mira.id, null)).allowed).toEqual(['hub:*'])
 })
+
+test('H7: the overview lists many agents on several pages', async () => {
+  await env.DB.batch([
+    env.DB.prepare(
+      `INSERT INTO accounts (id, name, kind, created_at)
+       SELECT 'crowd-' || key, format('crowd-%03d', key), 'agent', 0 FROM json_each(?)`,
+    ).bind(JSON.stringify(Array(120).fill(0))),
+    env.DB.prepare(
+      `INSERT INTO agents (account_id, definition_version, definition_etag, model, grants, interval_ms, updated_at)
+       SELECT id, 1, 'etag', 'offline/extractive', '[]', 0, 0 FROM accounts WHERE name LIKE 'crowd-%'`,
+    ),
+  ])
+  const listed = (html: string) => [...html.matchAll(/<tr id="([^"]+)"/g)].map(([, name]) => name)
+  const first = await browser.read('/policy')
+  expect(listed(first)).toHaveLength(100)
+  const next = /href="(\/policy\?after=[^"]+)"/.exec(first)?.[1] ?? ''
+  const second = await browser.read(next)
+  expect(second).not.toContain('/policy?after=')
+  expect(second).toContain('Edit default policy')
+  const all = [...listed(first), ...listed(second)]
+  expect(new Set(all).size).toBe(all.length)
+  expect(all).toEqual(expect.arrayContaining(['crowd-000', 'crowd-119', 'wren']))
+})
