@@ -17,6 +17,8 @@ import { readFiles, readRows, release } from './write-backup.mjs'
 /** About the characters of a request. A statement of D1 takes 2 MB. */
 const requestChars = 500_000
 const rowsPerRequest = 2_000
+/** Each is a call to another service, of which a hub on the free plan makes 50 in one request. */
+const callsPerRequest = 40
 
 /**
  * @typedef {import('../../client/index.ts').HubClient} HubClient
@@ -41,8 +43,8 @@ export async function restoreBackup(client, folder, { report }) {
   for (const { name, has_two_passes } of tables) {
     if (has_two_passes) await sendRows(client, folder, restore, name, true, report)
   }
-  await sendObjects(client, folder, restore)
-  await sendFiles(client, folder, restore)
+  await sendObjects(client, folder, restore, report)
+  await sendFiles(client, folder, restore, report)
   report('Comparing what the hub has with the backup')
   await compareRows(client, restore, manifest)
   await compareFiles(client, folder)
@@ -79,14 +81,15 @@ async function begin(client, { migrations }) {
 /**
  * Groups values so that none but a single long one makes a request too long.
  * @param {AsyncIterable<any>} values
+ * @param {number} countMax
  */
-async function* group(values) {
+async function* group(values, countMax) {
   /** @type {any[]} */
   let found = []
   let chars = 0
   for await (const value of values) {
     const size = JSON.stringify(value).length
-    if (found.length === rowsPerRequest || (found.length > 0 && chars + size > requestChars)) {
+    if (found.length === countMax || (found.length > 0 && chars + size > requestChars)) {
       yield found
       found = []
       chars = 0
@@ -107,7 +110,7 @@ async function* group(values) {
  */
 async function sendRows(client, folder, restore, table, isSecond, report) {
   let sent = 0
-  for await (const rows of group(readLines(join(folder, tableName(table))))) {
+  for await (const rows of group(readLines(join(folder, tableName(table))), rowsPerRequest)) {
     const body = { restore, table, rows, second_pass: isSecond }
     await demand(client.call('PUT /restore/rows', { body }))
     sent += rows.length
@@ -119,22 +122,30 @@ async function sendRows(client, folder, restore, table, isSecond, report) {
  * @param {HubClient} client
  * @param {string} folder
  * @param {string} restore
+ * @param {Report} report
  */
-async function sendObjects(client, folder, restore) {
-  for await (const objects of group(readLines(join(folder, objectsName)))) {
+async function sendObjects(client, folder, restore, report) {
+  let sent = 0
+  for await (const objects of group(readLines(join(folder, objectsName)), callsPerRequest)) {
     await demand(client.call('PUT /restore/objects', { body: { restore, objects } }))
+    sent += objects.length
   }
+  report(`${sent} agents`)
 }
 
 /**
  * @param {HubClient} client
  * @param {string} folder
  * @param {string} restore
+ * @param {Report} report
  */
-async function sendFiles(client, folder, restore) {
-  for await (const files of group(readLines(join(folder, filesName)))) {
+async function sendFiles(client, folder, restore, report) {
+  let sent = 0
+  for await (const files of group(readLines(join(folder, filesName)), callsPerRequest)) {
     await demand(client.call('PUT /restore/files', { body: { restore, files } }))
+    sent += files.length
   }
+  report(`${sent} files`)
 }
 
 /**
