@@ -24,8 +24,8 @@ let more = 0
 try {
   await prepareKills(hub)
   for (let count = 1; count <= Number(values.count) && !isStopping; count++) {
-    played = count
     const { victim, afterMs, attempts, problems } = await killOnce(hub, planKill(count - 1, random))
+    played = count
     kinds.set(victim, (kinds.get(victim) ?? 0) + 1)
     if (problems.length > 0) failed++
     if (attempts.some((attempt) => attempt > 1)) more++
@@ -34,6 +34,9 @@ try {
       `${count}: ${victim} after ${afterMs} ms, attempts ${attempts.join(' ')}: ${result}`,
     )
   }
+} catch (error) {
+  // A signal from the keyboard ends the hub too.
+  if (!isStopping) throw error
 } finally {
   await hub.close()
 }
