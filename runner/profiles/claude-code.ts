@@ -25,7 +25,7 @@ export const claudeCode: Profile = {
       DISABLE_AUTOUPDATER: '1',
       CLAUDE_CODE_MAX_RETRIES: '2',
       CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(order.model.output_tokens),
-      // Its own patience would end first, and begin anew with each try.
+      // Else it tries again just before it counts as silent, again and again.
       API_TIMEOUT_MS: String(2 * order.limits.silence_ms),
       MAX_THINKING_TOKENS: '0',
       CLAUDE_CODE_TMPDIR: temp,
