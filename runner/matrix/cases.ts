@@ -11,6 +11,8 @@ export interface Case {
   isByTurn?: boolean
   /** The hub's tools fail after the runner has listed them. */
   breaksTools?: boolean
+  /** It ends only when the program has been silent for too long. */
+  isLong?: boolean
   /** How it may end, whatever the program says. */
   ends: End[]
 }
@@ -65,12 +67,14 @@ export const cases: Case[] = [
     name: 'hang',
     title: 'the provider never answers',
     answers: () => [{ latencyMs: 600_000 }],
+    isLong: true,
     ends: ['silent', 'error'],
   },
   {
     name: 'stall',
     title: 'an answer stops in the middle',
     answers: () => [{ text, fault: 'stall' }],
+    isLong: true,
     ends: ['silent', 'error', 'end_turn'],
   },
   {

@@ -1,6 +1,9 @@
-// `npm run coding-agents:matrix [-- <program> ...] [--case <name>] [--check]`: plays every case with each installed
-// program, and writes what happened into docs/coding-agents.md. `--check` only says whether the page is up to date.
+// `npm run coding-agents:matrix [-- <program> ...] [--case <name> ...] [--jobs <count>] [--compare] [--check]`: plays
+// cases with each installed program, and writes what happened into docs/coding-agents.md. `--compare` writes nothing: every
+// pinned program must be installed, and do what the page says. `--check` only says whether the page is up to date.
 import { parseArgs } from 'node:util'
+import { programTypes } from '../../src/shared/runner-protocol.ts'
+import { profiles } from '../profiles/profiles.ts'
 import { findPrograms, type InstalledProgram } from '../programs.ts'
 import { findSandboxProblem } from '../run/sandbox.ts'
 import { type Case, cases } from './cases.ts'
@@ -9,8 +12,18 @@ import { type Played, playCase } from './play.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { case: { type: 'string' }, check: { type: 'boolean' } },
+  options: {
+    case: { type: 'string', multiple: true },
+    jobs: { type: 'string', default: '1' },
+    compare: { type: 'boolean' },
+    check: { type: 'boolean' },
+  },
 })
+
+interface Task {
+  program: InstalledProgram
+  case: Case
+}
 
 process.exitCode = values.check ? check() : await playAll()
 
@@ -21,30 +34,69 @@ function check(): number {
 }
 
 async function playAll(): Promise<number> {
-  const problem = findSandboxProblem()
-  if (problem) {
-    console.error(`The matrix needs the sandbox: ${problem}.`)
+  const isWanted = (type: string) => positionals.length === 0 || positionals.includes(type)
+  const programs = findPrograms().filter(({ type }) => type !== 'aider' && isWanted(type))
+  const problems = [findSandboxProblem()].flatMap((problem) =>
+    problem === null ? [] : [`The matrix needs the sandbox: ${problem}.`],
+  )
+  if (values.compare) {
+    const missing = programTypes.filter(
+      (type) =>
+        profiles[type].packageName !== null &&
+        isWanted(type) &&
+        !programs.some((each) => each.type === type),
+    )
+    problems.push(
+      ...missing.map((type) => `${type} is not installed: rookery runner install ${type}`),
+    )
+  }
+  if (problems.length > 0) {
+    console.error(problems.join('\n'))
     return 1
   }
-  const chosen = findPrograms().filter(
-    ({ type }) => type !== 'aider' && (positionals.length === 0 || positionals.includes(type)),
+  const chosen = cases.filter(({ name }) => values.case?.includes(name) ?? true)
+  // Cases in which nothing happens for long come first, so that others are played meanwhile.
+  const tasks = chosen
+    .toSorted((one, other) => Number(other.isLong ?? false) - Number(one.isLong ?? false))
+    .flatMap((each) => programs.map((program): Task => ({ program, case: each })))
+  const failures = await playTasks(tasks, Number(values.jobs))
+  console.log(
+    failures === 0
+      ? `Every case ended as it must (${tasks.length}).`
+      : `${failures} of ${tasks.length} cases did not.`,
   )
-  let failures = 0
-  for (const program of chosen) failures += await playProgram(program)
-  console.log(failures === 0 ? 'Every case ended as it must.' : `${failures} cases did not.`)
-  return failures === 0 ? 0 : 1
+  return failures === 0 && tasks.length > 0 ? 0 : 1
 }
 
-async function playProgram(program: InstalledProgram): Promise<number> {
+/** Plays so many at the same time. Returns how many did not end as they must. */
+async function playTasks(tasks: Task[], jobs: number): Promise<number> {
+  const left = [...tasks]
   let failures = 0
-  for (const each of cases.filter(({ name }) => !values.case || name === values.case)) {
-    const played = await playCase(program, each)
-    const problems = findProblems(each, played)
-    if (problems.length > 0) failures++
-    print(`${program.type} ${each.name}`, played, problems)
-    // Read again: two programs may be played at the same time.
-    const results = readResults()
-    const known = results[program.type]
+  const work = async () => {
+    for (let task = left.shift(); task; task = left.shift()) {
+      const { program, case: each } = task
+      const hasEndedWell = await playTask(task).catch((error: Error) => {
+        console.log(`${program.type} ${each.name}: FAILED: ${error.message}`)
+        return false
+      })
+      if (!hasEndedWell) failures++
+    }
+  }
+  await Promise.all(Array.from({ length: jobs }, work))
+  return failures
+}
+
+/** Plays a case, prints what happened, and compares it with the page or writes it there. */
+async function playTask({ program, case: each }: Task): Promise<boolean> {
+  const played = await playCase(program, each)
+  const problems = findProblems(each, played)
+  // Read again: others are played at the same time.
+  const results = readResults()
+  const known = results[program.type]
+  if (values.compare) {
+    const expected = known?.version === program.version ? known.ends[each.name] : undefined
+    if (describe(played) !== expected) problems.push(`the page says ${expected ?? 'nothing'}`)
+  } else {
     const ends = known?.version === program.version ? known.ends : {}
     results[program.type] = {
       version: program.version,
@@ -52,7 +104,8 @@ async function playProgram(program: InstalledProgram): Promise<number> {
     }
     writeResults(results)
   }
-  return failures
+  print(`${program.type} ${each.name}`, played, problems)
+  return problems.length === 0
 }
 
 function findProblems({ name, ends }: Case, played: Played): string[] {

@@ -1,7 +1,13 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ProgramType, RunOrder, RunReport } from '../../src/shared/runner-protocol.ts'
+import type {
+  ModelProtocol,
+  ProgramType,
+  RunOrder,
+  RunReport,
+} from '../../src/shared/runner-protocol.ts'
 import { type FakeAnswer, startFakeModelServer } from '../../tests/support/fake-model-server.ts'
 import { createLog } from '../log.ts'
 import { profiles } from '../profiles/profiles.ts'
@@ -27,7 +33,6 @@ export interface Played {
   seconds: number
 }
 
-const token = 'the-token-of-the-matrix'
 const key = 'the-key-of-the-matrix'
 /** Above the time that the slowest program needs to start. */
 const silenceMs = 45_000
@@ -42,9 +47,18 @@ const toolCalls: Record<ProgramType, NonNullable<FakeAnswer['calls']>[number]> =
   aider: { name: 'none', arguments: {} },
 }
 
+/** Names that programs know, because they treat models of their own catalogues differently. */
+const modelNames: Record<ModelProtocol, string> = {
+  'anthropic-messages': 'claude-sonnet-5-5',
+  'openai-chat': 'gpt-6-sol',
+  'openai-responses': 'gpt-6-sol',
+}
+
 /** Plays one case with the real program, the real runner, and everything else faked. */
 export async function playCase(program: InstalledProgram, each: Case): Promise<Played> {
   const folder = mkdtempSync(join(tmpdir(), 'rookery-matrix-'))
+  // Found in no other case that is played at the same time.
+  const token = `token-${randomBytes(12).toString('hex')}`
   const answers = each.answers({ text: 'Let me see.', calls: [toolCalls[program.type]] })
   const models = await startFakeModelServer({ answers, pick: each.isByTurn ? 'turn' : 'request' })
   const mcp = await startFakeMcp(token)
@@ -66,10 +80,10 @@ export async function playCase(program: InstalledProgram, each: Case): Promise<P
   })
   const startedAt = Date.now()
   const done = runner.run()
-  const leaks = watchProcesses()
+  const leaks = watchProcesses(token)
   try {
     await hub.until(() => hub.hellos[0])
-    const order = toOrder(program.type, models.url, mcp.url)
+    const order = toOrder(program.type, { token, models: models.url, mcp: mcp.url })
     hub.send({ type: 'start', order })
     await done
     const left = await killGroup(undefined, toMarker(join(folder, 'runs', 'case-1')))
@@ -84,7 +98,7 @@ export async function playCase(program: InstalledProgram, each: Case): Promise<P
       left,
       leaks: [
         ...leaks.stop(),
-        ...findInFiles(folder),
+        ...findInFiles(folder, token),
         ...(log.join('').includes(token) ? ['log'] : []),
       ],
       seconds: (Date.now() - startedAt) / 1000,
@@ -98,31 +112,37 @@ export async function playCase(program: InstalledProgram, each: Case): Promise<P
   }
 }
 
-const toOrder = (program: ProgramType, models: string, mcp: string): RunOrder => ({
-  activation_id: 'case',
-  attempt: 1,
-  agent: 'coder',
-  program,
-  system_prompt: 'You answer questions about tickets.',
-  prompt: 'What does ticket 7 say?',
-  model: {
-    name: 'test-model',
-    protocols: profiles[program].protocols.slice(0, 1),
-    context_tokens: 200_000,
-    output_tokens: 8_000,
-  },
-  limits: {
-    ends_at: Date.now() + 240_000,
-    silence_ms: silenceMs,
-    model_requests: requestsMax,
-    output_chars: 500_000,
-  },
-  builtin: 'none',
-  workspace: null,
-  session_id: null,
-  token,
-  endpoints: { models, mcp, git: 'http://127.0.0.1:9/git' },
-})
+const toOrder = (
+  program: ProgramType,
+  { token, models, mcp }: { token: string; models: string; mcp: string },
+): RunOrder => {
+  const protocols = profiles[program].protocols.slice(0, 1)
+  return {
+    activation_id: 'case',
+    attempt: 1,
+    agent: 'coder',
+    program,
+    system_prompt: 'You answer questions about tickets.',
+    prompt: 'What does ticket 7 say?',
+    model: {
+      name: modelNames[protocols[0] ?? 'openai-chat'],
+      protocols,
+      context_tokens: 200_000,
+      output_tokens: 8_000,
+    },
+    limits: {
+      ends_at: Date.now() + 240_000,
+      silence_ms: silenceMs,
+      model_requests: requestsMax,
+      output_chars: 500_000,
+    },
+    builtin: 'none',
+    workspace: null,
+    session_id: null,
+    token,
+    endpoints: { models, mcp, git: 'http://127.0.0.1:9/git' },
+  }
+}
 
 function findEnd(reports: RunReport[] | string[]): Extract<RunReport, { kind: 'ended' }> {
   const last = reports.at(-1)
@@ -131,7 +151,7 @@ function findEnd(reports: RunReport[] | string[]): Extract<RunReport, { kind: 'e
 }
 
 /** Looks for the token in arguments and environments of all processes, again and again. */
-function watchProcesses() {
+function watchProcesses(token: string) {
   const found = new Set<string>()
   const timer = setInterval(() => {
     const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
@@ -147,7 +167,7 @@ function watchProcesses() {
   }
 }
 
-const findInFiles = (folder: string): string[] =>
+const findInFiles = (folder: string, token: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
     read(join(folder, file)).includes(token),
   )

@@ -25,7 +25,8 @@ export const claudeCode: Profile = {
       DISABLE_AUTOUPDATER: '1',
       CLAUDE_CODE_MAX_RETRIES: '2',
       CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(order.model.output_tokens),
-      API_TIMEOUT_MS: String(order.limits.silence_ms),
+      // Else it tries again just before it counts as silent, again and again.
+      API_TIMEOUT_MS: String(2 * order.limits.silence_ms),
       MAX_THINKING_TOKENS: '0',
       CLAUDE_CODE_TMPDIR: temp,
     },

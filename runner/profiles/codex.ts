@@ -1,7 +1,44 @@
 import { join } from 'node:path'
+import type { RunOrder } from '../../src/shared/runner-protocol.ts'
 import { at, type Profile } from './profile.ts'
 
 const toml = (text: string): string => JSON.stringify(text)
+
+const catalogFile = '.codex/models.json'
+
+/**
+ * What codex is to know of the model. For models that it knows itself it would use a form of requests that only OpenAI's
+ * own service has, hide the hub's tools behind a tool that runs JavaScript, and start agents of its own.
+ */
+const toCatalog = ({ model }: RunOrder) => ({
+  models: [
+    {
+      slug: model.name,
+      display_name: model.name,
+      base_instructions:
+        'You are a coding agent. Use your tools until the task is done or cannot be done, then say in a short message what you found or changed.',
+      context_window: model.context_tokens,
+      input_modalities: ['text', 'image'],
+      default_reasoning_level: 'medium',
+      supported_reasoning_levels: ['low', 'medium', 'high'].map((effort) => ({
+        effort,
+        description: effort,
+      })),
+      default_reasoning_summary: 'auto',
+      shell_type: 'unified_exec',
+      apply_patch_tool_type: null,
+      supports_parallel_tool_calls: true,
+      support_verbosity: false,
+      truncation_policy: { mode: 'tokens', limit: 10_000 },
+      experimental_supported_tools: [],
+      visibility: 'list',
+      supported_in_api: true,
+      priority: 1,
+      availability_nux: null,
+      upgrade: null,
+    },
+  ],
+})
 
 export const codex: Profile = {
   type: 'codex',
@@ -12,7 +49,7 @@ export const codex: Profile = {
   builtin: ['none', 'shell'],
   hasTools: true,
   listsToolsLate: true,
-  launch: ({ order, relayUrl, key, programFolder }) => ({
+  launch: ({ order, relayUrl, key, home, programFolder }) => ({
     command: [
       process.execPath,
       join(programFolder, 'node_modules/@agentclientprotocol/codex-acp/dist/index.js'),
@@ -24,7 +61,9 @@ export const codex: Profile = {
       ROOKERY_RELAY_KEY: key,
     },
     files: {
+      [catalogFile]: JSON.stringify(toCatalog(order)),
       '.codex/config.toml': `model = ${toml(order.model.name)}
+model_catalog_json = ${toml(join(home, catalogFile))}
 model_provider = "hub"
 model_context_window = ${order.model.context_tokens}
 web_search = "disabled"

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openRun } from '../../src/agents/run/stored-log'
 import { computeBudgetLevel } from '../../src/hub/budgets/levels'
-import { computeAxis, readTrace } from '../../src/hub/traces/trace-view'
+import { computeAxis, formatStep, readTrace } from '../../src/hub/traces/trace-view'
 import {
   formatAgo,
   formatBudgetMoney,
@@ -60,6 +60,16 @@ test('trace: the axis has few round marks and covers everything', () => {
     expect(marks[0]).toBe(0)
   }
   expect(computeAxis(42_400).marks).toEqual([0, 10_000, 20_000, 30_000, 40_000])
+})
+
+test('trace: a step says what it was, also when a program calls tools of its own', () => {
+  const text = 'Let me see.'
+  expect(formatStep({ finishReason: 'tool-calls', text, tools: ['hub_search'] })).toBe(
+    'calls 1 tool',
+  )
+  expect(formatStep({ finishReason: 'tool-calls', text, tools: [] })).toBe('calls tools')
+  expect(formatStep({ finishReason: 'stop', text, tools: [] })).toBe('writes the reply')
+  expect(formatStep({ finishReason: '', text: '', tools: [] })).toBe('calls the model')
 })
 
 test('trace: a log that cannot be read, or of an older version, is null', () => {

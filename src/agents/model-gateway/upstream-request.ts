@@ -11,7 +11,7 @@ const passedBetas = new Set([
   ...['context-management', 'prompt-caching', 'prompt-caching-scope', 'structured-outputs'],
   ...['fine-grained-tool-streaming', 'token-efficient-tools', 'tool-examples', 'output-128k'],
   ...['advanced-tool-use', 'mid-conversation-system', 'mid-conversation-tool-changes'],
-  ...['inline-tools', 'task-budgets', 'token-counting'],
+  ...['inline-tools', 'task-budgets', 'token-counting', 'per-turn-control'],
 ])
 
 /** A beta's name without its date. */

@@ -66,9 +66,13 @@ export const computeStepEnd = (of: StepView): number =>
   )
 
 /** Describes a step in a few words. */
-export function formatStep(of: StepView): string {
+export function formatStep(
+  of: Pick<StepView, 'text' | 'finishReason'> & { tools: readonly unknown[] },
+): string {
   const count = of.tools.length
   if (count > 0) return `calls ${count === 1 ? '1 tool' : `${count} tools`}`
+  // Tools that a program has itself make no rows.
+  if (of.finishReason === 'tool-calls') return 'calls tools'
   if (of.text || of.finishReason === 'stop') return 'writes the reply'
   return of.finishReason || 'calls the model'
 }

@@ -105,7 +105,8 @@ const RunnerTable: FC<{ runners: readonly RunnerSummary[]; now: number }> = ({ r
 )
 
 const formatPrograms = ({ programs }: RunnerSummary): string =>
-  programs.map(({ type, version }) => `${type} ${version}`).join(', ') || 'No programs installed'
+  programs.map(({ type, version }) => `${type}\u00a0${version}`).join(', ') ||
+  'No programs installed'
 
 const State: FC<{ runner: RunnerSummary }> = ({ runner: { isConnected, isDraining } }) => {
   if (!isConnected) return <StatusShape look="crit" word="disconnected" />

@@ -160,14 +160,14 @@ test('X4: a change of the context that calls the model once more is left out, an
   const harness = createHarness('anthropic-messages')
   const betas =
     'compact-2026-01-12,context-management-2025-06-27,Effort-2025-11-24,claude-code-20250219,' +
-    'effort-2025-11-24,web-search-2025-03-05,files-api-2025-04-14,context-1m-2025-08-07,unheard-of-2027-01-01'
+    'effort-2025-11-24,per-turn-control-2026-07-01,web-search-2025-03-05,files-api-2025-04-14,context-1m-2025-08-07,unheard-of-2027-01-01'
   const edits = [{ type: 'compact_20260112' }, clear]
   await harness.send({ context_management: { edits } }, { 'anthropic-beta': betas })
   await harness.send({ context_management: { edits: edits.slice(0, 1) } })
   const [first, second] = harness.sent
   expect(first?.body.context_management).toEqual({ edits: [clear] })
   expect(first?.headers.get('anthropic-beta')).toBe(
-    'context-management-2025-06-27,claude-code-20250219,effort-2025-11-24',
+    'context-management-2025-06-27,claude-code-20250219,effort-2025-11-24,per-turn-control-2026-07-01',
   )
   expect(second?.body).not.toHaveProperty('context_management')
 })

@@ -66,7 +66,7 @@ export const realRequests: {
     gone: ['speed', 'diagnostics'],
     body: {
       ...claude,
-      thinking: { type: 'adaptive' },
+      thinking: { type: 'adaptive', display: 'updates' },
       ...{ speed: 'fast', diagnostics: { previous_message_id: null } },
       context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
     },

@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import type { InstalledProgram } from '../../../runner/programs.ts'
 import { buildWorker } from '../../../scripts/build-worker.mjs'
 import { type Hub, startHub } from '../../../scripts/hub-runtime.mjs'
+import type { ProgramType } from '../../../src/shared/runner-protocol.ts'
 import { startFakeModelServer } from '../../support/fake-model-server.ts'
 
 /** The key of the model provider, which no machine of a runner may see. */
@@ -44,11 +46,22 @@ export async function until<Value>(
   throw new Error(`Waited ${timeoutMs} ms for ${what}`)
 }
 
+/** What a runner has, if not only the scripted program. */
+export interface RunnerChoices {
+  hasSandbox?: boolean
+  labels?: string[]
+  programs?: InstalledProgram[]
+}
+
 /**
  * Starts a hub with a provider, and runners as processes with the scripted program on request. Runners reach the hub
  * through a line that can be cut; the hub can be killed and started again behind it.
+ *
+ * @param toEnv returns further settings of the hub from the provider's address
  */
-export async function startCodingHub() {
+export async function startCodingHub(
+  toEnv: (providerUrl: string, key: string) => Record<string, string> = () => ({}),
+) {
   const folder = mkdtempSync(join(tmpdir(), 'rookery-coding-'))
   const programFolder = join(folder, 'program')
   const adapter = join(programFolder, 'node_modules/@agentclientprotocol/claude-agent-acp/dist')
@@ -69,6 +82,7 @@ export async function startCodingHub() {
         ROOKERY_CLIENT_ADDRESS_HEADER: addressHeader,
         ANTHROPIC_API_KEY: providerKey,
         ANTHROPIC_BASE_URL: `${provider.url}/v1`,
+        ...toEnv(provider.url, providerKey),
       },
     })
   let hub = await start()
@@ -88,6 +102,17 @@ export async function startCodingHub() {
     if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`)
     return JSON.parse(text)
   }
+  /** Reads a page as an admin who has signed in. */
+  async function readPage(path: string): Promise<string> {
+    const login = await fetch(`${hub.url}/login`, {
+      method: 'POST',
+      headers: { origin: hub.url },
+      body: new URLSearchParams({ key: hub.adminKey }),
+      redirect: 'manual',
+    })
+    const cookie = login.headers.get('set-cookie')?.split(';')[0] ?? ''
+    return (await fetch(`${hub.url}${path}`, { headers: { cookie, accept: 'text/html' } })).text()
+  }
   async function select<Row>(sql: string): Promise<Row[]> {
     const db = await hub.openDatabase()
     return (await db.prepare(sql).all<Row>()).results
@@ -97,7 +122,18 @@ export async function startCodingHub() {
   const { api_key: runnerKey } = await newRunnerKey()
 
   return {
-    ...{ folder, adapter, programFolder, provider, line, request, api, select, newRunnerKey },
+    ...{
+      folder,
+      adapter,
+      programFolder,
+      provider,
+      line,
+      request,
+      api,
+      readPage,
+      select,
+      newRunnerKey,
+    },
     runnerKey,
     /** Those that were not killed, by their names. */
     runners,
@@ -108,12 +144,13 @@ export async function startCodingHub() {
       await hub.kill()
       hub = await start()
     },
-    startRunner(name: string, choices: { hasSandbox?: boolean; labels?: string[] } = {}) {
+    startRunner(name: string, choices: RunnerChoices = {}) {
       const path = fileURLToPath(new URL('../runner/runner-process.ts', import.meta.url))
       const options = {
         ...{ hub: line.url, key: runnerKey, name, labels: [], slots: 4, once: false, retryMs: 100 },
-        ...{ folder: join(folder, name), hasSandbox: false, version: '0.1.0', ...choices },
+        ...{ folder: join(folder, name), hasSandbox: false, version: '0.1.0' },
         programs: [{ type: 'claude-code', version: '1.2.3', folder: programFolder }],
+        ...choices,
       }
       const child = spawn(process.execPath, [path, JSON.stringify(options)], {
         stdio: ['ignore', 'ignore', 'pipe'],
@@ -138,11 +175,16 @@ export async function startCodingHub() {
         )
         return answer.runners.some((each) => each.name === name && each.is_connected) || null
       }),
-    pushAgent: (name: string, lines: readonly string[]) => {
+    pushAgent: (
+      name: string,
+      lines: readonly string[],
+      type: ProgramType = 'claude-code',
+      [provider, model] = ['anthropic', 'claude-haiku-4-5'],
+    ) => {
       const config = [
         `name: ${name}`,
-        'type: claude-code',
-        'brain: { provider: anthropic, model: claude-haiku-4-5 }',
+        `type: ${type}`,
+        `brain: { provider: ${provider}, model: "${model}" }`,
         ...lines,
       ].join('\n')
       const files = { 'config.yaml': config, 'system-prompt.md': 'You fix things.' }

@@ -2,14 +2,18 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type CodingHub, listProgramProcesses, until } from './coding-hub.ts'
 
 const victims = ['runner', 'hub', 'line', 'runner and hub'] as const
-/** Its runs go to another runner a minute after it was disconnected, so this is rare. */
+/** Its runs go to another runner a minute after it was disconnected, so this is one of so many. */
 const forGood = 'runner for good'
-const forGoodChance = 0.03
+const forGoodEvery = 20
 
-export interface Kill {
+/** What is to be killed, and when. */
+export interface PlannedKill {
   victim: (typeof victims)[number] | typeof forGood
   /** After the tasks were given. */
   afterMs: number
+}
+
+export interface Kill extends PlannedKill {
   /** Attempts that the runs needed. */
   attempts: number[]
   /** What is wrong; none: all is as it should be. */
@@ -35,6 +39,18 @@ const tasks = [
 ] as const
 const windowMs = 3_500
 
+/**
+ * Plans the kill of a number from 0. The first five are of all kinds, and each kind has its share of the others; the
+ * moment is random.
+ *
+ * @param random from 0 to 1
+ */
+export function planKill(at: number, random: () => number): PlannedKill {
+  const isForGood = at % forGoodEvery === victims.length
+  const victim = isForGood ? forGood : (victims[at % victims.length] ?? 'runner')
+  return { victim, afterMs: Math.floor(random() * windowMs) }
+}
+
 /** Prepares a hub for `killOnce`. */
 export async function prepareKills(hub: CodingHub): Promise<void> {
   hub.startRunner(firstRunner)
@@ -47,14 +63,8 @@ export async function prepareKills(hub: CodingHub): Promise<void> {
 /**
  * Gives a task to each agent, kills something at a moment, lets it come back, and reports what is not as it should
  * be: one reply for each task, money that adds up, and no process left.
- *
- * @param random from 0 to 1, by which victim and moment are chosen
  */
-export async function killOnce(hub: CodingHub, random: () => number): Promise<Kill> {
-  const isForGood = random() < forGoodChance
-  const chosen = victims[Math.floor(random() * victims.length)] ?? 'runner'
-  const victim = isForGood ? forGood : chosen
-  const afterMs = Math.floor(random() * windowMs)
+export async function killOnce(hub: CodingHub, { victim, afterMs }: PlannedKill): Promise<Kill> {
   const asked = hub.provider.requests.length
   const posts = await Promise.all(tasks.map(({ agent, acts }) => hub.ask(agent, acts)))
   await wait(afterMs)
