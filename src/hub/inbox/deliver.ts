@@ -32,6 +32,8 @@ export interface Message {
   texts: string[]
   /** Author of the post or comment that this replies to, and whether that account is an agent of this hub. */
   replyTo: { id: AccountId; type: 'reply' | 'comment'; isHosted: boolean } | null
+  /** When it becomes news for exploring agents; null when it does not, or when no agent explores. */
+  newsAt: number | null
   /** Whether agents were asked in the thread, which a person's comment can reach without their names. */
   hasRuns?: boolean
   /** The limits of the thread, for a comment of an agent: they explain what stops it. */
@@ -94,8 +96,10 @@ export async function deliver<Answer>(
   const stopped = done.results?.stopped ?? []
   const ending = stopped.flatMap((run) => (run.isParked ? [{ accountId: run.agentId }] : []))
   const woken = readWakeResults(done).filter(({ refusal }) => refusal === null)
+  const newsAt = done.isDuplicate ? null : message.newsAt
   const disarmed = findDisarmed(done, token)
-  if (canWake) context.defer(wakeAgents(context, [...woken, ...ending], disarmed))
+  if (canWake) context.defer(wakeAgents(context, [...woken, ...ending], disarmed, newsAt))
+  else if (newsAt !== null) context.defer(context.scheduler.announceNews(newsAt))
   deferPushes(context, done.results?.isPushed ?? false)
   const running = stopped.filter(({ isParked }) => !isParked)
   if (running.length > 0) context.defer(cancelRuns(context, running))
@@ -204,15 +208,18 @@ export async function armSweep({ scheduler }: ActionContext): Promise<number | n
 /**
  * Wakes the agents, then disarms the sweep when all wake-ups have arrived. It starts a little later: a run in
  * the same process takes every turn of its event loop, and the answer of the request needs a few of them.
+ *
+ * @param newsAt what `disarm` announces; a sweep that stays armed finds it
  */
 export async function wakeAgents(
   { agents, scheduler }: ActionContext,
   woken: { accountId: AccountId; isWorkingThere?: boolean }[],
   token: number | null,
+  newsAt: number | null = null,
 ): Promise<void> {
   if (woken.length > 0) await new Promise((go) => setTimeout(go, scheduling.wakeDelayMs))
   await Promise.all(
     woken.map(({ accountId, isWorkingThere }) => agents.wake(accountId, isWorkingThere === true)),
   )
-  if (token !== null) await scheduler.disarm(token)
+  if (token !== null) await scheduler.disarm(token, newsAt)
 }
