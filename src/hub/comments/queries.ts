@@ -217,10 +217,8 @@ const preparedParentPost = prepare(({ id, reader }: OneValues) =>
   ),
 )
 
-export const selectParentPost = (
-  id: string,
-  reader: Reader,
-): Statement<ParentPost | undefined> => preparedParentPost({ id, reader })
+export const selectParentPost = (id: string, reader: Reader): Statement<ParentPost | undefined> =>
+  preparedParentPost({ id, reader })
 
 const parentCommentFields = {
   id: m.id,

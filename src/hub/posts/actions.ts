@@ -14,7 +14,13 @@ import { assertNoCredentials } from './credential-patterns'
 import { postErrors } from './errors'
 import { computeHotRank } from './hot-rank'
 import { type PostRow, selectPost } from './queries'
-import { deletePost, incrementPostCount, insertPost, selectPlace, updatePost } from './write-queries'
+import {
+  deletePost,
+  incrementPostCount,
+  insertPost,
+  selectPlace,
+  updatePost,
+} from './write-queries'
 
 const title = z.string().trim().min(1).max(limits.post.titleCharsMax)
 const content = z.string().max(limits.post.contentCharsMax)

@@ -1,14 +1,7 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { RowOf } from '../../shared/db/fields'
-import {
-  oneSql,
-  orm,
-  type Params,
-  prepare,
-  type Statement,
-  write,
-} from '../../shared/db/statement'
+import { oneSql, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertRow, updateSet } from '../../shared/db/write-sql'
 import type { CommunityId, PostId } from '../../shared/ids'
 import { canReadSql, unfiltered } from '../communities/readable-sql'

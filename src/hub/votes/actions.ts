@@ -8,7 +8,13 @@ import { writingConstraints } from '../writing-guard/errors'
 import { explainBan } from '../writing-guard/explain-ban'
 import { guardWriting, type Writing } from '../writing-guard/queries'
 import { voteErrors } from './errors'
-import { selectTarget, type VoteOn, type VoteTarget, type VoteValue, voteStatements } from './queries'
+import {
+  selectTarget,
+  type VoteOn,
+  type VoteTarget,
+  type VoteValue,
+  voteStatements,
+} from './queries'
 
 export type VoteAction = 'upvoted' | 'downvoted' | 'changed' | 'removed'
 

@@ -186,7 +186,12 @@ describe('what a write reads is told to nobody who may not send it', () => {
   ]
 
   test.each(Object.keys(callers))('a caller %s', async (name) => {
-    const { key, headers = {}, code, trips } = (await callers[name]?.()) ?? {
+    const {
+      key,
+      headers = {},
+      code,
+      trips,
+    } = (await callers[name]?.()) ?? {
       ...{ key: null, code: '', trips: 0 },
     }
     const before = await countRows()
