@@ -63,16 +63,12 @@ export async function deliver<Answer>(
   work: { answer: Answer; statements: readonly Statement<unknown>[] },
 ): Promise<Delivered<Answer>> {
   const { db } = context
-  const { actor, source, replyTo } = message
+  const { actor, source } = message
   const names = [...new Set(message.texts.flatMap(findMentions))]
   const reach = findReach(message)
   const { items, itemIds } = createItems(context, message, names, reach)
   const stop = reach === 'stop' ? stopStatements(toStop(message)) : null
-  const canWake =
-    names.length > 0 ||
-    reach === 'open' ||
-    stop !== null ||
-    (replyTo?.isHosted === true && actor.kind === 'human' && reach !== 'silent')
+  const canWake = names.length > 0 || canWakeUnnamed(message, reach)
   const token = canWake ? await armSweep(context) : null
   const done = await runOnce(
     db,
@@ -96,8 +92,7 @@ export async function deliver<Answer>(
   const stopped = done.results?.stopped ?? []
   const ending = stopped.flatMap((run) => (run.isParked ? [{ accountId: run.agentId }] : []))
   const woken = readWakeResults(done).filter(({ refusal }) => refusal === null)
-  const newsAt = done.isDuplicate ? null : message.newsAt
-  const disarmed = findDisarmed(done, token)
+  const { disarmed, newsAt } = findAnnounced(done, message, token)
   if (canWake) context.defer(wakeAgents(context, [...woken, ...ending], disarmed, newsAt))
   else if (newsAt !== null) context.defer(context.scheduler.announceNews(newsAt))
   deferPushes(context, done.results?.isPushed ?? false)
@@ -106,9 +101,22 @@ export async function deliver<Answer>(
   return done
 }
 
-/** Returns what to disarm. A duplicate does not know whom it addressed, so the sweep stays armed and finds them. */
-const findDisarmed = (done: Delivered<unknown>, token: number | null): number | null =>
-  done.isDuplicate ? null : token
+/** Returns whether a message can wake agents that it does not name. */
+const canWakeUnnamed = ({ actor, replyTo }: Message, reach: Reach | null): boolean =>
+  reach === 'open' ||
+  reach === 'stop' ||
+  (replyTo?.isHosted === true && actor.kind === 'human' && reach !== 'silent')
+
+/**
+ * Returns what to disarm and to announce. A duplicate does not know whom it addressed, so the sweep stays armed
+ * and finds them; its news was announced before.
+ */
+const findAnnounced = (
+  { isDuplicate }: Delivered<unknown>,
+  { newsAt }: Message,
+  token: number | null,
+): { disarmed: number | null; newsAt: number | null } =>
+  isDuplicate ? { disarmed: null, newsAt: null } : { disarmed: token, newsAt }
 
 const constraintsOf = ({ limits = replyLimits.defaults }: Message) => ({
   ...writingConstraints,
