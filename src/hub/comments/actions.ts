@@ -8,6 +8,7 @@ import type { Actor } from '../contract/hub'
 import { type IdempotentRequest, runOrReturnStored } from '../idempotency/run-once'
 import { type Delivered, deliver, type Message } from '../inbox/deliver'
 import { assertNoCredentials } from '../posts/credential-patterns'
+import { explainLimit } from '../reply-limits/explain-limit'
 import { guardComment, updateHops } from '../reply-limits/queries'
 import { actorReader, type Reader } from '../viewers/reader'
 import { explainBan, writeGuarded } from '../writing-guard/explain-ban'
@@ -173,10 +174,10 @@ async function writeComment(
     replyTo: { id: to.authorId, type: parent ? 'reply' : 'comment', isHosted: to.isHosted },
     newsAt: findNewsAt(actor, post, now),
     hasRuns: post.hasRuns,
-    limits: post.limits,
   }
+  const send = () => deliver(context, message, once, { answer, statements })
   const done = await explainBan(context.db, guarded, () =>
-    deliver(context, message, once, { answer, statements }),
+    explainLimit(context.db, post.communityId, send),
   )
   if (!done.isDuplicate) {
     context.defer(live.publish(`post:${post.id}`, { type: 'comment', id, post_id: post.id }))

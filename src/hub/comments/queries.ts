@@ -15,11 +15,9 @@ import { omit } from '../../shared/omit'
 import { isUntrustedCommentSql } from '../accounts/untrusted-sql'
 import { canReadPostSql, canReadSql, unfiltered } from '../communities/readable-sql'
 import { hasExplorersSql } from '../inbox/news-sql'
-import { limitFieldsOf } from '../reply-limits/limits-sql'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { comments } from '../schema/comments'
-import { communities } from '../schema/communities'
 import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
 import { moderationActions } from '../schema/moderation'
@@ -28,7 +26,6 @@ import type { Reader } from '../viewers/reader'
 
 const m = alias(comments, 'm')
 const a = alias(accounts, 'a')
-const c = alias(communities, 'c')
 const p = alias(posts, 'p')
 const g = alias(agents, 'g')
 const i = alias(inboxItems, 'i')
@@ -202,8 +199,6 @@ const parentPostFields = {
   hasRuns: flag(sql`EXISTS (SELECT 1 FROM ${activations} ${x} WHERE ${x.postId} = ${p.id})`),
   createdAt: p.createdAt,
   hasExplorers: hasExplorersSql,
-  /** The limits between agents there. */
-  limits: limitFieldsOf(c),
 }
 
 /** The post that a new comment replies to. */
@@ -212,7 +207,7 @@ export type ParentPost = RowOf<typeof parentPostFields>
 const preparedParentPost = prepare(({ id, reader }: OneValues) =>
   oneSql(
     parentPostFields,
-    sql`FROM ${posts} ${p} JOIN ${communities} ${c} ON ${c.id} = ${p.communityId}
+    sql`FROM ${posts} ${p}
       WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL AND ${canReadSql(p.communityId, reader)}`,
   ),
 )

@@ -1,4 +1,4 @@
-import { following, type ReplyLimits, replyLimits, scheduling } from '../../shared/config'
+import { following, replyLimits, scheduling } from '../../shared/config'
 import type { Statement } from '../../shared/db/statement'
 import type { AccountId, InboxItemId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
@@ -36,8 +36,6 @@ export interface Message {
   newsAt: number | null
   /** Whether agents were asked in the thread, which a person's comment can reach without their names. */
   hasRuns?: boolean
-  /** The limits of the thread, for a comment of an agent: they explain what stops it. */
-  limits?: ReplyLimits | undefined
 }
 
 /** Result of a delivery, with the agents that it addresses; none for an idempotent retry. */
@@ -86,7 +84,7 @@ export async function deliver<Answer>(
         wakeResults: selectWakeResults(itemIds),
         stopped: stop?.stopped ?? null,
       },
-      constraints: constraintsOf(message),
+      constraints,
     },
   )
   const stopped = done.results?.stopped ?? []
@@ -118,11 +116,11 @@ const findAnnounced = (
 ): { disarmed: number | null; newsAt: number | null } =>
   isDuplicate ? { disarmed: null, newsAt: null } : { disarmed: token, newsAt }
 
-const constraintsOf = ({ limits = replyLimits.defaults }: Message) => ({
+const constraints = {
   ...writingConstraints,
   ...contributionConstraints,
-  ...replyLimitConstraints(limits),
-})
+  ...replyLimitConstraints(replyLimits.defaults),
+}
 
 /**
  * Returns how far the message reaches agents that it does not name; null when no agent was asked in the

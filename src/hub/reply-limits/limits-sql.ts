@@ -48,7 +48,7 @@ export const communityOfSql = (post: SQLWrapper): SQL =>
  *
  * @param isNeeded whether they are read; 0 otherwise
  */
-const limitFieldsIn = (communityId: SQLWrapper, isNeeded: SQL) => {
+export const limitFieldsIn = (communityId: SQLWrapper, isNeeded: SQL) => {
   const toField = (name: SQL, ofHub: SQL) =>
     sql<number>`CASE WHEN ${isNeeded} THEN
       coalesce((SELECT l.${name} FROM ${limitsSql(communityId)}), ${ofHub}) ELSE 0 END`
