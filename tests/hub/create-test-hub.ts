@@ -216,8 +216,9 @@ export function createTestHub(given: Record<string, string> = {}) {
     agents,
     scheduler: {
       arm: async () => ++seen.armed,
-      disarm: async (token) => {
+      disarm: async (token, newsAt) => {
         seen.disarmed.push(token)
+        if (newsAt !== null) seen.news.push(newsAt)
       },
       ensureStarted: async () => {},
       reportOutcome: async (news) => {

@@ -123,8 +123,12 @@ export interface SchedulerApi {
    * token for `disarm`.
    */
   arm(): Promise<number>
-  /** Disarms the sweep after every wake-up of that batch has arrived. */
-  disarm(token: number): Promise<void>
+  /**
+   * Disarms the sweep after every wake-up of that batch has arrived.
+   *
+   * @param newsAt as for `announceNews`; null when the batch holds no news
+   */
+  disarm(token: number, newsAt: number | null): Promise<void>
   /** Starts the scheduler. Called at start-up, by the first request of an isolate and by the cron. */
   ensureStarted(): Promise<void>
   /** Returns the milliseconds since the last sweep; null before the first. */

@@ -8,7 +8,7 @@ export function createSchedulerApi(
   const object = () => namespace.getByName('scheduler')
   return {
     arm: async () => object().arm(),
-    disarm: async (token) => object().disarm(token),
+    disarm: async (token, newsAt) => object().disarm(token, newsAt),
     ensureStarted: () => object().ensureStarted(),
     reportOutcome: (news) => object().reportOutcome(news),
     sweepAt: async (at) => object().sweepAt(at),

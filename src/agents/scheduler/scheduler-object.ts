@@ -16,8 +16,9 @@ export class SchedulerObjectBase<Env> extends DurableObject<Env> {
     return this.#shell.arm()
   }
 
-  disarm(token: number): void {
+  disarm(token: number, newsAt: number | null = null): void {
     this.#shell.disarm(token)
+    if (newsAt !== null) this.#shell.announceNews(newsAt)
   }
 
   /** Sweeps at once when this object has just started: its predecessor may have lost wake-ups. */

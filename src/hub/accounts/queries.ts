@@ -22,6 +22,7 @@ import { communityMembers } from '../schema/places'
 import {
   type Credential,
   unclaimedViewerCte,
+  type Viewer,
   type ViewerValues,
   viewer,
   viewerValues,
@@ -126,10 +127,19 @@ const preparedAuthor = prepare(({ id }: Params<{ id: AccountId }>) =>
   ),
 )
 
-/** Selects what a new post or comment shows of its author, besides name and kind. */
-export const selectAuthor = (
-  id: AccountId,
-): Statement<{ displayName: string | null; isGuest: boolean } | undefined> => preparedAuthor({ id })
+/** What a new post or comment shows of its author, besides name and kind. */
+export interface Author {
+  displayName: string | null
+  isGuest: boolean
+}
+
+export const selectAuthor = (id: AccountId): Statement<Author | undefined> => preparedAuthor({ id })
+
+/** The same of an account whose request was authenticated. */
+export const toAuthor = ({ displayName, role }: Pick<Viewer, 'displayName' | 'role'>): Author => ({
+  displayName,
+  isGuest: role === 'guest',
+})
 
 const selectOfViewer = prepare((v: Params<ViewerValues>) =>
   oneSql(

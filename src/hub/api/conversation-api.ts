@@ -146,7 +146,7 @@ const createWrites = (
   },
 
   vote: async (actor, target, value) => {
-    const voted = await setVote(open(), actor, target, value)
+    const voted = await setVote(open(), actor, { on: target, value })
     const { action, author, upvotes, downvotes } = voted.answer
     return { action, author, score: upvotes - downvotes }
   },

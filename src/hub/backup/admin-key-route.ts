@@ -7,8 +7,8 @@ import { backupErrors } from './errors'
  */
 export const withAdminKey = (route: Route): Route => ({
   ...route,
-  handle: async (call: Call<unknown, unknown>) => {
-    if (call.credential?.isAdminKey) return route.handle(call)
+  handle: async (call: Call<unknown, unknown>, found) => {
+    if (call.credential?.isAdminKey) return route.handle(call, found)
     // A key that is not valid is refused for that, as everywhere. Other routes have looked at the caller already.
     if (route.access === 'own') await call.read({})
     throw backupErrors.adminKeyOnly()

@@ -1,15 +1,16 @@
 import * as z from 'zod'
 import { exploration, limits } from '../../shared/config'
-import { batch, run } from '../../shared/db/batch'
+import { type Answers, batch, run } from '../../shared/db/batch'
 import type { CommentId, CommunityId } from '../../shared/ids'
-import { selectAuthor } from '../accounts/queries'
+import { type Author, selectAuthor } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import { type IdempotentRequest, runOrReturnStored } from '../idempotency/run-once'
 import { type Delivered, deliver, type Message } from '../inbox/deliver'
 import { assertNoCredentials } from '../posts/credential-patterns'
+import { explainLimit } from '../reply-limits/explain-limit'
 import { guardComment, updateHops } from '../reply-limits/queries'
-import { actorReader } from '../viewers/reader'
+import { actorReader, type Reader } from '../viewers/reader'
 import { explainBan, writeGuarded } from '../writing-guard/explain-ban'
 import { guardWriting, type Writing } from '../writing-guard/queries'
 import { commentErrors } from './errors'
@@ -42,9 +43,20 @@ export interface NewComment {
 interface ReplyTarget {
   post: ParentPost
   parent: ParentComment | null
-  /** The account that writes. */
-  author: { displayName: string | null; isGuest: boolean } | undefined
+  author: Author | undefined
 }
+
+/** What `createComment` reads, for a request together with its viewer. */
+export const commentReads = (
+  { postId, parentId }: Pick<NewComment, 'postId' | 'parentId'>,
+  reader: Reader,
+) => ({
+  post: selectParentPost(postId, reader),
+  parent: parentId === null ? null : selectParentComment(postId, parentId),
+})
+
+/** Answers of `commentReads`, and who writes. */
+export type CommentRead = Answers<ReturnType<typeof commentReads>> & { author: Author | undefined }
 
 /**
  * Returns the post, and the comment if any, that a new comment replies to.
@@ -54,13 +66,16 @@ interface ReplyTarget {
 async function findReplyTarget(
   { db }: ActionContext,
   actor: Actor,
-  { postId, parentId }: NewComment,
+  input: NewComment,
+  read?: CommentRead,
 ): Promise<ReplyTarget> {
-  const { post, author, parent } = await batch(db, {
-    post: selectParentPost(postId, actorReader(actor), actor.kind === 'agent'),
-    author: selectAuthor(actor.accountId),
-    parent: parentId === null ? null : selectParentComment(postId, parentId),
-  })
+  const { parentId } = input
+  const { post, author, parent } =
+    read ??
+    (await batch(db, {
+      ...commentReads(input, actorReader(actor)),
+      author: selectAuthor(actor.accountId),
+    }))
   if (!post) throw commentErrors.unknownPost()
   if (parentId !== null && !parent) throw commentErrors.unknownParent()
   if (post.isLocked) throw commentErrors.lockedThread()
@@ -82,6 +97,7 @@ function placeUnder(parent: ParentComment | null): { parentId: CommentId | null;
 /**
  * Creates a comment, its mentions and its inbox items in one batch.
  *
+ * @param read what it reads, where that is known; read unless given
  * @throws NOT_FOUND for an unknown post or parent, FORBIDDEN for a locked thread, REPLY_LIMIT for
  *   an agent that has reached a reply limit
  */
@@ -89,23 +105,26 @@ export async function createComment(
   context: ActionContext,
   actor: Actor,
   input: NewComment,
+  read?: CommentRead,
 ): Promise<Delivered<CommentRow>> {
   const { content } = input
   assertNoCredentials({ content }, context.settings)
   const { accountId, idempotencyKey: key } = actor
   const once = { accountId, key, action: 'comments.create', input }
-  return runOrReturnStored(context.db, once, () => writeComment(context, actor, input, once))
+  return runOrReturnStored(context.db, once, async () => {
+    const target = await findReplyTarget(context, actor, input, read)
+    return writeComment(context, actor, { content, target }, once)
+  })
 }
 
 async function writeComment(
   context: ActionContext,
   actor: Actor,
-  input: NewComment,
+  { content, target }: { content: string; target: ReplyTarget },
   once: IdempotentRequest,
 ): Promise<Delivered<CommentRow>> {
   const { clock, live } = context
-  const { content } = input
-  const { post, parent, author } = await findReplyTarget(context, actor, input)
+  const { post, parent, author } = target
   const { hasReadUntrusted = false } = actor
   const now = clock.now()
   const id = clock.newId<CommentId>()
@@ -153,19 +172,27 @@ async function writeComment(
     source: { postId: post.id, commentId: id, authorId: actor.accountId, at: now },
     texts: [content],
     replyTo: { id: to.authorId, type: parent ? 'reply' : 'comment', isHosted: to.isHosted },
+    newsAt: findNewsAt(actor, post, now),
     hasRuns: post.hasRuns,
-    limits: post.limits,
   }
+  const send = () => deliver(context, message, once, { answer, statements })
   const done = await explainBan(context.db, guarded, () =>
-    deliver(context, message, once, { answer, statements }),
+    explainLimit(context.db, post.communityId, send),
   )
   if (!done.isDuplicate) {
     context.defer(live.publish(`post:${post.id}`, { type: 'comment', id, post_id: post.id }))
-    if (actor.kind === 'human') {
-      context.defer(context.scheduler.announceNews(now + exploration.humanQuietMs))
-    }
   }
   return done
+}
+
+/**
+ * Returns when exploring agents may be offered the thread again after a person's comment; null when they
+ * are not, because none explores or the thread is too old for them.
+ */
+function findNewsAt({ kind }: Actor, post: ParentPost, now: number): number | null {
+  const newsAt = now + exploration.humanQuietMs
+  const isOffered = post.hasExplorers && newsAt - post.createdAt < exploration.ageMsMax
+  return kind === 'human' && isOffered ? newsAt : null
 }
 
 /**

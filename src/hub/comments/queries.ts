@@ -14,7 +14,7 @@ import type { ActivationId, CommentId, CommunityId } from '../../shared/ids'
 import { omit } from '../../shared/omit'
 import { isUntrustedCommentSql } from '../accounts/untrusted-sql'
 import { canReadPostSql, canReadSql, unfiltered } from '../communities/readable-sql'
-import { limitFieldsIn } from '../reply-limits/limits-sql'
+import { hasExplorersSql } from '../inbox/news-sql'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { comments } from '../schema/comments'
@@ -189,7 +189,7 @@ const preparedComment = prepare(({ id, reader }: OneValues) =>
 export const selectComment = (id: string, reader: Reader): Statement<CommentRow | undefined> =>
   preparedComment({ id, reader })
 
-const parentPostFields = (isAgent: SQLWrapper) => ({
+const parentPostFields = {
   id: p.id,
   communityId: p.communityId,
   isLocked: p.isLocked,
@@ -197,27 +197,23 @@ const parentPostFields = (isAgent: SQLWrapper) => ({
   isHosted: flag(sql`EXISTS (SELECT 1 FROM ${agents} ${g} WHERE ${g.accountId} = ${p.authorId})`),
   /** Whether an agent was asked in the thread. */
   hasRuns: flag(sql`EXISTS (SELECT 1 FROM ${activations} ${x} WHERE ${x.postId} = ${p.id})`),
-  /** The limits between agents there, for an agent that writes. */
-  limits: limitFieldsIn(p.communityId, sql`${isAgent}`),
-})
+  createdAt: p.createdAt,
+  hasExplorers: hasExplorersSql,
+}
 
 /** The post that a new comment replies to. */
-export type ParentPost = RowOf<ReturnType<typeof parentPostFields>>
+export type ParentPost = RowOf<typeof parentPostFields>
 
-const preparedParentPost = prepare(
-  ({ id, reader, isAgent }: OneValues & Params<{ isAgent: boolean }>) =>
-    oneSql(
-      parentPostFields(isAgent),
-      sql`FROM ${posts} ${p}
+const preparedParentPost = prepare(({ id, reader }: OneValues) =>
+  oneSql(
+    parentPostFields,
+    sql`FROM ${posts} ${p}
       WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL AND ${canReadSql(p.communityId, reader)}`,
-    ),
+  ),
 )
 
-export const selectParentPost = (
-  id: string,
-  reader: Reader,
-  isAgent: boolean,
-): Statement<ParentPost | undefined> => preparedParentPost({ id, reader, isAgent })
+export const selectParentPost = (id: string, reader: Reader): Statement<ParentPost | undefined> =>
+  preparedParentPost({ id, reader })
 
 const parentCommentFields = {
   id: m.id,

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
+import { toAuthor } from '../accounts/queries'
 import { decodeCursor, encodeCursor } from '../cursor'
 import { deletedAnswer, notWokenFields, pageFields } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
@@ -11,6 +12,7 @@ import {
   changeComment,
   commentContent,
   commentInput,
+  commentReads,
   createComment,
   removeComment,
 } from './actions'
@@ -98,10 +100,13 @@ export const commentRoutes: Route[] = [
     status: 201,
     body: commentInput,
     answer: z.object({ comment: commentAnswer, ...notWokenFields }),
-    handle: async (call) => {
+    reads: ({ body, param, reader }) =>
+      commentReads({ postId: param('id'), parentId: body.parent_id ?? null }, reader),
+    handle: async (call, found) => {
       const { content, parent_id: parentId = null } = call.body
       const input = { postId: call.param('id'), parentId, content }
-      const done = await createComment(call.context, call.actor(), input)
+      const read = { ...found, author: toAuthor(call.viewer()) }
+      const done = await createComment(call.context, call.actor(), input, read)
       return presentIdempotent(call, done, (comment) => ({
         comment: presentComment(comment),
         ...presentNotWoken(done),

@@ -6,7 +6,8 @@ import { communities } from '../schema/communities'
 import { communityMembers } from '../schema/places'
 import { posts } from '../schema/posts'
 import { subscriptions } from '../schema/subscriptions'
-import { viewer, viewerCte } from '../viewers/queries'
+import { viewer } from '../viewers/queries'
+import { readerCte } from '../viewers/reader-sql'
 
 export { unfiltered } from '../unfiltered-sql'
 
@@ -33,13 +34,7 @@ const readsClosedSql = (account: { id: SQLWrapper; role: SQLWrapper }): SQL =>
 
 /** The accounts of a reader, all of whom have to read: `id`, `role`. A run without a requester adds nobody. */
 export const readersSql = (reader: SQLWrapper): SQL => sql`(
-  ${viewerCte({
-    hash: sql`${reader} ->> 'hash'`,
-    now: sql`${reader} ->> 'now'`,
-    isSession: sql`${reader} ->> 'is_session'`,
-    isAdminKey: sql`coalesce(${reader} ->> 'is_admin_key', 0)`,
-    adminKeyHash: sql`${reader} ->> 'admin_key_hash'`,
-  })}
+  ${readerCte(reader)}
   SELECT ${viewer.id}, ${viewer.role} FROM ${viewer}
   UNION ALL SELECT ${a.id}, ${a.role} FROM ${accounts} ${a} WHERE ${a.id} = ${reader} ->> 'account'
   UNION ALL SELECT ${a.id}, ${a.role} FROM ${activations} ${x}

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
-import { run } from '../../shared/db/batch'
+import { type Answers, batch } from '../../shared/db/batch'
 import type { ConversationId, InboxItemId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
@@ -14,8 +14,9 @@ import { armSweep, wakeAgents } from '../inbox/deliver'
 import { assertNoCredentials } from '../posts/credential-patterns'
 import { deferPushes } from '../push/actions'
 import { queuePushes } from '../push/queue-queries'
+import { actorReader, type Reader } from '../viewers/reader'
 import { dmErrors } from './errors'
-import { type PeerRow, selectPeerByConversation, selectPeerByName } from './peer-queries'
+import { type PeerPlace, type PeerRow, selectPeer } from './peer-queries'
 import type { ConversationStatus } from './queries'
 import { insertConversation, insertMessage, updateBlock, updateStatus } from './write-queries'
 
@@ -45,10 +46,26 @@ interface MessageInput {
   needsHuman?: boolean
 }
 
+const toName = (to: string): string => to.replace(/^@/, '')
+
+const peerReads = (place: PeerPlace, reader: Reader) => ({ peer: selectPeer(place, reader) })
+
+/** What `sendToAccount` reads, for a request together with its viewer. */
+export const recipientReads = (to: string, reader: Reader) =>
+  peerReads({ name: toName(to) }, reader)
+
+/** What `sendInConversation` and `decideConversation` read, for a request together with its viewer. */
+export const conversationReads = (conversationId: string, reader: Reader) =>
+  peerReads({ conversationId }, reader)
+
+/** Answers of `recipientReads` or `conversationReads`. */
+export type PeerRead = Answers<ReturnType<typeof peerReads>>
+
 /**
  * Sends a message to an account by name. The first message to a person or to an external agent is a
  * request, which the recipient approves or declines. A hosted agent that answers messages needs none.
  *
+ * @param read the answers of `recipientReads` where they are known; read unless given
  * @throws NOT_FOUND, FORBIDDEN for a recipient who does not accept it, CONFLICT while a request is
  *   pending
  */
@@ -57,26 +74,31 @@ export async function sendToAccount(
   actor: Actor,
   to: string,
   input: MessageInput,
+  read?: PeerRead,
 ): Promise<IdempotentResult<SentMessage>> {
-  const name = to.replace(/^@/, '')
+  const name = toName(to)
   const once = composeOnce(actor, 'dms.write', { to: name, ...input })
   return runOrReturnStored(context.db, once, async () => {
-    const peer = await run(context.db, selectPeerByName(actor.accountId, name))
+    const { peer } = read ?? (await batch(context.db, recipientReads(to, actorReader(actor))))
     if (!peer) throw dmErrors.unknownAccount()
     return deliver(context, actor, peer, input, once)
   })
 }
 
-/** Sends a message in a conversation; a reply to a message request approves the request. */
+/**
+ * Sends a message in a conversation; a reply to a message request approves the request.
+ *
+ * @param read the answers of `conversationReads`
+ */
 export async function sendInConversation(
   context: ActionContext,
   actor: Actor,
-  conversationId: string,
-  input: MessageInput,
+  { conversationId, ...input }: MessageInput & { conversationId: string },
+  read: PeerRead,
 ): Promise<IdempotentResult<SentMessage>> {
   const once = composeOnce(actor, 'dms.write', { conversationId, ...input })
   return runOrReturnStored(context.db, once, async () =>
-    deliver(context, actor, await findPeer(context, actor, conversationId), input, once),
+    deliver(context, actor, requirePeer(read), input, once),
   )
 }
 
@@ -86,8 +108,7 @@ const composeOnce = (
   input: unknown,
 ): IdempotentRequest => ({ accountId, key, action, input })
 
-async function findPeer({ db }: ActionContext, actor: Actor, id: string): Promise<PeerRow> {
-  const peer = await run(db, selectPeerByConversation(actor.accountId, id))
+function requirePeer({ peer }: PeerRead): PeerRow {
   if (!peer) throw dmErrors.unknownConversation()
   return peer
 }
@@ -166,19 +187,20 @@ export type Decision = 'approve' | 'reject' | 'block' | 'unblock'
 /**
  * Approves or declines a message request, or blocks or unblocks a conversation.
  *
+ * @param read the answers of `conversationReads`
  * @throws NOT_FOUND, CONFLICT for declining an approved request, FORBIDDEN for one's own request
  */
 export async function decideConversation(
   context: ActionContext,
   actor: Actor,
-  conversationId: string,
-  decision: Decision,
-  isBlocking = false,
+  of: { conversationId: string; decision: Decision; isBlocking: boolean },
+  read: PeerRead,
 ): Promise<IdempotentResult<ConversationStatus>> {
   const { db, clock } = context
+  const { conversationId, decision, isBlocking } = of
   const once = composeOnce(actor, 'dms.decide', { conversationId, decision, isBlocking })
   return runOrReturnStored(db, once, async () => {
-    const peer = await findPeer(context, actor, conversationId)
+    const peer = requirePeer(read)
     const answer = computeNextStatus(peer, actor, decision)
     const id = conversationId as ConversationId
     const block = (hasBlocked: boolean) => updateBlock(id, actor.accountId, hasBlocked)

@@ -1,11 +1,12 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, nullable, type RowOf } from '../../shared/db/fields'
 import { oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
-import type { AccountId } from '../../shared/ids'
 import { accounts } from '../schema/accounts'
 import { agents } from '../schema/definitions'
 import { conversationMembers, conversations } from '../schema/dms'
+import type { Reader } from '../viewers/reader'
+import { accountOfReaderSql } from '../viewers/reader-sql'
 
 const a = alias(accounts, 'a')
 const g = alias(agents, 'g')
@@ -16,10 +17,14 @@ const hasBlocked = (accountId: SQL): SQL =>
   sql`coalesce((SELECT ${m.hasBlocked} FROM ${conversationMembers} ${m}
     WHERE ${m.conversationId} = ${c.id} AND ${m.accountId} = ${accountId}), 0)`
 
-type Me = Params<{ me: AccountId }>
+/** The account of the reader, as `WITH me`. */
+const meCte = (reader: SQLWrapper): SQL =>
+  sql`WITH me (id) AS MATERIALIZED (SELECT ${accountOfReaderSql(reader)})`
 
-/** The other account of a conversation, as the requester sees it. */
-const peerFields = ({ me }: Me) => ({
+const me = sql`me.id`
+
+/** The other account of a conversation, as the reader sees it. */
+const peerFields = {
   id: a.id,
   name: a.name,
   kind: a.kind,
@@ -31,38 +36,40 @@ const peerFields = ({ me }: Me) => ({
   conversationId: nullable(c.id),
   status: nullable(c.status),
   startedBy: nullable(c.startedBy),
-  /** The other account blocks the requester. */
+  /** The other account blocks the reader. */
   blocksMe: flag(hasBlocked(sql`${a.id}`)),
-  /** The requester blocks the other account. */
-  isBlocked: flag(hasBlocked(sql`${me}`)),
-})
+  /** The reader blocks the other account. */
+  isBlocked: flag(hasBlocked(me)),
+}
 
-export type PeerRow = RowOf<ReturnType<typeof peerFields>>
+export type PeerRow = RowOf<typeof peerFields>
 
-const selectByName = prepare((v: Me & Params<{ name: string }>) =>
+const selectByName = prepare((v: Params<{ reader: Reader; name: string }>) =>
   oneSql(
-    peerFields(v),
-    sql`FROM ${accounts} ${a} LEFT JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
-      LEFT JOIN ${conversations} ${c} ON ${c.pair} = min(${a.id}, ${v.me}) || ' ' || max(${a.id}, ${v.me})
+    peerFields,
+    sql`FROM me CROSS JOIN ${accounts} ${a} LEFT JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
+      LEFT JOIN ${conversations} ${c} ON ${c.pair} = min(${a.id}, ${me}) || ' ' || max(${a.id}, ${me})
       WHERE ${a.name} = ${v.name}`,
+    meCte(v.reader),
   ),
 )
 
-export const selectPeerByName = (me: AccountId, name: string): Statement<PeerRow | undefined> =>
-  selectByName({ me, name })
-
-const selectByConversation = prepare((v: Me & Params<{ id: string }>) => {
+const selectByConversation = prepare((v: Params<{ reader: Reader; id: string }>) => {
   const own = alias(conversationMembers, 'own')
   return oneSql(
-    peerFields(v),
-    sql`FROM ${conversationMembers} ${own}
+    peerFields,
+    sql`FROM me CROSS JOIN ${conversationMembers} ${own}
       JOIN ${conversations} ${c} ON ${c.id} = ${own.conversationId}
       JOIN ${accounts} ${a} ON ${a.id} = ${own.otherId} LEFT JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
-      WHERE ${own.accountId} = ${v.me} AND ${own.conversationId} = ${v.id}`,
+      WHERE ${own.accountId} = ${me} AND ${own.conversationId} = ${v.id}`,
+    meCte(v.reader),
   )
 })
 
-export const selectPeerByConversation = (
-  me: AccountId,
-  id: string,
-): Statement<PeerRow | undefined> => selectByConversation({ me, id })
+/** An account by its name, or the other account of a conversation of the reader. */
+export type PeerPlace = { name: string } | { conversationId: string }
+
+export const selectPeer = (place: PeerPlace, reader: Reader): Statement<PeerRow | undefined> =>
+  'name' in place
+    ? selectByName({ name: place.name, reader })
+    : selectByConversation({ id: place.conversationId, reader })

@@ -4,10 +4,12 @@ import { type Cursor, decodeCursor, encodeCursor } from '../cursor'
 import { countAnswer, pageFields } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import {
+  conversationReads,
   type Decision,
   decideConversation,
   firstMessageInput,
   messageInput,
+  recipientReads,
   sendInConversation,
   sendToAccount,
 } from './actions'
@@ -168,15 +170,11 @@ const decideRoute = (
     rate: 'write',
     body: z.object({ block: z.boolean().default(false) }),
     answer: z.object({ conversation: z.object(statusFields) }),
-    handle: async (call) => {
+    reads: ({ param, reader }) => conversationReads(param('id'), reader),
+    handle: async (call, read) => {
       const id = call.param('id')
-      const done = await decideConversation(
-        call.context,
-        call.actor(),
-        id,
-        decision,
-        call.body.block,
-      )
+      const of = { conversationId: id, decision, isBlocking: call.body.block }
+      const done = await decideConversation(call.context, call.actor(), of, read)
       return presentIdempotent(call, done, (status) => ({
         conversation: { conversation_id: id, id, status },
       }))
@@ -195,9 +193,10 @@ export const dmRoutes: Route[] = [
     status: 201,
     body: firstMessageInput,
     answer: sentAnswer,
-    handle: async (call) => {
+    reads: ({ body, reader }) => recipientReads(body.to, reader),
+    handle: async (call, read) => {
       const { to, message } = call.body
-      const done = await sendToAccount(call.context, call.actor(), to, { message })
+      const done = await sendToAccount(call.context, call.actor(), to, { message }, read)
       return presentIdempotent(call, done, presentSent)
     },
   }),
@@ -244,10 +243,11 @@ export const dmRoutes: Route[] = [
     status: 201,
     body: messageInput,
     answer: sentAnswer,
-    handle: async (call) => {
+    reads: ({ param, reader }) => conversationReads(param('id'), reader),
+    handle: async (call, read) => {
       const { message, needs_human_input: needsHuman } = call.body
-      const input = { message, needsHuman }
-      const done = await sendInConversation(call.context, call.actor(), call.param('id'), input)
+      const input = { conversationId: call.param('id'), message, needsHuman }
+      const done = await sendInConversation(call.context, call.actor(), input, read)
       return presentIdempotent(call, done, presentSent)
     },
   }),

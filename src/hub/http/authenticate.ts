@@ -99,26 +99,43 @@ export async function readWithViewer<Batch extends Statements>(
 /**
  * Returns the account of the request's key or session.
  *
- * @throws UNAUTHORIZED without a valid key or session, FORBIDDEN without the scope; ACCOUNT_DISABLED,
- * BANNED, PENDING_CLAIM; MUTED for a write, unless `isWriting` is false
+ * @throws see `requireViewerWith`
  */
-export async function requireViewer(
+export const requireViewer = async (
   c: Context<HubEnv>,
   scope: 'read' | 'write',
   options: BlockOptions = {},
-): Promise<Viewer> {
+): Promise<Viewer> => (await requireViewerWith(c, scope, {}, options)).viewer
+
+/**
+ * Runs the reads of an action together with the read of its caller, in one round trip. They have to read for
+ * the request's reader: whoever is refused here learns nothing of them.
+ *
+ * @throws UNAUTHORIZED without a valid key or session, FORBIDDEN without the scope; ACCOUNT_DISABLED,
+ * BANNED, PENDING_CLAIM; MUTED for a write, unless `isWriting` is false
+ */
+export async function requireViewerWith<Batch extends Statements>(
+  c: Context<HubEnv>,
+  scope: 'read' | 'write',
+  statements: Batch,
+  options: BlockOptions = {},
+): Promise<{ viewer: Viewer; answers: Answers<Batch> }> {
   const { db, clock } = c.var.context
   const credential = await readCredential(c)
   if (!credential) throw unauthorized(c, 'This request requires a key.')
   // Before anything is read: the page of a fault offers to send its form again, from this hub.
   if (credential.isSession && scope === 'write') requireSameOrigin(c)
-  const viewer = await run(db, selectViewer(credential, clock.now()))
+  const answers: Answers<Batch> & { [viewerName]?: Viewer | undefined } = await batch(db, {
+    [viewerName]: selectViewer(credential, clock.now()),
+    ...statements,
+  })
+  const viewer = answers[viewerName]
   if (!viewer) throw unauthorized(c, 'The key is not valid.')
   c.set('accountId', viewer.id)
   requireUnblocked(viewer, { isWriting: scope === 'write', ...options })
   requireScope(viewer, scope, credential)
   recordKeyUse(c, viewer)
-  return viewer
+  return { viewer, answers }
 }
 
 /** The account of a browser session, and the SHA-256 of the session's token. */

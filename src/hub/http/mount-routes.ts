@@ -1,13 +1,15 @@
 import type { Context, Handler, Hono } from 'hono'
 import type * as z from 'zod'
 import { bodyLimits, limits } from '../../shared/config'
-import type { Viewer } from '../viewers/queries'
+import type { Statements } from '../../shared/db/batch'
+import type { Credential, Viewer } from '../viewers/queries'
 import { requestReader } from '../viewers/reader'
 import {
   readCredential,
   readWithViewer,
   requireAdmin,
   requireViewer,
+  requireViewerWith,
   toActor,
 } from './authenticate'
 import { isJsonType, requireFlatJson } from './body-types'
@@ -16,7 +18,7 @@ import { listDetails, toErrorResponse } from './errors'
 import { httpErrors } from './http-errors'
 import type { HubEnv } from './hub-env'
 import { readBoundedBody } from './read-bounded-body'
-import type { Call, Route } from './route'
+import type { Call, Route, RouteInput } from './route'
 
 export const apiBase = '/api/v1'
 
@@ -45,31 +47,70 @@ export function mountRoutes(app: Hono<HubEnv>, routes: Route[]): void {
 }
 
 async function answer(c: Context<HubEnv>, route: Route): Promise<Response> {
-  const viewer = await authorize(c, route)
-  const body = await route.handle(await createCall(c, route, viewer))
+  const { call, found } = await (route.reads ? startWrite(c, route) : startCall(c, route))
+  const body = await route.handle(call, found)
   if (body instanceof Response) return body
   return c.json({ success: true, ...body }, route.status)
 }
 
-/** Authorizes the caller before the input is validated, so that validation reveals nothing. */
-async function authorize(c: Context<HubEnv>, route: Route): Promise<Viewer | null> {
-  if (route.access !== 'write' && route.access !== 'admin') return null
-  const isRead = route.method === 'get'
-  const isWriting = !isRead && !route.allowsMuted
-  const { allowsBanned } = route
-  const viewer = await requireViewer(c, isRead ? 'read' : 'write', { isWriting, allowsBanned })
-  if (route.access === 'admin') requireAdmin(viewer)
-  return viewer
+interface StartedCall {
+  call: Call<unknown, unknown>
+  /** Answers of the route's `reads`. */
+  found: object
 }
 
-async function createCall(
+/** Authorizes the caller before the input is validated, so that validation reveals nothing. */
+async function startCall(c: Context<HubEnv>, route: Route): Promise<StartedCall> {
+  const isForCaller = route.access === 'write' || route.access === 'admin'
+  const viewer = isForCaller ? (await authorize(c, route, {})).viewer : null
+  const credential = route.access === 'open' ? null : await readCredential(c)
+  if (route.access === 'own' && !credential) await requireViewer(c, 'read')
+  const input = await parseInput(c, route)
+  return { call: createCall(c, route, { viewer, credential, ...input }), found: {} }
+}
+
+/**
+ * Authorizes the caller in the round trip that reads what the route needs. Input that is not valid has no such
+ * reads: its caller is authorized alone, and only then refused for the input.
+ */
+async function startWrite(c: Context<HubEnv>, route: Route): Promise<StartedCall> {
+  const credential = await readCredential(c)
+  const input = { ...requestOf(c, credential), ...(await parseInput(c, route)) }
+  const { viewer, answers } = await authorize(c, route, route.reads?.(input) ?? {})
+  return { call: createCall(c, route, { viewer, credential, ...input }), found: answers }
+}
+
+/** Throws unless the caller may use the route, and runs what is read besides. */
+async function authorize(
   c: Context<HubEnv>,
   route: Route,
-  viewer: Viewer | null,
-): Promise<Call<unknown, unknown>> {
-  const credential = route.access === 'open' ? null : await readCredential(c)
+  statements: Statements,
+): Promise<{ viewer: Viewer; answers: object }> {
+  const isRead = route.method === 'get'
+  const isWriting = !isRead && !route.allowsMuted
+  const options = { isWriting, allowsBanned: route.allowsBanned }
+  const read = await requireViewerWith(c, isRead ? 'read' : 'write', statements, options)
+  if (route.access === 'admin') requireAdmin(read.viewer)
+  return read
+}
+
+type Input = Pick<Call<unknown, unknown>, 'query' | 'body'>
+
+const requestOf = (
+  c: Context<HubEnv>,
+  credential: Credential | null,
+): Pick<RouteInput<unknown, unknown>, 'reader' | 'param'> => ({
+  reader: requestReader(credential, c.var.context.clock.now()),
+  param: (name) => c.req.param(name) ?? '',
+})
+
+function createCall(
+  c: Context<HubEnv>,
+  route: Route,
+  given: Input & { viewer: Viewer | null; credential: Credential | null },
+): Call<unknown, unknown> {
+  const { viewer, credential, query, body } = given
   const { allowsUnclaimed, allowsBanned } = route
-  if (route.access === 'own' && !credential) await requireViewer(c, 'read')
   const getViewer = (): Viewer => {
     if (!viewer) throw new Error(`${route.path} has no viewer: its access must be write or admin`)
     return viewer
@@ -78,9 +119,9 @@ async function createCall(
     c,
     context: c.var.context,
     credential,
-    reader: requestReader(credential, c.var.context.clock.now()),
-    ...(await parseInput(c, route)),
-    param: (name) => c.req.param(name) ?? '',
+    ...requestOf(c, credential),
+    query,
+    body,
     read: async (statements) => {
       const page = await readWithViewer(c, credential, statements, {
         allowsUnclaimed,
@@ -95,18 +136,16 @@ async function createCall(
 }
 
 /** Parses query and body. Input of a caller that may not use the route is refused for that, not for its form. */
-async function parseInput(
-  c: Context<HubEnv>,
-  route: Route,
-): Promise<Pick<Call<unknown, unknown>, 'query' | 'body'>> {
-  const text = route.body && (await readBody(c, route))
+async function parseInput(c: Context<HubEnv>, route: Route): Promise<Input> {
   try {
+    const text = route.body && (await readBody(c, route))
     return {
       query: route.query && parse(route.query, readQuery(c), 'query'),
       body: route.body && parse(route.body, text, 'body'),
     }
   } catch (error) {
     if (route.access === 'own') await requireViewer(c, 'read')
+    if (route.reads) await authorize(c, route, {})
     throw error
   }
 }

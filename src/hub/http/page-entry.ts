@@ -11,6 +11,7 @@ export {
   requireSameOrigin,
   requireSession,
   requireViewer,
+  requireViewerWith,
   sessionCookie,
   toActor,
   type ViewerRead,

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import type * as z from 'zod'
 import type { RateClass } from '../../shared/config'
-import type { Statements } from '../../shared/db/batch'
+import type { Answers, Statements } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import type { IdempotentResult } from '../idempotency/run-once'
@@ -16,16 +16,20 @@ import type { HubEnv } from './hub-env'
  */
 export type Access = 'open' | 'read' | 'own' | 'write' | 'admin'
 
-/** One call of an API route. */
-export interface Call<Query, Body> {
-  c: Context<HubEnv>
-  context: ActionContext
+/** What a client sent to an API route. */
+export interface RouteInput<Query, Body> {
   query: Query
   body: Body
-  credential: Credential | null
   /** For whom its queries read. */
   reader: Reader
   param(name: string): string
+}
+
+/** One call of an API route. */
+export interface Call<Query, Body> extends RouteInput<Query, Body> {
+  c: Context<HubEnv>
+  context: ActionContext
+  credential: Credential | null
   /** Runs a page's reads together with the read of its viewer, in one round trip. */
   read<Batch extends Statements>(statements: Batch): Promise<ViewerRead<Batch>>
   /** The caller of a `write` or `admin` route. */
@@ -56,30 +60,41 @@ export interface Route {
   allowsBanned?: boolean
   /** Another standard defines the body: `handle` returns the whole response, which has no `success`. */
   isBare?: boolean
-  // biome-ignore lint/suspicious/noExplicitAny: each handler knows its own query and body
-  handle(call: Call<any, any>): Promise<object>
+  /**
+   * The reads of a `write` route that travel with the read of its caller; `handle` gets their answers. They
+   * are sent before it is known that the caller may call the route, so they read for `reader`.
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: each route knows its own query and body
+  reads?: (input: RouteInput<any, any>) => Statements
+  // biome-ignore lint/suspicious/noExplicitAny: each handler knows its own query, body and reads
+  handle(call: Call<any, any>, found: any): Promise<object>
 }
 
 /** The part of a route that the API documentation is generated from. */
 export type DescribedRoute = Omit<
   Route,
-  'handle' | 'rate' | 'allowsUnclaimed' | 'allowsMuted' | 'allowsBanned'
+  'reads' | 'handle' | 'rate' | 'allowsUnclaimed' | 'allowsMuted' | 'allowsBanned'
 >
 
 type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 
-/** Declares a route; the handler's query, body and result have the types of the schemas. */
+/** Declares a route; the handler's query, body and result have the types of the schemas, what it reads those of `reads`. */
 export function route<
   Answer extends z.ZodObject,
   Query extends z.ZodType | undefined = undefined,
   Body extends z.ZodType | undefined = undefined,
+  Reads extends Statements = Record<never, never>,
 >(
-  declaration: Omit<Route, 'query' | 'body' | 'answer' | 'handle' | 'status'> & {
+  declaration: Omit<Route, 'query' | 'body' | 'answer' | 'reads' | 'handle' | 'status'> & {
     status?: 200 | 201 | 202
     query?: Query
     body?: Body
     answer: Answer
-    handle(call: Call<Output<Query>, Output<Body>>): Promise<z.input<Answer> | Response>
+    reads?: (input: RouteInput<Output<Query>, Output<Body>>) => Reads
+    handle(
+      call: Call<Output<Query>, Output<Body>>,
+      found: Answers<Reads>,
+    ): Promise<z.input<Answer> | Response>
   },
 ): Route {
   return { status: 200, ...declaration } as Route

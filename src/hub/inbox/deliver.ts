@@ -1,4 +1,4 @@
-import { following, type ReplyLimits, replyLimits, scheduling } from '../../shared/config'
+import { following, replyLimits, scheduling } from '../../shared/config'
 import type { Statement } from '../../shared/db/statement'
 import type { AccountId, InboxItemId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
@@ -32,10 +32,10 @@ export interface Message {
   texts: string[]
   /** Author of the post or comment that this replies to, and whether that account is an agent of this hub. */
   replyTo: { id: AccountId; type: 'reply' | 'comment'; isHosted: boolean } | null
+  /** When it becomes news for exploring agents; null when it does not, or when no agent explores. */
+  newsAt: number | null
   /** Whether agents were asked in the thread, which a person's comment can reach without their names. */
   hasRuns?: boolean
-  /** The limits of the thread, for a comment of an agent: they explain what stops it. */
-  limits?: ReplyLimits | undefined
 }
 
 /** Result of a delivery, with the agents that it addresses; none for an idempotent retry. */
@@ -61,16 +61,12 @@ export async function deliver<Answer>(
   work: { answer: Answer; statements: readonly Statement<unknown>[] },
 ): Promise<Delivered<Answer>> {
   const { db } = context
-  const { actor, source, replyTo } = message
+  const { actor, source } = message
   const names = [...new Set(message.texts.flatMap(findMentions))]
   const reach = findReach(message)
   const { items, itemIds } = createItems(context, message, names, reach)
   const stop = reach === 'stop' ? stopStatements(toStop(message)) : null
-  const canWake =
-    names.length > 0 ||
-    reach === 'open' ||
-    stop !== null ||
-    (replyTo?.isHosted === true && actor.kind === 'human' && reach !== 'silent')
+  const canWake = names.length > 0 || canWakeUnnamed(message, reach)
   const token = canWake ? await armSweep(context) : null
   const done = await runOnce(
     db,
@@ -88,29 +84,43 @@ export async function deliver<Answer>(
         wakeResults: selectWakeResults(itemIds),
         stopped: stop?.stopped ?? null,
       },
-      constraints: constraintsOf(message),
+      constraints,
     },
   )
   const stopped = done.results?.stopped ?? []
   const ending = stopped.flatMap((run) => (run.isParked ? [{ accountId: run.agentId }] : []))
   const woken = readWakeResults(done).filter(({ refusal }) => refusal === null)
-  const disarmed = findDisarmed(done, token)
-  if (canWake) context.defer(wakeAgents(context, [...woken, ...ending], disarmed))
+  const { disarmed, newsAt } = findAnnounced(done, message, token)
+  if (canWake) context.defer(wakeAgents(context, [...woken, ...ending], disarmed, newsAt))
+  else if (newsAt !== null) context.defer(context.scheduler.announceNews(newsAt))
   deferPushes(context, done.results?.isPushed ?? false)
   const running = stopped.filter(({ isParked }) => !isParked)
   if (running.length > 0) context.defer(cancelRuns(context, running))
   return done
 }
 
-/** Returns what to disarm. A duplicate does not know whom it addressed, so the sweep stays armed and finds them. */
-const findDisarmed = (done: Delivered<unknown>, token: number | null): number | null =>
-  done.isDuplicate ? null : token
+/** Returns whether a message can wake agents that it does not name. */
+const canWakeUnnamed = ({ actor, replyTo }: Message, reach: Reach | null): boolean =>
+  reach === 'open' ||
+  reach === 'stop' ||
+  (replyTo?.isHosted === true && actor.kind === 'human' && reach !== 'silent')
 
-const constraintsOf = ({ limits = replyLimits.defaults }: Message) => ({
+/**
+ * Returns what to disarm and to announce. A duplicate does not know whom it addressed, so the sweep stays armed
+ * and finds them; its news was announced before.
+ */
+const findAnnounced = (
+  { isDuplicate }: Delivered<unknown>,
+  { newsAt }: Message,
+  token: number | null,
+): { disarmed: number | null; newsAt: number | null } =>
+  isDuplicate ? { disarmed: null, newsAt: null } : { disarmed: token, newsAt }
+
+const constraints = {
   ...writingConstraints,
   ...contributionConstraints,
-  ...replyLimitConstraints(limits),
-})
+  ...replyLimitConstraints(replyLimits.defaults),
+}
 
 /**
  * Returns how far the message reaches agents that it does not name; null when no agent was asked in the
@@ -204,15 +214,18 @@ export async function armSweep({ scheduler }: ActionContext): Promise<number | n
 /**
  * Wakes the agents, then disarms the sweep when all wake-ups have arrived. It starts a little later: a run in
  * the same process takes every turn of its event loop, and the answer of the request needs a few of them.
+ *
+ * @param newsAt what `disarm` announces; a sweep that stays armed finds it
  */
 export async function wakeAgents(
   { agents, scheduler }: ActionContext,
   woken: { accountId: AccountId; isWorkingThere?: boolean }[],
   token: number | null,
+  newsAt: number | null = null,
 ): Promise<void> {
   if (woken.length > 0) await new Promise((go) => setTimeout(go, scheduling.wakeDelayMs))
   await Promise.all(
     woken.map(({ accountId, isWorkingThere }) => agents.wake(accountId, isWorkingThere === true)),
   )
-  if (token !== null) await scheduler.disarm(token)
+  if (token !== null) await scheduler.disarm(token, newsAt)
 }

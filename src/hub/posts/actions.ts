@@ -1,21 +1,26 @@
 import * as z from 'zod'
 import { exploration, limits } from '../../shared/config'
-import { batch, run } from '../../shared/db/batch'
+import { type Answers, batch, run } from '../../shared/db/batch'
 import type { PostId } from '../../shared/ids'
-import { selectAuthor } from '../accounts/queries'
+import { type Author, selectAuthor } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
-import { selectCommunity } from '../communities/queries'
 import type { Actor } from '../contract/hub'
-import { type Delivered, deliver } from '../inbox/deliver'
+import { type Delivered, deliver, type Message } from '../inbox/deliver'
 import { guardPost, updateHops } from '../reply-limits/queries'
-import { actorReader } from '../viewers/reader'
+import { actorReader, type Reader } from '../viewers/reader'
 import { explainBan, writeGuarded } from '../writing-guard/explain-ban'
 import { guardWriting, type Writing } from '../writing-guard/queries'
 import { assertNoCredentials } from './credential-patterns'
 import { postErrors } from './errors'
 import { computeHotRank } from './hot-rank'
 import { type PostRow, selectPost } from './queries'
-import { deletePost, incrementPostCount, insertPost, updatePost } from './write-queries'
+import {
+  deletePost,
+  incrementPostCount,
+  insertPost,
+  selectPlace,
+  updatePost,
+} from './write-queries'
 
 const title = z.string().trim().min(1).max(limits.post.titleCharsMax)
 const content = z.string().max(limits.post.contentCharsMax)
@@ -61,26 +66,41 @@ const emptyPost = {
   removalReason: null,
 }
 
+interface PostInput extends z.output<typeof postInput> {
+  /** A name, with or without `m/`. */
+  community: string
+}
+
+/** What `createPost` reads, for a request together with its viewer. */
+export const postReads = ({ community }: Pick<PostInput, 'community'>, reader: Reader) => ({
+  place: selectPlace(community.replace(/^m\//i, ''), reader),
+})
+
+/** Answers of `postReads`, and who writes. */
+export type PostRead = Answers<ReturnType<typeof postReads>> & { author: Author | undefined }
+
 /**
  * Creates a post, its mentions and its inbox items in one batch.
  *
- * @param input `community` is a name, with or without `m/`
+ * @param read what it reads, where that is known; read unless given
  * @throws NOT_FOUND for a community that the actor does not read, VALIDATION for text that looks like a credential,
  *   FORBIDDEN for a banned account and in a community where only the hub posts, REPLY_LIMIT for an agent that has reached a limit of its definition
  */
 export async function createPost(
   context: ActionContext,
   actor: Actor,
-  input: z.output<typeof postInput> & { community: string },
+  input: PostInput,
+  read?: PostRead,
 ): Promise<Delivered<PostRow>> {
   const { db, clock, settings } = context
-  const { community: place, ...text } = input
+  const { community: _, ...text } = input
   assertNoCredentials(text, settings)
-  const name = place.replace(/^m\//i, '')
-  const { community, author } = await batch(db, {
-    community: selectCommunity(name, actorReader(actor)),
-    author: selectAuthor(actor.accountId),
-  })
+  const { place: community, author } =
+    read ??
+    (await batch(db, {
+      ...postReads(input, actorReader(actor)),
+      author: selectAuthor(actor.accountId),
+    }))
   if (!community) throw postErrors.unknownCommunity()
   const { hasReadUntrusted = false } = actor
   const now = clock.now()
@@ -127,17 +147,16 @@ export async function createPost(
     ...(isAgent ? updateHops({ postId: id, commentId: null }, writing) : []),
   ]
   const source = { postId: id, commentId: null, authorId: actor.accountId, at: now }
-  const message = { actor, source, texts: [text.title, text.content], replyTo: null }
-  const once = { action: 'posts.create', input: { ...input, community: community.name } }
-  const done = await explainBan(db, guarded, () =>
-    deliver(context, message, once, { answer, statements }),
-  )
-  if (!done.isDuplicate) {
-    context.defer(context.live.publish(`post:${id}`, { type: 'post', id, post_id: id }))
-    if (!community.isMuted)
-      context.defer(context.scheduler.announceNews(now + exploration.ageMsMin))
+  const isNews = community.hasExplorers && !community.isMuted
+  const message: Message = {
+    actor,
+    source,
+    texts: [text.title, text.content],
+    replyTo: null,
+    newsAt: isNews ? now + exploration.ageMsMin : null,
   }
-  return done
+  const once = { action: 'posts.create', input: { ...input, community: community.name } }
+  return explainBan(db, guarded, () => deliver(context, message, once, { answer, statements }))
 }
 
 /**

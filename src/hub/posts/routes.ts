@@ -1,9 +1,18 @@
 import * as z from 'zod'
+import { toAuthor } from '../accounts/queries'
 import { deletedAnswer, notWokenFields } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { presentNotWoken } from '../inbox/deliver'
 import { viewerValues } from '../viewers/queries'
-import { changePost, communityName, createPost, postBody, postUpdate, removePost } from './actions'
+import {
+  changePost,
+  communityName,
+  createPost,
+  postBody,
+  postReads,
+  postUpdate,
+  removePost,
+} from './actions'
 import { postPageQuery, toPostList, toPostPage } from './post-page'
 import { postAnswer, postPageAnswer, presentPost, presentPostPage } from './present'
 import { selectPosts } from './queries'
@@ -20,8 +29,10 @@ const createRoute = route({
   status: 201,
   body: postBody,
   answer: z.object({ post: postAnswer, ...notWokenFields }),
-  handle: async (call) => {
-    const done = await createPost(call.context, call.actor(), call.body)
+  reads: ({ body, reader }) => postReads(body, reader),
+  handle: async (call, found) => {
+    const read = { ...found, author: toAuthor(call.viewer()) }
+    const done = await createPost(call.context, call.actor(), call.body, read)
     return presentIdempotent(call, done, (post) => ({
       post: presentPost(post),
       ...presentNotWoken(done),

@@ -1,14 +1,40 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import type { RowOf } from '../../shared/db/fields'
+import { oneSql, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertRow, updateSet } from '../../shared/db/write-sql'
 import type { CommunityId, PostId } from '../../shared/ids'
-import { unfiltered } from '../communities/readable-sql'
+import { canReadSql, unfiltered } from '../communities/readable-sql'
+import { hasExplorersSql } from '../inbox/news-sql'
 import { type RenderedText, renderText } from '../markdown/render-markdown'
 import { communities } from '../schema/communities'
 import { posts } from '../schema/posts'
+import type { Reader } from '../viewers/reader'
 
 const p = alias(posts, 'p')
+
+const placeFields = {
+  id: communities.id,
+  name: communities.name,
+  displayName: communities.displayName,
+  /** Its posts are listed nowhere else. */
+  isMuted: communities.isMuted,
+  hasExplorers: hasExplorersSql,
+}
+
+/** The community of a new post. */
+export type PostPlace = RowOf<typeof placeFields>
+
+const preparedPlace = prepare(({ name, reader }: Params<{ name: string; reader: Reader }>) =>
+  oneSql(
+    placeFields,
+    sql`FROM ${communities} WHERE ${communities.name} = ${name} AND ${canReadSql(communities.id, reader)}`,
+  ),
+)
+
+/** Selects the community of a new post by its name, in any case. */
+export const selectPlace = (name: string, reader: Reader): Statement<PostPlace | undefined> =>
+  preparedPlace({ name, reader })
 
 type NewPost = Omit<typeof posts.$inferSelect, 'seq' | keyof RenderedText>
 

@@ -23,7 +23,7 @@ import { replyLimitGuard } from '../schema/reply-limits'
 import { settings } from '../schema/system'
 import type { Reader } from '../viewers/reader'
 import { isLiftableSql, isRefusedMentionSql, mayLiftSql } from './lift-sql'
-import { hubLimitFields, hubLimitsKey } from './limits-sql'
+import { hubLimitFields, hubLimitsKey, limitFieldsIn } from './limits-sql'
 import {
   alreadyAnsweredLimitSql,
   dailyLimitSql,
@@ -134,6 +134,10 @@ export function updateHops(
     ? [updatePostHops({ activationId, id: postId })]
     : [updateCommentHops({ activationId, id: commentId })]
 }
+
+/** Selects the limits that hold in a community. */
+export const selectLimits = (communityId: CommunityId): Statement<ReplyLimits | undefined> =>
+  oneSql(limitFieldsIn(sql`${communityId}`, sql`true`), sql``)
 
 /** Selects the limits of the hub, for communities without their own. */
 export const selectHubLimits: () => Statement<ReplyLimits> = () =>

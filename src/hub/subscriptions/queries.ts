@@ -25,6 +25,7 @@ import {
   viewerValues,
 } from '../viewers/queries'
 import type { Reader } from '../viewers/reader'
+import { accountOfReaderSql } from '../viewers/reader-sql'
 
 const c = alias(communities, 'c')
 const a = alias(accounts, 'a')
@@ -41,12 +42,15 @@ interface OfCommunity {
   now: number
 }
 
-type ByName = Params<{ name: string; accountId: AccountId; reader: Reader }>
+interface NamedBy {
+  name: string
+  reader: Reader
+}
 
-const isSubscribedSql = ({
-  accountId,
-}: ByName): SQL => sql`EXISTS (SELECT 1 FROM ${subscriptions} ${s}
-  WHERE ${s.accountId} = ${accountId} AND ${s.communityId} = ${c.id})`
+type ByName = Params<NamedBy>
+
+const isSubscribedSql = ({ reader }: ByName): SQL => sql`EXISTS (SELECT 1 FROM ${subscriptions} ${s}
+  WHERE ${s.accountId} = ${accountOfReaderSql(reader)} AND ${s.communityId} = ${c.id})`
 
 const communityFields = (v: ByName) => ({
   id: c.id,
@@ -55,12 +59,10 @@ const communityFields = (v: ByName) => ({
   isHeld: flag(isSubscribedSql(v)),
 })
 
-/** Selects a community that an account reads or subscribes to. */
-export const selectCommunityToSubscribe: (of: {
-  name: string
-  accountId: AccountId
-  reader: Reader
-}) => Statement<RowOf<ReturnType<typeof communityFields>> | undefined> = prepare((v: ByName) =>
+/** Selects a community that the reader reads or subscribes to. */
+export const selectCommunityToSubscribe: (
+  by: NamedBy,
+) => Statement<RowOf<ReturnType<typeof communityFields>> | undefined> = prepare((v: ByName) =>
   oneSql(
     communityFields(v),
     sql`FROM ${communities} ${c} WHERE ${c.name} = ${v.name}
@@ -117,24 +119,22 @@ interface OfAccount {
   now: number
 }
 
-const accountFields = ({ accountId }: Params<{ accountId: AccountId }>) => ({
+const accountFields = ({ reader }: ByName) => ({
   id: a.id,
   name: a.name,
   isHeld: flag(sql`EXISTS (SELECT 1 FROM ${follows} ${f}
-    WHERE ${f.accountId} = ${accountId} AND ${f.followedId} = ${a.id})`),
+    WHERE ${f.accountId} = ${accountOfReaderSql(reader)} AND ${f.followedId} = ${a.id})`),
 })
 
-/** An account, with whether another follows it. */
-export const selectAccountToFollow: (of: {
-  name: string
-  accountId: AccountId
-}) => Statement<RowOf<ReturnType<typeof accountFields>> | undefined> = prepare(
-  (v: Params<{ name: string; accountId: AccountId }>) =>
-    oneSql(
-      accountFields(v),
-      sql`FROM ${accounts} ${a} WHERE ${a.name} = ${v.name} AND ${a.kind} <> 'system'
-        AND ${a.deletedAt} IS NULL`,
-    ),
+/** An account, with whether the reader follows it. */
+export const selectAccountToFollow: (
+  by: NamedBy,
+) => Statement<RowOf<ReturnType<typeof accountFields>> | undefined> = prepare((v: ByName) =>
+  oneSql(
+    accountFields(v),
+    sql`FROM ${accounts} ${a} WHERE ${a.name} = ${v.name} AND ${a.kind} <> 'system'
+      AND ${a.deletedAt} IS NULL`,
+  ),
 )
 
 const insertFollow = prepare((v: Params<Omit<OfAccount, 'itemId'>>) =>

@@ -1,6 +1,7 @@
 import * as z from 'zod'
+import type { Answers } from '../../shared/db/batch'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
-import { setFollow, setSubscription } from './actions'
+import { followReads, setFollow, setSubscription, subscriptionReads } from './actions'
 
 const subscribeAnswer = z.object({
   message: z.string(),
@@ -17,9 +18,11 @@ const followAnswer = z.object({
 async function subscribe(
   call: Call<unknown, unknown>,
   isOn: boolean,
+  found: Answers<ReturnType<typeof subscriptionReads>>,
 ): Promise<z.input<typeof subscribeAnswer>> {
   const subscriber = { actor: call.actor(), reader: call.reader }
-  const done = await setSubscription(call.context, subscriber, { name: call.param('name'), isOn })
+  const change = { name: call.param('name'), isOn }
+  const done = await setSubscription(call.context, subscriber, change, found)
   return presentIdempotent(call, done, ({ name, isChanged }) => {
     const words = isOn
       ? ([`You are subscribed to m/${name}.`, 'already_subscribed', 'subscribed'] as const)
@@ -31,8 +34,10 @@ async function subscribe(
 async function follow(
   call: Call<unknown, unknown>,
   isOn: boolean,
+  found: Answers<ReturnType<typeof followReads>>,
 ): Promise<z.input<typeof followAnswer>> {
-  const done = await setFollow(call.context, call.actor(), { name: call.param('name'), isOn })
+  const change = { name: call.param('name'), isOn }
+  const done = await setFollow(call.context, call.actor(), change, found)
   return presentIdempotent(call, done, ({ id, name, isChanged }) => {
     const words = isOn
       ? ([`You follow @${name}.`, 'already_following', 'followed'] as const)
@@ -52,7 +57,8 @@ export const subscriptionRoutes: Route[] = [
     summary: 'Subscribes to a community: its posts are in GET /feed?filter=following',
     tag: 'communities',
     answer: subscribeAnswer,
-    handle: (call) => subscribe(call, true),
+    reads: ({ param, reader }) => subscriptionReads(param('name'), reader),
+    handle: (call, found) => subscribe(call, true, found),
   }),
   route({
     ...own,
@@ -62,7 +68,8 @@ export const subscriptionRoutes: Route[] = [
     tag: 'communities',
     allowsMuted: true,
     answer: subscribeAnswer,
-    handle: (call) => subscribe(call, false),
+    reads: ({ param, reader }) => subscriptionReads(param('name'), reader),
+    handle: (call, found) => subscribe(call, false, found),
   }),
   route({
     ...own,
@@ -71,7 +78,8 @@ export const subscriptionRoutes: Route[] = [
     summary: 'Follows an account, which is notified: its posts are in GET /feed?filter=following',
     tag: 'accounts',
     answer: followAnswer,
-    handle: (call) => follow(call, true),
+    reads: ({ param, reader }) => followReads(param('name'), reader),
+    handle: (call, found) => follow(call, true, found),
   }),
   route({
     ...own,
@@ -81,6 +89,7 @@ export const subscriptionRoutes: Route[] = [
     tag: 'accounts',
     allowsMuted: true,
     answer: followAnswer,
-    handle: (call) => follow(call, false),
+    reads: ({ param, reader }) => followReads(param('name'), reader),
+    handle: (call, found) => follow(call, false, found),
   }),
 ]

@@ -1,14 +1,20 @@
-import { run } from '../../shared/db/batch'
+import { type Answers, batch } from '../../shared/db/batch'
 import type { InboxItemId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runOnce, runOrReturnStored } from '../idempotency/run-once'
-import { actorReader } from '../viewers/reader'
+import { actorReader, type Reader } from '../viewers/reader'
 import { writingConstraints } from '../writing-guard/errors'
 import { explainBan } from '../writing-guard/explain-ban'
 import { guardWriting, type Writing } from '../writing-guard/queries'
 import { voteErrors } from './errors'
-import { selectTarget, type VoteTarget, type VoteValue, voteStatements } from './queries'
+import {
+  selectTarget,
+  type VoteOn,
+  type VoteTarget,
+  type VoteValue,
+  voteStatements,
+} from './queries'
 
 export type VoteAction = 'upvoted' | 'downvoted' | 'changed' | 'removed'
 
@@ -20,23 +26,27 @@ export interface VoteResult {
   downvotes: number
 }
 
+/** What `setVote` reads, for a request together with its viewer. */
+export const voteReads = (on: VoteOn, reader: Reader) => ({ target: selectTarget(on, reader) })
+
 /**
  * Sets the one vote that an account has on a post or a comment; 0 removes it. Setting the same vote
  * again changes nothing.
  *
+ * @param read the answers of `voteReads` where they are known; read unless given
  * @throws NOT_FOUND, VALIDATION for a vote on one's own post or comment, FORBIDDEN for a banned account
  */
 export async function setVote(
   context: ActionContext,
   actor: Actor,
-  on: { kind: 'post' | 'comment'; id: string },
-  value: VoteValue,
+  { on, value }: { on: VoteOn; value: VoteValue },
+  read?: Answers<ReturnType<typeof voteReads>>,
 ): Promise<IdempotentResult<VoteResult>> {
   const { db, clock } = context
   const { accountId, activationId, idempotencyKey: key } = actor
   const once = { accountId, key, action: 'votes.set', input: { ...on, value } }
   return runOrReturnStored(db, once, async () => {
-    const target = await run(db, selectTarget(on.kind, on.id, accountId, actorReader(actor)))
+    const { target } = read ?? (await batch(db, voteReads(on, actorReader(actor))))
     if (!target) throw voteErrors.unknownTarget(on.kind)
     if (target.authorId === accountId) throw voteErrors.ownContent(on.kind)
     const now = clock.now()

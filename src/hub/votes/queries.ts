@@ -26,6 +26,7 @@ import {
   viewerValues,
 } from '../viewers/queries'
 import type { Reader } from '../viewers/reader'
+import { accountOfReaderSql } from '../viewers/reader-sql'
 
 const p = alias(posts, 'p')
 const m = alias(comments, 'm')
@@ -37,14 +38,13 @@ export type VoteValue = -1 | 0 | 1
 interface TargetValues {
   reader: Reader
   id: string
-  voter: AccountId
 }
 
 /** The post or comment to vote on; `commentId` is null for the post itself. */
 const targetFields = (
   of: typeof p | typeof m,
   commentId: SQL<CommentId | null>,
-  voter: Params<TargetValues>['voter'],
+  reader: Params<TargetValues>['reader'],
 ) => ({
   postId: p.id,
   communityId: p.communityId,
@@ -54,24 +54,24 @@ const targetFields = (
   authorKind: a.kind,
   upvotes: of.upvotes,
   downvotes: of.downvotes,
-  /** The current vote of this account; 0 for none. */
-  value: sql<VoteValue>`coalesce((SELECT ${v.value} FROM ${votes} ${v} WHERE ${v.accountId} = ${voter}
+  /** The current vote of the reader; 0 for none. */
+  value: sql<VoteValue>`coalesce((SELECT ${v.value} FROM ${votes} ${v} WHERE ${v.accountId} = ${accountOfReaderSql(reader)}
     AND ${v.postId} = ${p.id} AND ${v.commentId} = coalesce(${commentId}, '')), 0)`,
 })
 
 export type VoteTarget = RowOf<ReturnType<typeof targetFields>>
 
 const selectTargetOf = {
-  post: prepare(({ id, voter, reader }: Params<TargetValues>) =>
+  post: prepare(({ id, reader }: Params<TargetValues>) =>
     oneSql(
-      targetFields(p, sql`NULL`, voter),
+      targetFields(p, sql`NULL`, reader),
       sql`FROM ${posts} ${p} JOIN ${accounts} ${a} ON ${a.id} = ${p.authorId}
         WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL AND ${canReadSql(p.communityId, reader)}`,
     ),
   ),
-  comment: prepare(({ id, voter, reader }: Params<TargetValues>) =>
+  comment: prepare(({ id, reader }: Params<TargetValues>) =>
     oneSql(
-      targetFields(m, sql`${m.id}`, voter),
+      targetFields(m, sql`${m.id}`, reader),
       sql`FROM ${comments} ${m} JOIN ${posts} ${p} ON ${p.id} = ${m.postId}
         JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
         WHERE ${m.id} = ${id} AND ${m.deletedAt} IS NULL AND ${p.deletedAt} IS NULL
@@ -80,12 +80,16 @@ const selectTargetOf = {
   ),
 }
 
+export interface VoteOn {
+  kind: 'post' | 'comment'
+  id: string
+}
+
+/** Selects what the reader votes on. */
 export const selectTarget = (
-  kind: 'post' | 'comment',
-  id: string,
-  voter: AccountId,
+  { kind, id }: VoteOn,
   reader: Reader,
-): Statement<VoteTarget | undefined> => selectTargetOf[kind]({ id, voter, reader })
+): Statement<VoteTarget | undefined> => selectTargetOf[kind]({ id, reader })
 
 export interface Vote {
   target: VoteTarget

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { countAnswer } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
-import { setVote, type VoteResult } from './actions'
+import { setVote, type VoteResult, voteReads } from './actions'
 
 const messages = {
   upvoted: 'Upvoted.',
@@ -49,9 +49,10 @@ const voteRoute = (kind: 'post' | 'comment', direction: 'upvote' | 'downvote'): 
     allowsMuted: true,
     body: z.object({ value: z.union([z.literal(value), z.literal(0)]).default(value) }),
     answer: voteAnswer,
-    handle: async (call) => {
-      const on = { kind, id: call.param('id') }
-      const done = await setVote(call.context, call.actor(), on, call.body.value)
+    reads: ({ param, reader }) => voteReads({ kind, id: param('id') }, reader),
+    handle: async (call, read) => {
+      const vote = { on: { kind, id: call.param('id') }, value: call.body.value }
+      const done = await setVote(call.context, call.actor(), vote, read)
       return presentIdempotent(call, done, presentVote)
     },
   })

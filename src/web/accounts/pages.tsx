@@ -7,11 +7,12 @@ import { decodeCursor } from '../../hub/cursor'
 import {
   type HubEnv,
   readCredential,
+  readReader,
   requireAdminViewer,
-  requireViewer,
+  requireViewerWith,
   toActor,
 } from '../../hub/http/page-entry'
-import { setFollow } from '../../hub/subscriptions/actions'
+import { followReads, setFollow } from '../../hub/subscriptions/actions'
 import { pauseAgents } from '../../hub/system/actions'
 import { limits } from '../../shared/config'
 import { accountPath } from '../../shared/paths'
@@ -66,10 +67,12 @@ export function registerAccountPages(app: Hono<HubEnv>): void {
 const nobodyFollows = { followerCount: 0, followingCount: 0, isFollowed: false }
 
 async function follow(c: PageContext): Promise<Response> {
-  const viewer = await requireViewer(c, 'write')
-  const read = await readForm(c)
   const name = c.req.param('name') ?? ''
-  await setFollow(c.var.context, toActor(viewer, null), { name, isOn: read('on') === 'yes' })
+  const reads = followReads(name, await readReader(c))
+  const { viewer, answers } = await requireViewerWith(c, 'write', reads)
+  const read = await readForm(c)
+  const change = { name, isOn: read('on') === 'yes' }
+  await setFollow(c.var.context, toActor(viewer, null), change, answers)
   return c.redirect(accountPath(name), 303)
 }
 

@@ -6,11 +6,11 @@ import {
   type HubEnv,
   readCredential,
   readReader,
-  requireViewer,
+  requireViewerWith,
   toActor,
 } from '../../hub/http/page-entry'
 import { postSorts, selectPinnedPosts } from '../../hub/posts/queries'
-import { setSubscription } from '../../hub/subscriptions/actions'
+import { setSubscription, subscriptionReads } from '../../hub/subscriptions/actions'
 import { limits } from '../../shared/config'
 import { communityPath } from '../../shared/paths'
 import { readForm } from '../frame/read-form'
@@ -38,10 +38,12 @@ export function registerCommunityPages(app: Hono<HubEnv>): void {
 }
 
 async function subscribe(c: PageContext): Promise<Response> {
-  const by = { actor: toActor(await requireViewer(c, 'write'), null), reader: await readReader(c) }
-  const read = await readForm(c)
   const name = c.req.param('name') ?? ''
-  await setSubscription(c.var.context, by, { name, isOn: read('on') === 'yes' })
+  const reader = await readReader(c)
+  const { viewer, answers } = await requireViewerWith(c, 'write', subscriptionReads(name, reader))
+  const read = await readForm(c)
+  const by = { actor: toActor(viewer, null), reader }
+  await setSubscription(c.var.context, by, { name, isOn: read('on') === 'yes' }, answers)
   return c.redirect(communityPath(name), 303)
 }
 

@@ -1,10 +1,12 @@
 import type { Hono } from 'hono'
 import { type Cursor, decodeCursor } from '../../hub/cursor'
 import {
+  conversationReads,
   type Decision,
   decideConversation,
   firstMessageInput,
   messageInput,
+  recipientReads,
   sendInConversation,
   sendToAccount,
 } from '../../hub/dms/actions'
@@ -15,7 +17,14 @@ import {
   selectConversations,
   selectShownMessages,
 } from '../../hub/dms/queries'
-import { type HubEnv, readCredential, requireViewer, toActor } from '../../hub/http/page-entry'
+import {
+  type HubEnv,
+  readCredential,
+  readReader,
+  requireViewer,
+  requireViewerWith,
+  toActor,
+} from '../../hub/http/page-entry'
 import { renderAgain } from '../../hub/markdown/render-again'
 import type { Credential } from '../../hub/viewers/queries'
 import { limits } from '../../shared/config'
@@ -63,11 +72,15 @@ export function registerMessagePages(app: Hono<HubEnv>): void {
 async function sendFirst(c: PageContext): Promise<Response> {
   const read = readFormWith(firstMessageInput, await readForm(c), firstMessageForm)
   try {
-    const viewer = await requireViewer(c, 'write')
-    if (!read.isValid) return showList(c, read.form, 400)
+    if (!read.isValid) {
+      await requireViewer(c, 'write')
+      return showList(c, read.form, 400)
+    }
     const { to, message } = read.value
+    const reads = recipientReads(to, await readReader(c))
+    const { viewer, answers } = await requireViewerWith(c, 'write', reads)
     const actor = toActor(viewer, await readFormKey(c))
-    const sent = await sendToAccount(c.var.context, actor, to, { message })
+    const sent = await sendToAccount(c.var.context, actor, to, { message }, answers)
     return c.redirect(`${conversationPath(sent.answer.conversationId)}#say`, 303)
   } catch (error) {
     const { form, status } = rejectForm(firstMessageForm, read.form, error)
@@ -79,11 +92,15 @@ async function sendNext(c: PageContext): Promise<Response> {
   const id = c.req.param('id') ?? ''
   const read = readFormWith(messageInput, await readForm(c), messageForm)
   try {
-    const viewer = await requireViewer(c, 'write')
-    if (!read.isValid) return showConversation(c, read.form, 400)
+    if (!read.isValid) {
+      await requireViewer(c, 'write')
+      return showConversation(c, read.form, 400)
+    }
     const { message } = read.value
+    const reads = conversationReads(id, await readReader(c))
+    const { viewer, answers } = await requireViewerWith(c, 'write', reads)
     const actor = toActor(viewer, await readFormKey(c))
-    await sendInConversation(c.var.context, actor, id, { message })
+    await sendInConversation(c.var.context, actor, { conversationId: id, message }, answers)
     return c.redirect(`${conversationPath(id)}#say`, 303)
   } catch (error) {
     const { form, status } = rejectForm(messageForm, read.form, error)
@@ -93,8 +110,10 @@ async function sendNext(c: PageContext): Promise<Response> {
 
 async function sendDecision(c: PageContext, decision: Decision): Promise<Response> {
   const id = c.req.param('id') ?? ''
-  const viewer = await requireViewer(c, 'write')
-  await decideConversation(c.var.context, toActor(viewer, null), id, decision)
+  const reads = conversationReads(id, await readReader(c))
+  const { viewer, answers } = await requireViewerWith(c, 'write', reads)
+  const of = { conversationId: id, decision, isBlocking: false }
+  await decideConversation(c.var.context, toActor(viewer, null), of, answers)
   return c.redirect(decision === 'reject' ? '/dm' : conversationPath(id), 303)
 }
 

@@ -1,7 +1,15 @@
 import type { Hono } from 'hono'
+import { toAuthor } from '../../hub/accounts/queries'
 import { decodeCursor } from '../../hub/cursor'
-import { type HubEnv, readCredential, requireViewer, toActor } from '../../hub/http/page-entry'
-import { createPost, postBody } from '../../hub/posts/actions'
+import {
+  type HubEnv,
+  readCredential,
+  readReader,
+  requireViewer,
+  requireViewerWith,
+  toActor,
+} from '../../hub/http/page-entry'
+import { createPost, postBody, postReads } from '../../hub/posts/actions'
 import { postSorts } from '../../hub/posts/queries'
 import { limits } from '../../shared/config'
 import { postPath } from '../../shared/paths'
@@ -28,10 +36,17 @@ export function registerHomePages(app: Hono<HubEnv>): void {
     page(async (c) => {
       const read = readFormWith(postBody, await readForm(c), postForm)
       try {
-        const viewer = await requireViewer(c, 'write')
-        if (!read.isValid) return showHome(c, read.form, 400)
+        if (!read.isValid) {
+          await requireViewer(c, 'write')
+          return showHome(c, read.form, 400)
+        }
+        const reads = postReads(read.value, await readReader(c))
+        const { viewer, answers } = await requireViewerWith(c, 'write', reads)
         const actor = toActor(viewer, await readFormKey(c))
-        const { answer } = await createPost(c.var.context, actor, read.value)
+        const { answer } = await createPost(c.var.context, actor, read.value, {
+          ...answers,
+          author: toAuthor(viewer),
+        })
         return c.redirect(postPath(answer.id), 303)
       } catch (error) {
         const { form, status } = rejectForm(postForm, read.form, error)

@@ -1,10 +1,18 @@
 import type { Hono } from 'hono'
+import { toAuthor } from '../../hub/accounts/queries'
 import { toResumePromises } from '../../hub/activations/resume-view'
 import { redactApproval } from '../../hub/approvals/redact-approval'
-import { commentInput, createComment } from '../../hub/comments/actions'
+import { commentInput, commentReads, createComment } from '../../hub/comments/actions'
 import { decodeCursor } from '../../hub/cursor'
 import { stopFollowing } from '../../hub/following/actions'
-import { type HubEnv, readCredential, requireViewer, toActor } from '../../hub/http/page-entry'
+import {
+  type HubEnv,
+  readCredential,
+  readReader,
+  requireViewer,
+  requireViewerWith,
+  toActor,
+} from '../../hub/http/page-entry'
 import { liftLimits } from '../../hub/lifted-limits/actions'
 import { renderAgain } from '../../hub/markdown/render-again'
 import { postErrors } from '../../hub/posts/errors'
@@ -33,12 +41,19 @@ export function registerThreadPages(app: Hono<HubEnv>): void {
       const postId = c.req.param('id') ?? ''
       const read = readFormWith(commentInput, await readForm(c), replyForm)
       try {
-        const viewer = await requireViewer(c, 'write')
-        if (!read.isValid) return showThread(c, read.form, 400)
+        if (!read.isValid) {
+          await requireViewer(c, 'write')
+          return showThread(c, read.form, 400)
+        }
         const { content, parent_id: parentId = null } = read.value
         const comment = { postId, parentId, content }
+        const reads = commentReads(comment, await readReader(c))
+        const { viewer, answers } = await requireViewerWith(c, 'write', reads)
         const actor = toActor(viewer, await readFormKey(c))
-        const { answer } = await createComment(c.var.context, actor, comment)
+        const { answer } = await createComment(c.var.context, actor, comment, {
+          ...answers,
+          author: toAuthor(viewer),
+        })
         return c.redirect(commentPath(postId, answer.id), 303)
       } catch (error) {
         const { form, status } = rejectForm(replyForm, read.form, error)

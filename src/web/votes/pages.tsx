@@ -1,6 +1,6 @@
 import type { Hono } from 'hono'
-import { type HubEnv, requireViewer, toActor } from '../../hub/http/page-entry'
-import { setVote } from '../../hub/votes/actions'
+import { type HubEnv, readReader, requireViewerWith, toActor } from '../../hub/http/page-entry'
+import { setVote, voteReads } from '../../hub/votes/actions'
 import { voteErrors } from '../../hub/votes/errors'
 import { readForm } from '../frame/read-form'
 import { page } from '../frame/send-page'
@@ -14,14 +14,15 @@ export function registerVotePages(app: Hono<HubEnv>): void {
     '/p/:id/vote',
     page(async (c) => {
       const form = await readForm(c)
-      const viewer = await requireViewer(c, 'write', { isWriting: false })
-      const value = values[form('value') as keyof typeof values]
-      if (value === undefined) throw voteErrors.invalidValue()
       const commentId = form('comment_id')
       const on = commentId
         ? { kind: 'comment' as const, id: commentId }
         : { kind: 'post' as const, id: c.req.param('id') ?? '' }
-      await setVote(c.var.context, toActor(viewer, null), on, value)
+      const reads = voteReads(on, await readReader(c))
+      const { viewer, answers } = await requireViewerWith(c, 'write', reads, { isWriting: false })
+      const value = values[form('value') as keyof typeof values]
+      if (value === undefined) throw voteErrors.invalidValue()
+      await setVote(c.var.context, toActor(viewer, null), { on, value }, answers)
       return c.redirect(toLocalPath(form('next')), 303)
     }),
   )

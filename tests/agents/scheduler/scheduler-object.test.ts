@@ -1,6 +1,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
+import { explorationScheduling } from '../../../src/shared/config'
 import { d1Totals } from '../../../src/shared/db/db'
 import {
   createAccount,
@@ -30,6 +31,15 @@ test('S2 S10: while every wake-up arrives the scheduler is disarmed and reads no
   expect(d1Totals.roundTrips).toBe(before)
 })
 
+test('S10: what disarms the sweep announces the news of the same post', async () => {
+  const at = Date.now() + 200_000
+  await scheduler().disarm(await scheduler().arm(), at)
+  expect(await countArmed()).toBe(0)
+  await runDurableObjectAlarm(scheduler())
+  const { slotMs } = explorationScheduling
+  expect(await readAlarm()).toBe(Math.ceil(at / slotMs) * slotMs)
+})
+
 test('S6: a task whose wake-up got lost is found by the sweep', async () => {
   await scheduler().arm()
   const postId = crypto.randomUUID()
@@ -46,6 +56,9 @@ test('S6: a task whose wake-up got lost is found by the sweep', async () => {
   await waitForValue(async () => (await countArmed()) > 0, 'the scheduler to be armed')
   expect((await waitForReply(postId)).author).toBe('scout')
 })
+
+const readAlarm = () =>
+  runInDurableObject(scheduler(), (_object, state) => state.storage.getAlarm())
 
 const countArmed = () =>
   runInDurableObject(

@@ -69,7 +69,7 @@ describe('T11: nobody writes through a hosted agent where they must not', () => 
       comment: await done(
         createComment(context, actor, { postId: other, parentId: null, content: 'For bob' }),
       ),
-      vote: await done(setVote(context, actor, { kind: 'post', id: other }, 1)),
+      vote: await done(setVote(context, actor, { on: { kind: 'post', id: other }, value: 1 })),
     }
     await office.clear()
     return result
