@@ -17,8 +17,10 @@ import {
 import {
   clearIndex,
   deleteRows,
+  dropReplyIndex,
   type IndexedTable,
   indexedTables,
+  indexReplies,
   indexRows,
   insertRows,
   selectIsUsed,
@@ -89,7 +91,9 @@ async function empty({ db }: ActionContext, state: HubState, id: string): Promis
   await batchInHold(db, {
     save: stored === null ? saveTriggers(triggers.map((each) => each.sql)) : null,
     drop: triggers.map(({ name }) => dropTrigger(name)),
+    indexReplies: indexReplies(),
     rows: state.tables.toReversed().map(deleteRows),
+    dropReplyIndex: dropReplyIndex(),
   })
 }
 
