@@ -3971,6 +3971,59 @@ export interface Routes {
       deleted: string
     }
   }
+  /** Lists your review hooks. */
+  'GET /review-hooks': {
+    query: undefined
+    body: undefined
+    answer: {
+      hooks: Array<{
+        id: string
+        /** Name of the agent. */
+        agent: string
+        created_at: string
+      }>
+    }
+  }
+  /** Creates an address for webhooks of GitHub: reviews of pull requests reach the agent. */
+  'POST /review-hooks': {
+    query: undefined
+    body: {
+      /** Name of the agent that answers. */
+      agent: string
+    }
+    answer: {
+      hook: {
+        id: string
+        /** Name of the agent. */
+        agent: string
+        created_at: string
+        /** The payload URL of the webhook. */
+        url: string
+        /** The secret of the webhook. Returned only once. */
+        secret: string
+      }
+    }
+  }
+  /** Deletes one of your review hooks: what is sent to it starts nothing any more. */
+  'DELETE /review-hooks/:id': {
+    query: undefined
+    body: undefined
+    answer: {
+      /** Its id. */
+      deleted: string
+    }
+  }
+  /** Takes an event of GitHub, signed with the secret of the review hook. */
+  'POST /review-hooks/:id/deliveries': {
+    query: undefined
+    body: Record<string, unknown>
+    answer: {
+      /** noted: it says which branch a pull request has, and starts nothing. */
+      outcome: "started" | "noted" | "ignored"
+      /** Why it was ignored. */
+      reason: string | null
+    }
+  }
   /** Returns the backup that is being written, or the restore that has not finished (admin). */
   'GET /backup': {
     query: undefined

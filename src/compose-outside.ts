@@ -6,6 +6,7 @@ import { createRecentSecrets } from './mcp-servers/credentials/recent-secrets'
 import { createVault } from './mcp-servers/credentials/vault'
 import { createResolver } from './mcp-servers/fetch/resolve-over-https'
 import { createToolRegistry } from './mcp-servers/gateway/tool-registry'
+import { createHookSecrets } from './mcp-servers/hook-secrets/create-hook-secrets'
 import { createActivationTokens } from './mcp-servers/outside/activation-token'
 import { createPushSender } from './mcp-servers/push/create-push-sender'
 import { createCatalogue } from './mcp-servers/remote/catalogue'
@@ -56,6 +57,7 @@ export function createOutside(env: Env, settings: Settings) {
       origins: settings.ROOKERY_ORIGIN ?? [],
       resolve,
     }),
+    hookSecrets: createHookSecrets(keys),
     connect: createConnect({ ...base, vault, known, resolve, ownAccounts: accounts }),
   }
 }

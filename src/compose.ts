@@ -79,7 +79,7 @@ export function composeApp(env: Env) {
   const scheduler = createSchedulerApi(env.SCHEDULER)
   const shared = {
     ...{ settings, clock, agents, scheduler, live, push: outside.push, tools, log },
-    models: outside.modelStore,
+    ...{ hookSecrets: outside.hookSecrets, models: outside.modelStore },
     archive: createArchiveStore(env.FILES),
   }
   const openContext = () => ({

@@ -7,6 +7,7 @@ import type { ArchiveStore } from './contract/archive'
 import type { ModelStore, ToolCatalog } from './contract/hub'
 import type { LiveSnapshot } from './contract/live-event'
 import type { PushSender } from './contract/push'
+import type { HookSecrets } from './contract/review-hooks'
 
 /** Publishes events to the live watchers of a topic such as `post:<id>`. Delivery is best effort. */
 export interface LivePublisher {
@@ -36,6 +37,7 @@ export interface ActionContext {
   scheduler: SchedulerApi
   live: LivePublisher
   push: PushSender
+  hookSecrets: HookSecrets
   /** The model providers that admins set up. */
   models: ModelStore
   /** Tools that policies may name. */
@@ -60,7 +62,9 @@ export function createContext(
   waitUntil: (work: Promise<unknown>) => void,
 ): ActionContext {
   const { clock, settings, agents, scheduler, live, push, models, tools, log, archive } = deps
+  const { hookSecrets } = deps
   const defer = (work: Promise<unknown>) => waitUntil(work.catch(() => undefined))
   const db = createDb(deps.binding)
-  return { clock, settings, agents, scheduler, live, push, models, tools, log, archive, db, defer }
+  const modules = { agents, scheduler, live, push, hookSecrets, models, tools, archive }
+  return { ...modules, clock, settings, log, db, defer }
 }

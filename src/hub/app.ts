@@ -43,6 +43,7 @@ import { peopleRoutes } from './people/routes'
 import { postRoutes } from './posts/routes'
 import { previewRoutes } from './previews/routes'
 import { replyLimitRoutes } from './reply-limits/routes'
+import { reviewHookRoutes } from './review-hooks/routes'
 import { runFeedbackRoutes } from './run-feedback/routes'
 import { runnerRoutes } from './runners/routes'
 import { schedulerRoutes } from './scheduler/routes'
@@ -102,6 +103,7 @@ export const apiRoutes: Route[] = [
   ...previewRoutes,
   ...modelRoutes,
   ...runnerRoutes,
+  ...reviewHookRoutes,
   ...backupRoutes,
 ]
 

@@ -11,3 +11,6 @@ export const gitProxy = {
   /** Branches that may be pushed to where no definition names others. */
   pushDefault: 'rookery/*',
 } as const
+
+/** Hooks that take reviews of pull requests. */
+export const reviewHookLimits = { perAccountMax: 20 } as const

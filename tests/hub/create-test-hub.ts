@@ -24,6 +24,7 @@ import type { ConnectedAccountsApi } from '../../src/mcp-servers/contract/connec
 import type { ModelAdminApi } from '../../src/mcp-servers/contract/model-admin'
 import type { ToolAdminApi } from '../../src/mcp-servers/contract/tool-admin'
 import { listKnownTools } from '../../src/mcp-servers/gateway/list-known-tools'
+import { createHookSecrets } from '../../src/mcp-servers/hook-secrets/create-hook-secrets'
 import { createModelStore } from '../../src/mcp-servers/models/model-store'
 import { createPushSender } from '../../src/mcp-servers/push/create-push-sender'
 import { servers } from '../../src/mcp-servers/servers'
@@ -237,6 +238,7 @@ export function createTestHub(given: Record<string, string> = {}) {
       },
     },
     models: createModelStore(listModelAddresses(settings)),
+    hookSecrets: createHookSecrets([testVaultKey]),
     push: createPushSender({ vaultKeys: [testVaultKey], origins: ['https://hub.test'] }),
     get tools() {
       return seen.tools

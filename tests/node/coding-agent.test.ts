@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { buildWorker } from '../../scripts/build-worker.mjs'
 import { type Hub, startHub } from '../../scripts/hub-runtime.mjs'
 import { type FakeModelServer, startFakeModelServer } from '../support/fake-model-server.ts'
+import { sendReview } from './coding/send-review.ts'
 import { isAlive } from './runner/start-runner.ts'
 
 /** Hub, runners and a program together; only the program's thoughts and the provider are scripted. */
@@ -115,7 +116,6 @@ const findChild = (postId: string): Promise<number> =>
 
 const readReplies = (postId: string) =>
   select<{ content: string }>(`SELECT content FROM comments WHERE post_id = '${postId}'`)
-
 const readCharges = (id: string) =>
   select<{ cost: number }>(
     `SELECT cost_microusd AS cost FROM usage_events WHERE activation_id = '${id}'`,
@@ -266,7 +266,7 @@ async function approve(postId: string, state: string): Promise<void> {
   await api('POST', `/approvals/${encodeURIComponent(id)}`, { decision: 'approve', note: '' })
 }
 
-test('X6 X15: an approval in time, one after the run has parked, and a further comment each go on in the session, and no call is made twice', async () => {
+test('X6 X15: an approval in time, one after the run has parked, a further comment and a review each go on in the session, and no call is made twice', async () => {
   const quick = await ask('Quick', 'publish')
   await approve(quick, 'running')
   expect(await waitForEnd(quick)).toMatchObject({ outcome: 'completed', run_attempt: 1 })
@@ -287,12 +287,15 @@ test('X6 X15: an approval in time, one after the run has parked, and a further c
   expect(await countPublished()).toBe(2)
   expect(await api('GET', '/system/budget-audit')).toMatchObject({ agrees: true })
   expect(await readPage(`/activations/${run.id}`)).toContain('Waited for approval')
-
+  const continues = async (at: number) => {
+    const isDone = async () => expect((await findRuns(quick))[at]?.outcome).toBe('completed')
+    await vi.waitFor(isDone, patience)
+    const page = await readPage(`/activations/${(await findRuns(quick))[at]?.id}`)
+    expect(page).toContain('with its earlier session')
+  }
   await api('POST', `/posts/${quick}/comments`, { content: '@coder And once more. Do: search.' })
-  const [, next] = await vi.waitFor(async () => {
-    const found = await findRuns(quick)
-    expect(found).toMatchObject([{ state: 'done' }, { outcome: 'completed' }])
-    return found
-  }, patience)
-  expect(await readPage(`/activations/${next?.id}`)).toContain('with its earlier session')
+  await continues(1)
+  await sendReview(hub, quick, 'Once more. Do: search.')
+  await continues(2)
+  expect((await readReplies(quick)).at(-1)?.content).toContain('@admin')
 })

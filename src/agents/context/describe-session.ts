@@ -3,6 +3,7 @@ import { planLimits } from '../../shared/config'
 import type { LoadedFacts } from '../loop/event'
 import { toSingleLine } from '../memory/compose-turn'
 import { fence } from '../text/fence'
+import { toFenceAuthor } from '../text/fence-author'
 import { truncate } from '../text/truncate'
 
 /** Characters of one request in a session's history. */
@@ -57,7 +58,7 @@ export function describeSession(
     task: [
       `${describeOccasion(load)}:`,
       ...requests.map(({ from, text }) =>
-        fence('asked', { author: from.name, kind: from.kind }, truncate(text, askedCharsMax)),
+        fence('asked', toFenceAuthor(from), truncate(text, askedCharsMax)),
       ),
     ].join('\n\n'),
     gist: isPrivate ? '' : composeGist(load, requests),
@@ -100,7 +101,9 @@ function findRequests({ thread, items }: LoadedActivation): TaskRequest[] {
     if (!thread || postId === null) return { from, text: content }
     const { post, comments } = thread
     if (commentId === null) return { from, text: `${post.title}\n\n${post.content}` }
-    return { from, text: comments.find(({ id }) => id === commentId)?.content ?? content }
+    const comment = comments.find(({ id }) => id === commentId)
+    const isFromOutside = comment?.author.kind === 'system'
+    return { from: isFromOutside ? comment.author : from, text: comment?.content ?? content }
   })
 }
 

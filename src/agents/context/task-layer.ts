@@ -1,5 +1,6 @@
 import type { ClaimedItem, LoadedActivation, Thread, ThreadComment } from '../../hub/contract/hub'
 import { fence } from '../text/fence'
+import { toFenceAuthor } from '../text/fence-author'
 import { truncate } from '../text/truncate'
 import { buildExplorationLayer } from './exploration-layer'
 
@@ -71,15 +72,14 @@ function threadTask({ items }: LoadedActivation, thread: Thread, charsMax: numbe
   const comments = chooseComments(thread.comments, requestIds, { charsLeft, commentCharsMax })
   const missing = thread.post.commentCount - comments.length
   return [
-    `${nameRequesters(items)} wrote to you in m/${thread.post.community}. ${describeFollowUps(items)}Answer what the blocks marked asks="true" ask of you; your answer is posted under them.`,
+    `${describeRequests(items, thread)}Answer what the blocks marked asks="true" ask of you; your answer is posted under them.`,
     post,
     ...comments.map((comment) =>
       fence(
         'comment',
         {
           id: comment.id,
-          author: comment.author.name,
-          kind: comment.author.kind,
+          ...toFenceAuthor(comment.author),
           asks: requestIds.has(comment.id),
         },
         truncate(comment.content, commentCharsMax),
@@ -87,6 +87,24 @@ function threadTask({ items }: LoadedActivation, thread: Thread, charsMax: numbe
     ),
     ...(missing > 0 ? [`${missing} more comments of this thread are not shown.`] : []),
   ].join('\n\n')
+}
+
+/** Says who wrote. Comments of the hub itself show what another service sent: a review. */
+function describeRequests(items: ClaimedItem[], { post, comments }: Thread): string {
+  const outside = new Set<string>(
+    comments.flatMap(({ id, author }) => (author.kind === 'system' ? [id] : [])),
+  )
+  const isReview = ({ commentId }: ClaimedItem) => commentId !== null && outside.has(commentId)
+  const reviews = items.filter(isReview)
+  const own = items.filter((item) => !isReview(item))
+  return [
+    own.length > 0 &&
+      `${nameRequesters(own)} wrote to you in m/${post.community}. ${describeFollowUps(own)}`,
+    reviews.length > 0 &&
+      `A review of your pull request reached your thread in m/${post.community}, on behalf of ${nameRequesters(reviews)}. Continue on the same branch, and say what you changed since. `,
+  ]
+    .filter((text) => text !== false)
+    .join('')
 }
 
 /** Says whose comments do not name the agent; empty when all do. */

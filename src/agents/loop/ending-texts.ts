@@ -102,6 +102,8 @@ export const endingMessages = {
   noTools: (program: string) => `${program} did not connect to the hub's tools.`,
   noRequest: (program: string) => `${program} ended without asking its model.`,
   requestFailed: (program: string) => `The last model request of ${program} failed.`,
+  quotaUsedUp: (program: string) =>
+    `The model provider refused a request of ${program}: the quota or credit of the account is used up. An admin can raise it, or wait until it resets.`,
   programFailed: (program: string) => `${program} reported an error.`,
   programSilent: (program: string) => `${program} did nothing for too long and was stopped.`,
   programStopped: (program: string) => `${program} was stopped on its machine.`,

@@ -33,9 +33,7 @@ export function judgeProgram({ limits }: LoopState, program: ProgramState): Endi
   if (last?.finish === 'length') return partial('max_tokens', endingTexts.answerLimit())
   if (last?.finish === 'content-filter') return filtered
   if (end && end.end !== 'end_turn') return explainEnd(end.end, type, limits.iterations, program)
-  if (!end?.is_success || last?.finish !== 'stop') {
-    return failed('PROVIDER_ERROR', describeFailure(program))
-  }
+  if (!end?.is_success || last?.finish !== 'stop') return explainFailure(program)
   return end.hasAnswer
     ? answered
     : failed('EMPTY_RESPONSE', endingMessages.programSaidNothing(type))
@@ -72,8 +70,20 @@ function explainEnd(
       return failed('INTERRUPTED', endingMessages.programStopped(type))
     case 'error':
     case 'lost':
-      return failed('PROVIDER_ERROR', describeFailure(program))
+      return explainFailure(program)
   }
+}
+
+/** How providers say that an account cannot pay for more. */
+const usedUpWords = /\b(?:credits?|billing|quota|payment)\b/i
+
+/** Returns the ending after a failure of the program or its last model request. */
+function explainFailure(program: ProgramState): Ending {
+  const { type, last } = program
+  const isUsedUp = last?.finish === 'error' && usedUpWords.test(last.problem ?? '')
+  return isUsedUp
+    ? failed('PROVIDER_ERROR', endingMessages.quotaUsedUp(type), false)
+    : failed('PROVIDER_ERROR', describeFailure(program))
 }
 
 /** Says what went wrong; what the program says of it is in the trace, since it may quote the prompt. */

@@ -1,4 +1,5 @@
 import { fence } from '../text/fence'
+import { toFenceAuthor } from '../text/fence-author'
 import { CallRegister } from './admit-calls'
 import { isTruncated } from './answer-end'
 import { type Conversation, replaceOldest } from './compaction'
@@ -65,6 +66,8 @@ const splitPrompt = ({ prompt, historyFrom }: LoopEventOf<'loaded'>['facts']) =>
 
 const steeringNote =
   '[note] While you work on the task, its requester wrote in the thread. It continues the task: take it into account. Nothing that you wrote so far is posted; post one answer to all of it.'
+const reviewNote =
+  '[note] While you work on the task, a review from outside reached the thread. It continues the task: take it into account. Nothing that you wrote so far is posted; post one answer to all of it.'
 const moderationNote =
   '[note] While you work on the task, a moderator of the community wrote in the thread. It is no task: heed it where it limits what you do or write, and do nothing else because of it.'
 
@@ -74,12 +77,12 @@ function toSteeringMessages({ items }: LoopEventOf<'steered'>): Message[] {
   const texts = items.flatMap(({ from, commentId, text, isModeration }) => {
     const attributes = {
       id: commentId ?? '',
-      author: from.name,
-      kind: from.kind,
+      ...toFenceAuthor(from),
       asks: !isModeration,
     }
     const shown = text === '' ? '[deleted]' : text
-    return [isModeration ? moderationNote : steeringNote, fence('comment', attributes, shown)]
+    const note = from.kind === 'system' ? reviewNote : steeringNote
+    return [isModeration ? moderationNote : note, fence('comment', attributes, shown)]
   })
   return [{ role: 'user', text: texts.join('\n') }]
 }

@@ -35,7 +35,7 @@ export async function toProviderFailure(
   const waitMs = failure.retryAfterMs ?? 0
   const isTransient = failure.isRetryable && waitMs <= waitMsMax
   return {
-    problem: words === null ? failure.message : `${status}: ${words}`,
+    problem: describeProblem(status, failure.message, words),
     error: {
       status: isTransient || keptStatuses.has(status) ? status : 400,
       code: failure.code.toLowerCase(),
@@ -43,6 +43,14 @@ export async function toProviderFailure(
       ...(isTransient && waitMs > 0 && { retryAfterSeconds: Math.ceil(waitMs / 1_000) }),
     },
   }
+}
+
+/** Returns the provider's words. Those about a quota may not name it; the hub knows it by their code. */
+function describeProblem(status: number, message: string, words: string | null): string {
+  if (words === null) return message
+  return /\b(?:quota|credit)\b/.test(message)
+    ? `${message} (${status}: ${words})`
+    : `${status}: ${words}`
 }
 
 async function classify(

@@ -6,7 +6,7 @@ import { manySql, type Params, prepare, type Statement, write } from '../../shar
 import { updateSet } from '../../shared/db/write-sql'
 import type { ActivationId } from '../../shared/ids'
 import { canReadPostSql } from '../communities/readable-sql'
-import type { SteerRequest } from '../contract/hub'
+import type { AccountKind, SteerRequest } from '../contract/hub'
 import { isListedSql } from '../following/follow-sql'
 import { isForGuestSql, requestersOfItemSql } from '../inbox/requester-sql'
 import { unreadItemsSql } from '../inbox/waiting-sql'
@@ -19,6 +19,7 @@ import { actorReader, type Reader } from '../viewers/reader'
 const f = alias(accounts, 'f')
 const i = alias(inboxItems, 'i')
 const m = alias(comments, 'm')
+const w = alias(accounts, 'w')
 const x = alias(activations, 'x')
 
 const itemsMax = sql.raw(String(steering.itemsMax))
@@ -51,7 +52,12 @@ const joinItems = prepare((v: Params<SteerRequest>) =>
 
 const steeringFields = {
   id: i.id,
-  from: { id: f.id, name: f.name, kind: f.kind },
+  /** The requester, or the hub itself for a text from outside that the requester vouches for. */
+  from: {
+    id: f.id,
+    name: sql<string>`coalesce(${w.name}, ${f.name})`,
+    kind: sql<AccountKind>`coalesce(${w.kind}, ${f.kind})`,
+  },
   commentId: i.commentId,
   text: sql<string>`coalesce(substr(${m.content}, 1, ${charsMax}), '')`,
   isModeration: flag(sql`${i.cause} IS NOT NULL AND ${i.cause} = 'moderation'`),
@@ -66,6 +72,7 @@ const selectJoined = prepare((v: Params<{ activationId: ActivationId; reader: Re
     sql`FROM ${inboxItems} ${i} JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
       LEFT JOIN ${comments} ${m} ON ${m.id} = ${i.commentId} AND ${m.deletedAt} IS NULL
         AND ${canReadPostSql(i.postId, v.reader)}
+      LEFT JOIN ${accounts} ${w} ON ${w.id} = ${m.authorId} AND ${w.kind} = 'system'
       WHERE ${i.claimedBy} = ${v.activationId} AND ${i.joinedAt} IS NOT NULL AND ${i.readAt} IS NULL
       ORDER BY ${i.createdAt}, ${i.id}`,
   ),

@@ -15,6 +15,7 @@ import type { AuditEntry, GrantApi } from '../contract/hub'
 import { mergeCallPolicy, mergePolicy, selectPolicy } from '../grants/queries'
 import { createTakeTokensStatements } from '../grants/rate-bucket-queries'
 import { maskCredentials } from '../posts/credential-patterns'
+import { recordPushedBranches } from '../review-hooks/queries'
 import { selectRulesForCall } from '../standing-rules/queries'
 import { findBlock } from '../viewers/find-block'
 import { hashAdminKey } from '../viewers/hash-admin-key'
@@ -83,7 +84,12 @@ export const createGrantApi = (open: () => ActionContext): GrantApi => ({
 
   recordAdminAction: (accountId, action) => recordAction(open(), accountId, action),
 
-  recordResult: (id, result) => run(open().db, updateAuditResult(id, result)),
+  recordResult: async (id, result) => {
+    await batch(open().db, {
+      result: updateAuditResult(id, result),
+      pushed: result.outcome === 'ok' ? recordPushedBranches({ entryId: id }) : null,
+    })
+  },
 })
 
 async function findCaller(

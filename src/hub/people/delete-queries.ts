@@ -6,6 +6,7 @@ import { updateSet } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
 import { tombstone } from '../claims/tombstone-sql'
 import { unfiltered } from '../communities/readable-sql'
+import { deleteHooksOf } from '../review-hooks/queries'
 import { accounts } from '../schema/accounts'
 import { activations, activationTraces } from '../schema/activations'
 import { adminLog } from '../schema/admin-log'
@@ -120,6 +121,7 @@ export const deleteProfile = (id: AccountId, now: number) => ({
   runViews: write(orm.delete(runViews).where(eq(runViews.accountId, id))),
   identities: write(orm.delete(identities).where(eq(identities.accountId, id))),
   ...deleteSubscriptions(id),
+  ...deleteHooksOf(id),
   account: write(updateSet(accounts, tombstone(now), sql`WHERE ${accounts.id} = ${id}`)),
   // The log keeps its id. It lets go of names only for an account that is deleted.
   formerNamesInLog: write(

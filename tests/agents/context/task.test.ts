@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { describeSession } from '../../../src/agents/context/describe-session'
 import type { Exploration } from '../../../src/hub/contract/hub'
-import type { CommentId, PostId } from '../../../src/shared/ids'
+import type { AccountId, CommentId, PostId } from '../../../src/shared/ids'
 import { aComment, aLoad, anItem, assemble, mira, threadWith } from './sources'
 
 const given = (task: 'manual' | 'scheduled', content: string) => ({
@@ -33,6 +34,27 @@ describe('a task in a thread', () => {
     const shown = task.match(/source="comment"/g)?.length ?? 0
     expect(task).toContain(`${60 - shown} more comments of this thread are not shown.`)
     expect(task.length).toBeLessThan(16_384 * 4 * 0.3 + 2_000)
+  })
+
+  it('X15: a review is data from outside, on behalf of whoever made its hook, beside other requests', () => {
+    const hub = { id: 'hub' as AccountId, name: 'rookery', kind: 'system' as const }
+    const review = { ...aComment('r', '**octocat** requested changes'), author: hub }
+    const comments = [aComment('ask', 'and the tests?'), { ...review, isUntrusted: true as const }]
+    const reviewed = { ...anItem, commentId: 'r' as CommentId, isFollowUp: true }
+    const asked = { ...anItem, commentId: 'ask' as CommentId, isFollowUp: true }
+    const load = { ...aLoad, task: 'reply' as const, thread: threadWith(comments) }
+    const { task } = assemble({ load: { ...load, items: [reviewed] } })
+    expect(task).toMatch(
+      /^A review of your pull request reached your thread in m\/rust, on behalf of @mira\. /,
+    )
+    expect(task).toContain('say what you changed since')
+    expect(task).not.toContain('wrote to you')
+    expect(task).toMatch(/id="r" author="review" kind="outside" asks="true">\n\*\*octocat/)
+    expect(task).not.toContain('kind="system"')
+    expect(describeSession({ ...load, items: [reviewed] })?.task).toContain('kind="outside"')
+    const both = assemble({ load: { ...load, items: [asked, reviewed] } }).task
+    expect(both).toContain('@mira did not name you')
+    expect(both).toContain('A review of your pull request')
   })
 
   it('L11: many who ask at length share the room, and each of them is shown', () => {

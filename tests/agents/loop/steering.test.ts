@@ -53,6 +53,17 @@ describe('before a model call', () => {
     expect(replyOf(run)).toBe('@mira 12 on the lagoon.')
   })
 
+  test('X15: a review that joins the run is data from outside', () => {
+    const run = begin().answer('', ['a']).returnTool('a') as Steered
+    run.join(
+      'call_model',
+      item({ from: { id: 'mira' as AccountId, name: 'rookery', kind: 'system' } }),
+    )
+    const text = lastUserText(buildTranscript(run.events))
+    expect(text).toContain('a review from outside reached the thread')
+    expect(text).toContain('author="review" kind="outside" asks="true">')
+  })
+
   test('C2: a comment found by the renewal of a repeated call costs no step either, and wins none', () => {
     const run = begin().answer('', ['a']).returnTool('a').failModel().sleep() as Steered
     const { iteration } = run.state

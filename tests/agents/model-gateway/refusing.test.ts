@@ -93,6 +93,10 @@ describe.each(protocols)('%s', (protocol) => {
     const quota = createHarness(protocol, { answer: () => Response.json(body, { status: 429 }) })
     const isOpenAI = protocol !== 'anthropic-messages'
     expect((await quota.send()).status).toBe(isOpenAI ? 400 : 429)
+    await quota.allSettled()
+    // By its code, whatever the words are.
+    const problem = isOpenAI ? expect.stringMatching(/quota is used up.*No quota/) : '429: No quota'
+    expect(quota.settled).toMatchObject([[1, { problem }]])
     const later = createHarness(protocol, {
       answer: () => toFailed(protocol, 429, { 'retry-after': '3600' }),
     })

@@ -93,6 +93,41 @@ test('X4 X9: what is over a limit is refused, and the program is stopped', () =>
     expect(runners.stops).toEqual(['ended'])
   }))
 
+test('X8 X15: a quota that is used up, at the provider or in the hub, is said in the thread', () =>
+  inObject(async (state) => {
+    const refused = { finish: 'error', status: 429, usage: null, mayBeCharged: false } as const
+    const sayOf = async (problem: string | null, end: Parameters<typeof ended>[0] = {}) => {
+      const { world } = createWorld(async (run) => {
+        await begin(run)
+        await run.report({ kind: 'text', text: 'So far, eight herons.' })
+        if (await run.ask({ ...refused, problem })) await run.report(ended({ answer: '', ...end }))
+      })
+      if (problem === null) {
+        const [scope, period, kind] = ['requester', 'month', 'microusd'] as const
+        const shortage = { scope, period, kind, left: 0, needs: null, resetsAt: Date.UTC(2026, 11) }
+        world.hub.api.renew = async () => ({
+          ...{ kind: 'refused', reason: 'budget_exhausted', shortage },
+        })
+      }
+      world.hub.ask('@scout count')
+      await live(world, state)
+      const [commit] = world.hub.commits
+      expect(commit?.reply?.content).toContain('So far, eight herons.')
+      return { outcome: commit?.outcome, text: commit?.reply?.content ?? '' }
+    }
+    // Whether the program admits it or not.
+    for (const is_success of [true, false]) {
+      const provider = await sayOf('429: You exceeded your current quota.', { is_success })
+      expect(provider.outcome).toBe('failed')
+      expect(provider.text).toContain('the quota or credit of the account is used up')
+      expect(provider.text).not.toMatch(/You exceeded|Asking me again/)
+    }
+    expect((await sayOf('529: Overloaded.')).text).not.toContain('quota')
+    const hub = await sayOf(null)
+    expect(hub.outcome).toBe('budget_exhausted')
+    expect(hub.text).toContain('monthly budget of a requester is used up. It resets on 2026-12-01')
+  }))
+
 test('X4: a request before the tools are listed, of another attempt, or after the end is refused', () =>
   inObject(async (state) => {
     const answers: unknown[] = []

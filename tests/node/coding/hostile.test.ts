@@ -195,6 +195,10 @@ test('X3 X11: a runner that uses a token for more than its run is refused everyw
     expect.arrayContaining(['invalid', 'allowed']),
   )
   expect(await readAudit(order.activation_id, 'git_begin_push')).toContain('denied')
+  // X15: what was pushed, and nothing else, belongs to the thread of the run.
+  expect(await hub.select('SELECT repository, branch FROM pushed_branches')).toEqual([
+    { repository: 'forge/acme/tools', branch: 'rookery/x' },
+  ])
 
   // Reports about a run that it does not have are ignored, also with the number of a later attempt.
   const postId = await hub.ask('coder', 'hang')

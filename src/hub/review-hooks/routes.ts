@@ -1,0 +1,100 @@
+import * as z from 'zod'
+import { deletedAnswer, presentTime, timeAnswer } from '../http/answers'
+import { apiBase } from '../http/mount-routes'
+import { presentIdempotent, type Route, route } from '../http/route'
+import { createReviewHook, removeReviewHook, reviewHookInput } from './actions'
+import { selectReviewHooks } from './queries'
+import { receiveReview } from './receive-review'
+
+const tag = 'review hooks'
+
+const hookFields = {
+  id: z.string(),
+  agent: z.string().describe('Name of the agent.'),
+  created_at: timeAnswer,
+}
+
+export const reviewHookRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/review-hooks',
+    summary: 'Lists your review hooks',
+    tag,
+    access: 'own',
+    rate: 'read',
+    answer: z.object({ hooks: z.array(z.object(hookFields)) }),
+    handle: async ({ context, credential, read }) => {
+      const { answers } = await read({
+        hooks: credential && selectReviewHooks(credential, context.clock.now()),
+      })
+      return {
+        hooks: (answers.hooks ?? []).map(({ id, agent, createdAt }) => ({
+          ...{ id, agent, created_at: presentTime(createdAt) },
+        })),
+      }
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/review-hooks',
+    summary: 'Creates an address for webhooks of GitHub: reviews of pull requests reach the agent',
+    tag,
+    access: 'write',
+    rate: 'write',
+    status: 201,
+    body: reviewHookInput,
+    answer: z.object({
+      hook: z.object({
+        ...hookFields,
+        url: z.string().describe('The payload URL of the webhook.'),
+        secret: z.string().describe('The secret of the webhook. Returned only once.'),
+      }),
+    }),
+    handle: async (call) => {
+      const done = await createReviewHook(call.context, call.actor(), call.viewer(), call.body)
+      return presentIdempotent(call, done, ({ id, agent, createdAt, secret }) => ({
+        hook: {
+          ...{ id, agent, created_at: presentTime(createdAt), secret },
+          url: `${call.c.var.origin}${apiBase}/review-hooks/${id}/deliveries`,
+        },
+      }))
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/review-hooks/:id',
+    summary: 'Deletes one of your review hooks: what is sent to it starts nothing any more',
+    tag,
+    access: 'write',
+    rate: 'write',
+    allowsMuted: true,
+    answer: deletedAnswer,
+    handle: async (call) => {
+      await removeReviewHook(call.context, call.actor(), call.param('id'))
+      return { deleted: call.param('id') }
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/review-hooks/:id/deliveries',
+    summary: 'Takes an event of GitHub, signed with the secret of the review hook',
+    tag,
+    access: 'open',
+    rate: 'write',
+    status: 202,
+    body: z.looseObject({}).describe('The event, as GitHub sends it.'),
+    answer: z.object({
+      outcome: z
+        .enum(['started', 'noted', 'ignored'])
+        .describe('noted: it says which branch a pull request has, and starts nothing.'),
+      reason: z.string().nullable().describe('Why it was ignored.'),
+    }),
+    handle: async ({ c, context, param }) =>
+      receiveReview(context, {
+        hookId: param('id'),
+        event: c.req.header('x-github-event') ?? '',
+        signature: c.req.header('x-hub-signature-256') ?? '',
+        text: await c.req.text(),
+      }),
+  }),
+]

@@ -1,0 +1,62 @@
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { AccountId, CommentId, PostId } from '../../shared/ids'
+import { accounts } from './accounts'
+import { posts } from './posts'
+
+/** Branches that runs of coding agents pushed, each with the thread that it belongs to. */
+export const pushedBranches = sqliteTable(
+  'pushed_branches',
+  {
+    agentId: text('agent_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    /** `service/owner/name`, in lower case. */
+    repository: text('repository').notNull(),
+    /** Without `refs/heads/`. */
+    branch: text('branch').notNull(),
+    postId: text('post_id')
+      .$type<PostId>()
+      .notNull()
+      .references(() => posts.id),
+    pushedAt: integer('pushed_at').notNull(),
+    /** The pull request of the branch in its own repository, once the service has named it. */
+    pullNumber: integer('pull_number'),
+  },
+  (table) => [primaryKey({ columns: [table.agentId, table.repository, table.branch] })],
+)
+
+/** Addresses that take reviews of pull requests for an agent. */
+export const reviewHooks = sqliteTable(
+  'review_hooks',
+  {
+    id: text('id').primaryKey(),
+    agentId: text('agent_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    /** Who asks for what a review starts. */
+    accountId: text('account_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [
+    index('review_hooks_by_account').on(table.accountId, table.createdAt),
+    index('review_hooks_by_agent').on(table.agentId),
+  ],
+)
+
+/** Reviews that were taken, so that none is taken twice. */
+export const receivedReviews = sqliteTable(
+  'received_reviews',
+  {
+    hookId: text('hook_id').notNull(),
+    /** What was received and its id at the service, such as `review:7`. */
+    reviewKey: text('review_key').notNull(),
+    commentId: text('comment_id').$type<CommentId>().notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.hookId, table.reviewKey] })],
+)

@@ -1,0 +1,37 @@
+import type { HookSecrets } from '../../hub/contract/review-hooks'
+
+/**
+ * Creates the secrets of hooks. A secret of an earlier vault key stays valid while that key is among the old ones.
+ *
+ * @param vaultKeys 32 bytes in base64 each, the current one first
+ */
+export const createHookSecrets = (vaultKeys: readonly string[]): HookSecrets => ({
+  async read(hookId) {
+    const [current] = vaultKeys
+    return current === undefined ? null : deriveSecret(current, hookId)
+  },
+  async isSigned(hookId, body, signature) {
+    const hex = /^sha256=([0-9a-f]{64})$/.exec(signature)?.[1]
+    if (hex === undefined) return false
+    const given = Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16))
+    for (const vaultKey of vaultKeys) {
+      const secret = encode(await deriveSecret(vaultKey, hookId))
+      const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+      const key = await crypto.subtle.importKey('raw', secret, algorithm, false, ['verify'])
+      if (await crypto.subtle.verify('HMAC', key, given, encode(body))) return true
+    }
+    return false
+  },
+})
+
+/** Returns 32 bytes by HKDF-SHA-256 (RFC 5869), in hex. */
+async function deriveSecret(vaultKey: string, hookId: string): Promise<string> {
+  const raw = Uint8Array.from(atob(vaultKey), (char) => char.charCodeAt(0))
+  const base = await crypto.subtle.importKey('raw', raw, 'HKDF', false, ['deriveBits'])
+  const info = encode(`rookery review hook ${hookId}`)
+  const algorithm = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(), info }
+  const bytes = new Uint8Array(await crypto.subtle.deriveBits(algorithm, base, 256))
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+const encode = (text: string) => new TextEncoder().encode(text)
