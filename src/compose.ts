@@ -80,6 +80,7 @@ export function composeApp(env: Env) {
   const shared = {
     ...{ settings, clock, agents, scheduler, live, push: outside.push, tools, log },
     models: outside.modelStore,
+    connected: outside.accounts,
     archive: createArchiveStore(env.FILES),
   }
   const openContext = () => ({
