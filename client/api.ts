@@ -782,14 +782,14 @@ export type AuditEntry = {
   activation_id: string | null
   /** Task of the activation; null for a call of an external agent or program. */
   task: "mention" | "reply" | "dm" | "exploration" | "scheduled" | "manual" | null
-  /** Name of the requester of the task. */
+  /** Name of the requester of the task; null for a run that is private to others. */
   asked_by: string | null
   call_id: string
   tool: string
   grant: string | null
   arguments_hash: string
   decision: "allowed" | "denied" | "invalid" | "unknown_tool" | "needs_approval" | "rate_limited"
-  /** Why the call was refused. */
+  /** Why the call was refused; null for a run that is private to others. */
   reason: string | null
   outcome: "ok" | "error" | "timeout" | "cancelled" | null
   duration_ms: number | null
@@ -2598,7 +2598,7 @@ export interface Routes {
     query: undefined
     body: {
       files: Record<string, string>
-      /** The version that these files started from, 0 for a new agent. Another current version is a conflict (409) with the differences. Default: no check. */
+      /** The version that these files started from, 0 for a new agent. Another current version is a conflict (409) with the differences. Default: no check; required for an agent of somebody else. */
       base_version?: number | undefined
       /** Grants to add to the policy of the agent. */
       allow_grants?: Array<string> | undefined
@@ -3206,14 +3206,14 @@ export interface Routes {
         activation_id: string | null
         /** Task of the activation; null for a call of an external agent or program. */
         task: "mention" | "reply" | "dm" | "exploration" | "scheduled" | "manual" | null
-        /** Name of the requester of the task. */
+        /** Name of the requester of the task; null for a run that is private to others. */
         asked_by: string | null
         call_id: string
         tool: string
         grant: string | null
         arguments_hash: string
         decision: "allowed" | "denied" | "invalid" | "unknown_tool" | "needs_approval" | "rate_limited"
-        /** Why the call was refused. */
+        /** Why the call was refused; null for a run that is private to others. */
         reason: string | null
         outcome: "ok" | "error" | "timeout" | "cancelled" | null
         duration_ms: number | null

@@ -38,8 +38,9 @@ async function push(folder, isForced) {
     console.error(isConflict ? problem : `${folder.replace(/\/+$/, '')}/${problem}`)
   }
   if (isConflict) {
+    const force = isForced ? '' : ', or replace it with --force'
     throw new PlainError(
-      `${name} is not loaded. Fetch its current version with \`npm run agents -- pull ${name} <folder>\`, or replace it with --force.`,
+      `${name} is not loaded. Fetch its current version with \`npm run agents -- pull ${name} <folder>\`${force}.`,
     )
   }
   if (!isAccepted) {

@@ -5,25 +5,25 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
-import { chooseHubKeys, KeptKeys } from './deploy/hub-keys.mjs'
+import { chooseHubKeys, isPrivateTerminal, KeptKeys } from './deploy/hub-keys.mjs'
 import { configName, describePlan, makePlan, toDeployedConfig } from './deploy/plan.mjs'
 import { connectPlatform } from './deploy/platform.mjs'
 import { runWrangler } from './deploy/run-wrangler.mjs'
 import { findStateDir, PlainError, root } from './local-state.mjs'
 import { runCli } from './run-cli.mjs'
 
-const usage = 'Usage: npm run deploy [-- --dry-run | --yes]'
+const usage = 'Usage: npm run deploy [-- [--dry-run | --yes] [--jurisdiction eu|us|fedramp]]'
 const healthWaitMs = 90_000
 const healthPauseMs = 1000
 /** Ctrl-C, and the ends of a job and of a terminal. */
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 await runCli(async () => {
-  const { isDryRun, isAccepted } = readFlags()
+  const { isDryRun, isAccepted, jurisdiction } = readFlags()
   const platform = await connectPlatform(process.env)
   // else wrangler chooses an account again, perhaps another one that it remembers
   process.env.CLOUDFLARE_ACCOUNT_ID = platform.account.id
-  const plan = await makePlan(platform, process.env)
+  const plan = await makePlan(platform, process.env, jurisdiction)
   const kept = new KeptKeys(findStateDir(process.env), platform.account.id, plan.config.worker)
   const keys = chooseHubKeys(process.env, plan.storedSecrets ?? [], kept.read())
   const steps = describePlan(plan, keys.secrets)
@@ -34,31 +34,45 @@ await runCli(async () => {
     throw new PlainError('Nothing was changed.')
   }
   kept.write(keys.made)
-  const databaseId = plan.databaseId ?? (await platform.createDatabase(plan.config.database))
-  if (!plan.hasBucket) await platform.createBucket(plan.config.bucket)
-  writeFileSync(join(root, configName), toDeployedConfig(plan.config, databaseId))
+  const databaseId =
+    plan.databaseId ?? (await platform.createDatabase(plan.config.database, plan.jurisdiction))
+  if (!plan.hasBucket) await platform.createBucket(plan.config.bucket, plan.jurisdiction)
+  writeFileSync(join(root, configName), toDeployedConfig(plan, databaseId))
   if (plan.migrations.length > 0) await migrate()
   const targets = await upload({ ...plan.settings, ...keys.secrets })
   const areCurrent = await introduce(plan, keys, targets)
-  if (areCurrent) showKeys(keys.made)
+  if (areCurrent) showKeys(keys.made, kept)
   else console.log('  The keys that an interrupted deployment left were replaced since: deleted.')
   kept.delete()
 })
 
-/** @param {Record<string, string>} made */
-function showKeys(made) {
-  for (const [name, key] of Object.entries(made)) console.log(`  ${name}=${key}`)
-  if (Object.keys(made).length > 0) {
-    console.log('  Keep these keys: they are not shown again, and nobody can read them back.')
+/**
+ * @param {Record<string, string>} made
+ * @param {KeptKeys} kept
+ */
+function showKeys(made, kept) {
+  const names = Object.keys(made)
+  if (names.length === 0) return
+  if (!isPrivateTerminal(process.env, process.stdout)) {
+    return console.log(
+      `  ${names.join(' and ')}: in ${kept.handOver(made)}, which only this user can read. Keys are printed on a terminal only. Keep them: nobody can read them back.`,
+    )
   }
+  for (const [name, key] of Object.entries(made)) console.log(`  ${name}=${key}`)
+  console.log('  Keep these keys: they are not shown again, and nobody can read them back.')
 }
 
 function readFlags() {
   try {
     const { values } = parseArgs({
-      options: { 'dry-run': { type: 'boolean' }, yes: { type: 'boolean' } },
+      options: {
+        'dry-run': { type: 'boolean' },
+        yes: { type: 'boolean' },
+        jurisdiction: { type: 'string' },
+      },
     })
-    return { isDryRun: values['dry-run'] === true, isAccepted: values.yes === true }
+    const { 'dry-run': isDryRun = false, yes: isAccepted = false, jurisdiction } = values
+    return { isDryRun, isAccepted, jurisdiction }
   } catch {
     throw new PlainError(usage)
   }
@@ -156,15 +170,24 @@ async function introduce(plan, { adminKey, secrets }, targets) {
     console.log('  Set ROOKERY_ADMIN_KEY to load agents/ and get a sign-in link.')
     return !isRefused
   }
-  const { demand } = await import('./hub-client.mjs')
   const { seedAgents } = await import('./seed-agents.mjs')
   const agents = await seedAgents(client, url)
-  const { url: link } = await demand(client.call('POST /sessions/link', { body: {} }))
-  const { pathname, search } = new URL(link, url)
-  console.log(`  Sign in    ${url}${pathname}${search}
-             (as admin; works once, within a day)
+  console.log(`  Sign in    ${await describeSignIn(client, url)}
   Agents     ${agents.join(', ')}`)
   return true
+}
+
+/**
+ * A link makes whoever reads it an admin, so it is printed on a terminal only.
+ * @param {import('../client/index.ts').HubClient} client
+ * @param {string} url
+ */
+async function describeSignIn(client, url) {
+  if (!isPrivateTerminal(process.env, process.stdout)) return `${url}/login, with ROOKERY_ADMIN_KEY`
+  const { demand } = await import('./hub-client.mjs')
+  const { url: link } = await demand(client.call('POST /sessions/link', { body: {} }))
+  const { pathname, search } = new URL(link, url)
+  return `${url}${pathname}${search}\n             (as admin; works once, within a day)`
 }
 
 /**

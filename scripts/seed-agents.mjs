@@ -36,7 +36,8 @@ function listAgentFolders() {
 }
 
 /**
- * Loads every folder of agents/ that has changed. What was changed or deleted on the hub since stays.
+ * Loads every folder of agents/ that has changed. What was changed or deleted on the hub since stays, and so does an
+ * agent of somebody else that has the name of a folder.
  * @param {import('../client/index.ts').HubClient} client
  * @param {string | undefined} hub URL of another hub; that of this machine when absent
  * @returns {Promise<string[]>} names of the agents that are loaded
@@ -60,18 +61,31 @@ export async function seedAgents(client, hub) {
 
 /**
  * Loads the hub's own version of a definition again, since the keys of models may have changed. Returns
- * false when there is none.
+ * false when there is none, and for an agent of somebody else.
  * @param {import('../client/index.ts').HubClient} client
  * @param {string} name
  */
 async function keepCurrent(client, name) {
   const params = { name }
+  if (await isOfSomebodyElse(client, name)) return false
   const found = await client.try('GET /agents/:name/definition', { params })
   if (!found.ok) return false
   const { files, definition } = found.answer
   const body = { files: files ?? {}, base_version: definition.version }
   if (files) await client.try('PUT /agents/:name/definition', { params, body })
   return true
+}
+
+/**
+ * @param {import('../client/index.ts').HubClient} client
+ * @param {string} name
+ */
+async function isOfSomebodyElse(client, name) {
+  const profile = await client.try('GET /agents/profile', { query: { name } })
+  const owner = profile.ok ? profile.answer.agent.owner_id : null
+  if (owner === null) return false
+  const { agent } = await client.call('GET /agents/me')
+  return owner !== agent.id
 }
 
 /**

@@ -12,6 +12,7 @@ import { createRunnerApi, createRunnerControl } from './agents/runners/runner-ap
 import { createSchedulerApi } from './agents/scheduler/scheduler-api'
 import type { SchedulerDeps } from './agents/scheduler/scheduler-shell'
 import { explorationFloor } from './agents/scheduler/shares'
+import { restrictObjects } from './compose-jurisdiction'
 import { createExporter, createOperatorLog, reportHook, toOtlpOptions } from './compose-log'
 import { createOutside, readVariable } from './compose-outside'
 import { createModelHandler, createRunnersDeps, getCodingAgent } from './compose-runners'
@@ -59,7 +60,8 @@ import { registerPages } from './web/register-pages'
  * Creates the app and its dependencies from the bindings, once per isolate. This file is the
  * composition root: the only one that imports all modules, and it contains no logic of its own.
  */
-export function composeApp(env: Env) {
+export function composeApp(bindings: Env) {
+  const env = restrictObjects(bindings)
   const settings = readSettings({ ...env })
   const clock = systemClock
   const outside = createOutside(env, settings)
@@ -80,6 +82,7 @@ export function composeApp(env: Env) {
   const shared = {
     ...{ settings, clock, agents, scheduler, live, push: outside.push, tools, log },
     ...{ hookSecrets: outside.hookSecrets, models: outside.modelStore },
+    connected: outside.accounts,
     archive: createArchiveStore(env.FILES),
   }
   const openContext = () => ({

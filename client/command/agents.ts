@@ -53,7 +53,8 @@ const push: Verb = async (context, folder) => {
   const { out, hub } = context
   const { name, warnings, error } = await pushFolder(hub(), folder, toVersions(context))
   if (error?.status === 409) {
-    out.note(`Fetch the current version with \`agents pull ${name} <folder>\`, or use --force.`)
+    const force = context.values.force === true ? '' : ', or use --force'
+    out.note(`Fetch the current version with \`agents pull ${name} <folder>\`${force}.`)
   }
   if (error) throw error
   for (const each of warnings) out.note(`${folder.replace(/\/+$/, '')}/${each}`)

@@ -53,6 +53,14 @@ export function chooseHubKeys(env, stored, kept) {
 const findPath = (stateDir, account, worker) =>
   join(stateDir, `deploying-${account.slice(0, 8)}-${worker}.json`)
 
+/**
+ * Whether what is printed is read by a person alone: the output of CI ends up in a log.
+ * @param {Record<string, string | undefined>} env
+ * @param {{ isTTY?: boolean | undefined }} output
+ */
+export const isPrivateTerminal = (env, { isTTY }) =>
+  isTTY === true && (!env.CI || env.CI === 'false')
+
 /** File of keys that were made and not shown yet. */
 export class KeptKeys {
   /** @type {string} */ #path
@@ -75,6 +83,19 @@ export class KeptKeys {
   write(keys) {
     mkdirSync(join(this.#path, '..'), { recursive: true, mode: 0o700 })
     writeFileSync(this.#path, JSON.stringify(keys), { mode: 0o600 })
+  }
+
+  /**
+   * Hands the keys over in a file that only this user reads, for whoever has no terminal. Keys that were handed over
+   * earlier stay in it.
+   * @param {Record<string, string>} keys
+   * @returns {string} its path
+   */
+  handOver(keys) {
+    const path = this.#path.replace(/deploying-([^/]*)\.json$/, 'keys-$1.env')
+    const lines = Object.entries(keys).map(([name, key]) => `${name}=${key}\n`)
+    writeFileSync(path, lines.join(''), { mode: 0o600, flag: 'a' })
+    return path
   }
 
   delete() {

@@ -29,11 +29,13 @@ class PlatformError extends PlainError {
  * The account's API.
  * @typedef {object} Platform
  * @property {{ id: string, name: string }} account
- * @property {(name: string) => Promise<string | null>} findDatabase its id
- * @property {(name: string) => Promise<string>} createDatabase returns its id
+ * @property {(name: string) => Promise<{ id: string, jurisdiction: string | null } | null>} findDatabase
+ * @property {(name: string, jurisdiction: string | null) => Promise<string>} createDatabase returns its id
  * @property {(id: string) => Promise<string[]>} listMigrations names of the applied ones
- * @property {(name: string) => Promise<boolean>} hasBucket
- * @property {(name: string) => Promise<void>} createBucket
+ * @property {(name: string, jurisdiction: string | null) => Promise<boolean>} hasBucket
+ * @property {(name: string, jurisdiction: string | null) => Promise<void>} createBucket
+ * @property {(worker: string) => Promise<Record<string, string> | null>} readVariables its plain variables; null when
+ *   there is no such Worker
  * @property {(worker: string) => Promise<string[] | null>} listSecrets their names; null when there is no
  *   such Worker
  */
@@ -51,26 +53,41 @@ export async function connectPlatform(env) {
     account,
     async findDatabase(name) {
       const query = new URLSearchParams({ name, per_page: '100' })
-      /** @type {{ name: string, uuid: string }[]} */
+      /** @type {{ name: string, uuid: string, jurisdiction?: string | null }[]} */
       const found = await call('the list of databases', 'GET', at(`/d1/database?${query}`))
-      return found.find((each) => each.name === name)?.uuid ?? null
+      const database = found.find((each) => each.name === name)
+      return database ? { id: database.uuid, jurisdiction: database.jurisdiction ?? null } : null
     },
-    async createDatabase(name) {
-      return (await call('a new database', 'POST', at('/d1/database'), { name })).uuid
+    async createDatabase(name, jurisdiction) {
+      const wanted = { name, ...(jurisdiction && { jurisdiction }) }
+      return (await call('a new database', 'POST', at('/d1/database'), { body: wanted })).uuid
     },
     async listMigrations(id) {
       const sql = (/** @type {string} */ text) =>
-        call('a query', 'POST', at(`/d1/database/${id}/query`), { sql: text })
+        call('a query', 'POST', at(`/d1/database/${id}/query`), { body: { sql: text } })
       const [tables] = await sql("SELECT name FROM sqlite_master WHERE name = 'd1_migrations'")
       if (tables.results.length === 0) return []
       const [rows] = await sql('SELECT name FROM d1_migrations ORDER BY id')
       return rows.results.map((/** @type {{ name: string }} */ row) => row.name)
     },
-    async hasBucket(name) {
-      return (await orNull(call('the bucket', 'GET', at(`/r2/buckets/${name}`)))) !== null
+    async hasBucket(name, jurisdiction) {
+      const headers = toBucketHeaders(jurisdiction)
+      return (
+        (await orNull(call('the bucket', 'GET', at(`/r2/buckets/${name}`), { headers }))) !== null
+      )
     },
-    async createBucket(name) {
-      await call('a new bucket', 'POST', at('/r2/buckets'), { name })
+    async createBucket(name, jurisdiction) {
+      const headers = toBucketHeaders(jurisdiction)
+      await call('a new bucket', 'POST', at('/r2/buckets'), { body: { name }, headers })
+    },
+    async readVariables(worker) {
+      const path = at(`/workers/scripts/${worker}/settings`)
+      /** @type {{ bindings: { type: string, name: string, text?: string }[] } | null} */
+      const found = await orNull(call('the settings of the Worker', 'GET', path))
+      const variables = found?.bindings.filter(({ type }) => type === 'plain_text')
+      return variables
+        ? Object.fromEntries(variables.map(({ name, text }) => [name, text ?? '']))
+        : null
     },
     async listSecrets(worker) {
       const path = at(`/workers/scripts/${worker}/secrets`)
@@ -79,6 +96,14 @@ export async function connectPlatform(env) {
     },
   }
 }
+
+/**
+ * A bucket is found only by who names its jurisdiction.
+ * @param {string | null} jurisdiction
+ * @returns {Record<string, string>}
+ */
+const toBucketHeaders = (jurisdiction) =>
+  jurisdiction === null ? {} : { 'cf-r2-jurisdiction': jurisdiction }
 
 /**
  * @param {Record<string, string | undefined>} env
@@ -99,19 +124,22 @@ async function readAuthorization(env) {
 }
 
 /**
- * @typedef {(what: string, method: string, path: string, body?: object) => Promise<any>} Call
+ * @typedef {{ body?: object, headers?: Record<string, string> }} Sent
+ * @typedef {(what: string, method: string, path: string, sent?: Sent) => Promise<any>} Call
  * @param {Record<string, string | undefined>} env
  * @param {Record<string, string>} authorization
  * @returns {Call}
  */
 function createCall(env, authorization) {
   const base = env.CLOUDFLARE_API_BASE_URL || 'https://api.cloudflare.com/client/v4'
-  return async (what, method, path, body) => {
+  return async (what, method, path, { body, headers } = {}) => {
+    const type = body && { 'content-type': 'application/json' }
     /** @type {RequestInit} */
-    const init = { method, headers: authorization, signal: AbortSignal.timeout(patienceMs) }
-    if (body !== undefined) {
-      init.headers = { ...authorization, 'content-type': 'application/json' }
-      init.body = JSON.stringify(body)
+    const init = {
+      method,
+      headers: { ...authorization, ...type, ...headers },
+      ...(body && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(patienceMs),
     }
     const response = await fetch(`${base}${path}`, init).catch((error) => {
       const why = error instanceof Error ? error.message : String(error)

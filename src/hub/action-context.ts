@@ -4,6 +4,7 @@ import type { Clock } from '../shared/ids'
 import type { Log } from '../shared/log'
 import type { Settings } from '../shared/settings'
 import type { ArchiveStore } from './contract/archive'
+import type { ConnectedAccountsEnd } from './contract/connected-accounts'
 import type { ModelStore, ToolCatalog } from './contract/hub'
 import type { LiveSnapshot } from './contract/live-event'
 import type { PushSender } from './contract/push'
@@ -43,6 +44,8 @@ export interface ActionContext {
   /** Tools that policies may name. */
   tools: ToolCatalog
   log: Log
+  /** What accounts have connected at other services, which ends with them. */
+  connected: ConnectedAccountsEnd
   /** Where old records are. */
   archive: ArchiveStore
   /** Runs work after the response is sent. Failures are ignored; the work has to handle them itself. */
@@ -61,10 +64,7 @@ export function createContext(
   deps: ContextDeps,
   waitUntil: (work: Promise<unknown>) => void,
 ): ActionContext {
-  const { clock, settings, agents, scheduler, live, push, models, tools, log, archive } = deps
-  const { hookSecrets } = deps
+  const { binding, ...modules } = deps
   const defer = (work: Promise<unknown>) => waitUntil(work.catch(() => undefined))
-  const db = createDb(deps.binding)
-  const modules = { agents, scheduler, live, push, hookSecrets, models, tools, archive }
-  return { ...modules, clock, settings, log, db, defer }
+  return { ...modules, db: createDb(binding), defer }
 }

@@ -20,18 +20,25 @@ export function decodeCursor(text: string | undefined): Cursor | null {
   try {
     return cursorSchema.parse(JSON.parse(atob(text.replace(/-/g, '+').replace(/_/g, '/'))))
   } catch (cause) {
-    throw new AppError('VALIDATION', 'The cursor is not valid.', {
-      hint: 'Pass next_cursor of the previous page unchanged, or omit the cursor.',
-      details: [{ path: 'query.cursor', message: 'Must be the next_cursor of a previous page' }],
-      cause,
-    })
+    throw notCursor(cause)
   }
 }
 
-/** Parses the cursor of a list that is ordered by time and id; null on the first page. */
+const notCursor = (cause?: unknown) =>
+  new AppError('VALIDATION', 'The cursor is not valid.', {
+    hint: 'Pass next_cursor of the previous page unchanged, or omit the cursor.',
+    details: [{ path: 'query.cursor', message: 'Must be the next_cursor of a previous page' }],
+    cause,
+  })
+
+/**
+ * Parses the cursor of a list that is ordered by time and id; null on the first page. Throws VALIDATION for any other
+ * text, also for the cursor of a list with another order: whoever followed it would read the first page again and again.
+ */
 export function decodeKeyset(text: string | undefined): [number, string] | null {
   const cursor = decodeCursor(text)
-  return Array.isArray(cursor) ? cursor : null
+  if (typeof cursor === 'number') throw notCursor()
+  return cursor
 }
 
 /**

@@ -36,6 +36,7 @@ import { registerPages } from '../../src/web/register-pages'
 import { asDeployed, type FindFault, runInvocation } from '../support/platform-database'
 import { onlyReadable } from '../support/readable-statements'
 import { checkAnswer } from './check-answer'
+import { createConnections } from './create-connections'
 import { createFakeKnowledge } from './create-fake-knowledge'
 import { createFakePrivateMemory } from './create-fake-private-memory'
 import { createFakeSessions } from './create-fake-sessions'
@@ -239,6 +240,7 @@ export function createTestHub(given: Record<string, string> = {}) {
     },
     models: createModelStore(listModelAddresses(settings)),
     hookSecrets: createHookSecrets([testVaultKey]),
+    connected: createConnections(clock, testVaultKey),
     push: createPushSender({ vaultKeys: [testVaultKey], origins: ['https://hub.test'] }),
     get tools() {
       return seen.tools

@@ -1,9 +1,13 @@
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { HubClient } from '../../client/index.ts'
 import { buildWorker } from '../../scripts/build-worker.mjs'
 import { type Hub, startHub } from '../../scripts/hub-runtime.mjs'
+import { root } from '../../scripts/local-state.mjs'
+import { seedAgents } from '../../scripts/seed-agents.mjs'
+import { runScript } from './run-script'
 
 const folder = mkdtempSync(join(tmpdir(), 'rookery-runtime-'))
 const stateDir = (name: string) => join(folder, name)
@@ -84,4 +88,30 @@ describe('the hub as a part of a test', () => {
   test('an unchanged Worker is not built again', async () => {
     expect(await buildWorker()).toBe(bundlePath)
   })
+})
+
+test("a folder with the name of a member's agent replaces it neither at a start nor with --force", async () => {
+  const directory = stateDir('seeded')
+  const hub = await startHub({ stateDir: directory, bundlePath })
+  const admin = new HubClient({ url: hub.url, key: hub.adminKey })
+  const person = { name: 'wilma', kind: 'human' as const }
+  const { agent: wilma } = await admin.call('POST /agents/register', { body: person })
+  const member = new HubClient({ url: hub.url, key: wilma.api_key })
+  const params = { name: 'scout' }
+  const files = { 'config.yaml': 'name: scout\n', 'system-prompt.md': 'You are mine.' }
+  await member.call('PUT /agents/:name/definition', { params, body: { files } })
+  const errors = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+  vi.stubEnv('ROOKERY_STATE_DIR', directory)
+  expect(await seedAgents(admin, hub.url)).toEqual(['archivist'])
+  expect(errors.mock.calls.join('\n')).toMatch(/agents\/scout is not loaded[\s\S]*@wilma/)
+  errors.mockRestore()
+  vi.unstubAllEnvs()
+  const args = ['push', join(root, 'agents', 'scout'), '--force']
+  const forced = runScript('agents.mjs', args, { ROOKERY_STATE_DIR: directory })
+  const code = await forced.ended
+  expect(forced.output()).toContain('belongs to @wilma')
+  expect(forced.output()).not.toContain('with --force')
+  const found = await admin.call('GET /agents/:name/definition', { params })
+  expect([code, found.definition.version, found.files]).toEqual([1, 1, files])
+  await hub.stop()
 })

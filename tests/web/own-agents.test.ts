@@ -89,6 +89,33 @@ test('agents in the browser: a member creates, edits, restores and deletes agent
   expect(entries[0]).toMatchObject({ account: 'olga' })
 })
 
+test("L27: a folder with the name of a member's agent does not replace it: the error names the owner", async () => {
+  const wilma = await hub.join('wilma', 'human')
+  const push = (name: string, more: object, key = adminKey) => {
+    const files = { 'config.yaml': configOf(name, 'hub:read', '# a folder\n') }
+    const body = { files: { ...files, 'system-prompt.md': prompt }, ...more }
+    return hub.call(`/agents/${name}/definition`, { method: 'PUT', key, body })
+  }
+  const made = { 'config.yaml': configOf('dunnock', 'hub:read'), 'system-prompt.md': prompt }
+  const create = { method: 'PUT', key: wilma.key, body: { files: made } }
+  expect((await hub.call('/agents/dunnock/definition', create)).status).toBe(200)
+  for (const more of [{}, { base_version: 0 }]) {
+    const refused = await push('dunnock', more)
+    expect(refused.status).toBe(409)
+    expect(refused.body.error).toContain('@wilma')
+    expect(refused.body.hint).toContain('send base_version 1')
+  }
+  expect(await readDefinition('dunnock')).toMatchObject({ definition: { version: 1 }, files: made })
+  // The same files again, the version that an admin read, and the owner's own push.
+  expect((await hub.call('/agents/dunnock/definition', { ...create, key: adminKey })).status).toBe(
+    200,
+  )
+  expect((await push('dunnock', { base_version: 1 })).body.definition?.version).toBe(2)
+  expect((await hub.call('/agents/dunnock/definition', create)).body.definition?.version).toBe(3)
+  const restore = { key: adminKey, body: { version: 2 } }
+  expect((await hub.call('/agents/dunnock/definition/restore', restore)).status).toBe(200)
+})
+
 test('agents in the browser: guests and agents create none, and a member at most five', async () => {
   const rita = await hub.join('rita', 'human')
   const put = (name: string, key: string) =>

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { encodeCursor } from '../../src/hub/cursor'
 import { runLists } from '../../src/shared/config'
 import { readCost } from '../hub/create-test-hub'
 import { canary, createRunScene } from './create-run-scene'
@@ -119,6 +120,19 @@ describe('the list of runs', () => {
       path = /<a href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? null
     }
     expect(seen.size).toBe(12)
+    // The cursor of another filter is a time: the list goes on there, shows no more than else, and ends.
+    const foreign: string = sparse.body.next_cursor
+    for (const who of ['bob', 'stranger']) {
+      const ids = await list(who, `agent=scout&cursor=${foreign}`)
+      expect(ids.length).toBeGreaterThan(0)
+      expect(ids.every((id) => seen.has(id))).toBe(true)
+    }
+    const counted = encodeCursor(50)
+    for (const path of [`/activations?cursor=${counted}`, `/audit?cursor=${counted}`]) {
+      const refused = await call('root', path)
+      expect([refused.status, refused.body.error]).toEqual([400, 'The cursor is not valid.'])
+    }
+    expect((await open('bob', `/runs?outcome=failed&cursor=${counted}`)).status).toBe(400)
     await run(`DELETE FROM activations WHERE id LIKE 'old-%'`)
   })
 

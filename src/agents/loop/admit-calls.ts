@@ -43,7 +43,6 @@ export function admitCalls(
   })
 }
 
-/** How many calls are run for one task: at least one for every iteration that the definition allows. */
 /** Returns how many tool calls an activation can run: at least one for each of its steps. */
 export const findCallsMax = ({ iterations }: Pick<Limits, 'iterations'>): number =>
   Math.max(activationLimits.toolCallsPerActivation, iterations)

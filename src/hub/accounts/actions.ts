@@ -15,6 +15,7 @@ import { accounts, adminAccountId } from '../schema/accounts'
 import { sha256 } from '../sha256'
 import { checkName } from './check-name'
 import { accountErrors } from './errors'
+import { isOrphan } from './is-orphan'
 import { selectOwned } from './owned-sql'
 import {
   type AccountRow,
@@ -177,7 +178,8 @@ export const roleInput = z.object({ role: z.enum(roles) })
  * Changes the role of an account, effective from its next request and from the next tool call that it
  * makes an agent do. A lower role closes its sockets and those of the agents that it claimed.
  *
- * @throws NOT_FOUND, FORBIDDEN for the admin's own account and for accounts of the hub itself
+ * @throws NOT_FOUND, FORBIDDEN for the admin's own account and for accounts of the hub itself, CONFLICT for an agent
+ *   that lost its owner
  */
 export async function changeRole(
   context: ActionContext,
@@ -190,6 +192,7 @@ export async function changeRole(
   if (!account || account.deletedAt !== null) throw accountErrors.notFound()
   if (account.id === admin) throw accountErrors.ownRole()
   if (account.kind === 'system' || account.id === adminAccountId) throw accountErrors.systemRole()
+  if (isOrphan(account)) throw accountErrors.noOwner(account.name)
   const owned = await run(db, selectOwned(account.id))
   const isLower = roles.indexOf(role) < roles.indexOf(account.role)
   const watchers = isLower ? [account, ...owned].map(({ id }) => accountTag(id)) : []

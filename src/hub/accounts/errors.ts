@@ -24,6 +24,10 @@ export const accountErrors = {
   },
   ownRole: () =>
     new AppError('FORBIDDEN', "You can't change your own role.", { hint: 'Ask another admin.' }),
+  noOwner: (name: string) =>
+    new AppError('CONFLICT', `The account of the owner of ${name} was deleted.`, {
+      hint: `Enable ${name} first: it then belongs to you, and you can change its role.`,
+    }),
   systemRole: () => new AppError('FORBIDDEN', "You can't change the role of a system account."),
   nameReserved: () =>
     new AppError('CONFLICT', 'This name is reserved or looks like a reserved one.', {

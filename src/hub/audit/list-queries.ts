@@ -1,7 +1,14 @@
 import { getTableColumns, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { nullable, type RowOf } from '../../shared/db/fields'
-import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
+import { flag, nullable, type RowOf } from '../../shared/db/fields'
+import {
+  manySql,
+  mapStatement,
+  oneSql,
+  type Params,
+  prepare,
+  type Statement,
+} from '../../shared/db/statement'
 import type { ArchivedRecords } from '../archive/archive-view'
 import type { AuditEntry } from '../contract/hub'
 import { accounts } from '../schema/accounts'
@@ -10,7 +17,7 @@ import { archiveFiles } from '../schema/archive'
 import { auditLog } from '../schema/audit'
 import { agentDefinitions } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
-import { canReadRunSql, traceAccessColumns } from '../traces/trace-access-queries'
+import { canReadRunSql, isRunShownSql, traceAccessColumns } from '../traces/trace-access-queries'
 import {
   type Credential,
   type ViewerValues,
@@ -27,7 +34,7 @@ const x = alias(activations, 'x')
 const requester = alias(accounts, 'requester')
 const t = alias(activationTraces, 't')
 
-const entryFields = {
+const entryFields = (reader: SQLWrapper) => ({
   id: l.id,
   at: l.createdAt,
   accountId: a.id,
@@ -36,7 +43,7 @@ const entryFields = {
   activationId: l.activationId,
   /** Task of its activation; null for a call of an external agent or program. */
   task: nullable(x.task),
-  /** Requester of the task; null without one. */
+  /** Requester of the task; null without one, and of a run whose requesters the viewer does not see. */
   askedBy: nullable(requester.name),
   askedByKind: nullable(requester.kind),
   callId: l.callId,
@@ -45,17 +52,19 @@ const entryFields = {
   argumentsHash: l.argumentsHash,
   decision: l.decision,
   outcome: l.outcome,
-  /** Reason of a refusal, as returned to the caller. */
+  /** Reason of a refusal, as returned to the caller; null of a run whose requesters the viewer does not see. */
   reason: l.reason,
   durationMs: l.durationMs,
   resultBytes: l.resultBytes,
-}
+  /** Whether the viewer sees the requesters of its run; true for a call of no run. */
+  isShown: flag(sql`(${x.id} IS NULL OR ${isRunShownSql(reader)})`),
+})
 
 /** An audit entry as the page and the API present it. */
-export type AuditRow = RowOf<typeof entryFields>
+export type AuditRow = RowOf<ReturnType<typeof entryFields>>
 
 const detailFields = (reader: SQLWrapper) => ({
-  ...entryFields,
+  ...entryFields(reader),
   ...traceAccessColumns(reader),
   agentId: a.id,
   /** Arguments of a call of an external agent or program. */
@@ -86,6 +95,10 @@ export interface AuditList extends AuditFilter {
   /** The entries of a file of the archive, to be listed instead of the stored ones. */
   archived?: ArchivedRecords | undefined
 }
+
+/** Hides the requester of a run whose requesters the viewer does not see, and the reason, which can name them. */
+const hideRequesters = <Row extends AuditRow>(row: Row): Row =>
+  row.isShown ? row : { ...row, askedBy: null, askedByKind: null, reason: null }
 
 const i = alias(inboxItems, 'i')
 
@@ -157,7 +170,7 @@ const prepareList = (
 ) =>
   prepare((v: Params<ListValues>) =>
     manySql(
-      entryFields,
+      entryFields(v.reader),
       sql`${fromLog} WHERE (${l.createdAt}, ${l.id}) < (${v.at}, ${v.id}) AND ${isVisibleTo(v.reader)}
           AND ${toCondition(v)}
           AND ${matchesNameSql(l.tool, v.tool)}
@@ -187,7 +200,7 @@ export function selectAudit(caller: Caller, list: AuditList): Statement<AuditRow
   const { account, archived } = list
   const selectStored = account === undefined ? selectAll : selectOfAccount
   const select = archived ? selectArchived : selectStored
-  return select({
+  const rows = select({
     ...toValues(caller),
     ...toArchiveValues(archived),
     at,
@@ -200,6 +213,7 @@ export function selectAudit(caller: Caller, list: AuditList): Statement<AuditRow
     until: list.until ?? farFuture,
     limit: list.limit,
   })
+  return mapStatement(rows, (each) => each.map(hideRequesters))
 }
 
 const toArchiveValues = (archived: ArchivedRecords | undefined): ArchiveValues => ({
@@ -231,7 +245,10 @@ export const selectAuditEntry = (
   entryId: string,
   archived?: ArchivedRecords,
 ): Statement<AuditDetail | undefined> =>
-  (archived ? selectOneArchived : selectOne)({
-    ...{ ...toValues(caller), entryId },
-    ...toArchiveValues(archived),
-  })
+  mapStatement(
+    (archived ? selectOneArchived : selectOne)({
+      ...{ ...toValues(caller), entryId },
+      ...toArchiveValues(archived),
+    }),
+    (row) => row && hideRequesters(row),
+  )

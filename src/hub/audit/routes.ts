@@ -23,7 +23,10 @@ const entryAnswer = z
       .enum(activations.task.enumValues)
       .nullable()
       .describe('Task of the activation; null for a call of an external agent or program.'),
-    asked_by: z.string().nullable().describe('Name of the requester of the task.'),
+    asked_by: z
+      .string()
+      .nullable()
+      .describe('Name of the requester of the task; null for a run that is private to others.'),
     call_id: z.string(),
     tool: z.string(),
     grant: z.string().nullable(),
@@ -36,7 +39,10 @@ const entryAnswer = z
       'needs_approval',
       'rate_limited',
     ]),
-    reason: z.string().nullable().describe('Why the call was refused.'),
+    reason: z
+      .string()
+      .nullable()
+      .describe('Why the call was refused; null for a run that is private to others.'),
     outcome: z.enum(['ok', 'error', 'timeout', 'cancelled']).nullable(),
     duration_ms: countAnswer.nullable(),
     result_bytes: countAnswer.nullable(),

@@ -51,6 +51,7 @@ interface Current {
   /** Null when the name is free. */
   id: AccountId | null
   ownerId: AccountId | null
+  ownerName: string | null
   /** Null when there is no definition. */
   definition: DefinitionRow | null
 }
@@ -67,11 +68,11 @@ async function findAgent(context: ActionContext, name: string): Promise<Current>
     account: selectNamedAccount({ name, now: clock.now() }),
     definition: selectDefinition({ name }),
   })
-  if (!account) return { id: null, ownerId: null, definition: null }
-  const { id, ownerId } = account
+  if (!account) return { id: null, ownerId: null, ownerName: null, definition: null }
+  const { id, ownerId, ownerName } = account
   const isAgent = account.kind === 'agent' && !account.isImported
   if (isAgent && (account.isHosted || !account.hasKeys)) {
-    return { id, ownerId, definition: definition ?? null }
+    return { id, ownerId, ownerName, definition: definition ?? null }
   }
   throw isAgent ? definitionErrors.externalAgent(name) : definitionErrors.notAnAgent(name)
 }
@@ -159,18 +160,25 @@ async function requireMaySave(
   throw definitionErrors.fieldsByAdmin(name, details)
 }
 
-/** @throws CONFLICT when the current version is another one than the author started from */
+/**
+ * @throws CONFLICT when the current version is another one than the author started from, and for somebody else's agent
+ *   when the author names none: a folder could have the name of the agent by chance
+ */
 async function refuseOutdated(
   { agents }: ActionContext,
-  { definition }: Current,
-  { name, files, facts, options: { baseVersion } }: Sent,
+  { ownerId, ownerName, definition }: Current,
+  { name, files, facts, options: { baseVersion, restoredFrom }, editor }: Sent,
 ): Promise<void> {
   const version = definition?.version ?? 0
-  if (baseVersion === undefined || baseVersion === version) return
-  if (definition?.etag === facts.etag) return
+  if (baseVersion === version || definition?.etag === facts.etag) return
+  const owner = ownerId === editor.id ? null : ownerName
+  if (baseVersion === undefined) {
+    if (definition === null || owner === null || restoredFrom !== undefined) return
+    throw definitionErrors.ofSomebodyElse(name, owner, version)
+  }
   const stored = definition && (await agents.readDefinition(name, definition.etag))
   const details = toDiffDetails(stored ? diffFiles(stored, files) : [], version)
-  throw definitionErrors.changedSince(name, baseVersion, version, details)
+  throw definitionErrors.changedSince({ name, owner, base: baseVersion, version }, details)
 }
 
 async function writeDefinition(

@@ -1,5 +1,13 @@
 import { AppError, type ErrorDetail, notFound } from '../../shared/errors'
 
+function describeChange(name: string, owner: string | null, base: number, version: number): string {
+  if (version === 0) return `There is no agent ${name} any more.`
+  const of = owner === null ? '' : ` It belongs to @${owner}.`
+  return base === 0
+    ? `An agent ${name} exists already, with version ${version}.${of}`
+    : `The definition of ${name} has changed: this is based on version ${base}, and the current version is ${version}.${of}`
+}
+
 /** Errors of agent definitions, as users read them. */
 export const definitionErrors = {
   notFound: () => notFound('agent', 'Only agents that run on this hub have a definition.'),
@@ -9,22 +17,26 @@ export const definitionErrors = {
       details,
     }),
   /** @param details the difference from the current version to the definition that was sent */
-  changedSince: (name: string, base: number, current: number, details: ErrorDetail[]) =>
-    new AppError(
-      'CONFLICT',
-      current === 0
-        ? `There is no agent ${name} any more.`
-        : base === 0
-          ? `An agent ${name} exists already, with version ${current}.`
-          : `The definition of ${name} has changed: this is based on version ${base}, and the current version is ${current}.`,
-      {
-        hint:
-          current === 0
-            ? 'Send base_version 0 to create it again.'
-            : `Merge the differences and send base_version ${current}.`,
-        details,
-      },
-    ),
+  changedSince: (
+    {
+      name,
+      owner,
+      base,
+      version,
+    }: { name: string; owner: string | null; base: number; version: number },
+    details: ErrorDetail[],
+  ) =>
+    new AppError('CONFLICT', describeChange(name, owner, base, version), {
+      hint:
+        version === 0
+          ? 'Send base_version 0 to create it again.'
+          : `Merge the differences and send base_version ${version}.`,
+      details,
+    }),
+  ofSomebodyElse: (name: string, owner: string, version: number) =>
+    new AppError('CONFLICT', `The agent ${name} belongs to @${owner}. Nothing was changed.`, {
+      hint: `Give your agent another name. To change the one of @${owner}, pull its definition, edit that, and send base_version ${version}.`,
+    }),
   noVersion: (name: string, version: number) =>
     new AppError('NOT_FOUND', `${name} has no version ${version}.`, {
       hint: 'Check the number in the list of versions.',

@@ -25,17 +25,20 @@ const d = alias(agentDefinitions, 'd')
 /** Selects the account that has the name of a definition: whether it is hosted here, and its unexpired keys. */
 export const selectNamedAccount = prepare((v: Params<{ name: string; now: number }>) => {
   const k = alias(apiKeys, 'k')
+  const owner = alias(accounts, 'owner')
   return oneSql(
     {
       id: a.id,
       kind: a.kind,
       ownerId: a.ownerId,
+      ownerName: nullable(owner.name),
       isImported: a.isImported,
       isHosted: flag(sql`EXISTS (SELECT 1 FROM ${agents} ${g} WHERE ${g.accountId} = ${a.id})`),
       hasKeys: flag(sql`EXISTS (SELECT 1 FROM ${apiKeys} ${k} WHERE ${k.accountId} = ${a.id}
         AND (${k.expiresAt} IS NULL OR ${k.expiresAt} > ${v.now}))`),
     },
-    sql`FROM ${accounts} ${a} WHERE ${a.name} = ${v.name}`,
+    sql`FROM ${accounts} ${a} LEFT JOIN ${accounts} ${owner} ON ${owner.id} = ${a.ownerId}
+      WHERE ${a.name} = ${v.name}`,
   )
 })
 

@@ -46,7 +46,7 @@ const filesInput = z.object({
   base_version: versionInput
     .optional()
     .describe(
-      'The version that these files started from, 0 for a new agent. Another current version is a conflict (409) with the differences. Default: no check.',
+      'The version that these files started from, 0 for a new agent. Another current version is a conflict (409) with the differences. Default: no check; required for an agent of somebody else.',
     ),
   allow_grants: z
     .array(z.string().trim().min(1).max(200))

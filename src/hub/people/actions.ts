@@ -5,6 +5,7 @@ import type { AccountId } from '../../shared/ids'
 import { accountName } from '../accounts/actions'
 import { checkName } from '../accounts/check-name'
 import { accountErrors } from '../accounts/errors'
+import { isOrphan } from '../accounts/is-orphan'
 import { type AccountRow, selectAccountByName } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
 import { insertAdminEntry } from '../admin-log/queries'
@@ -25,7 +26,6 @@ import {
   liftBan,
   recordFormerName,
   revokeKey,
-  selectIsOrphan,
   selectPolicyLines,
   setDisabled,
   setName,
@@ -121,8 +121,7 @@ export async function enableAccount(
   name: string,
 ): Promise<void> {
   const account = await findTarget(context, actor.accountId, name)
-  const orphan = await run(context.db, selectIsOrphan({ id: account.id }))
-  const owner = orphan?.isOrphan ? actor.accountId : null
+  const owner = isOrphan(account) ? actor.accountId : null
   const entry = { action: 'account.enable', ...(owner && { after: { owner } }) }
   await batch(context.db, {
     entry: insertAdminEntry(toEntry(context, actor, account, entry)),

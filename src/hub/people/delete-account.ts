@@ -62,7 +62,7 @@ export async function deleteAsOwner(
 
 /**
  * Deletes an account: its name is free, its profile is empty, and its keys, sessions, places and grants
- * are gone. Its words stay by a deleted account, or go, also from search, traces, and the memory of
+ * are gone. The services where it connected accounts are asked to revoke the tokens. Its words stay by a deleted account, or go, also from search, traces, and the memory of
  * agents. The id stays, for budgets and the logs.
  *
  * @throws NOT_FOUND, FORBIDDEN for the admin's own account and for accounts of the hub itself
@@ -84,8 +84,9 @@ export async function deleteAccount(
   })
   // Before its profile goes, so that what runs for it is still found.
   await cancelRuns(context, actor, account.id)
-  await endReading(context, account.id, () =>
+  const { connected } = await endReading(context, account.id, () =>
     batch(db, {
+      ...context.connected.takeOf(account.id),
       entry: insertAdminEntry(
         toEntry(context, actor, account, { action: 'account.delete', after: { words } }),
       ),
@@ -96,6 +97,7 @@ export async function deleteAccount(
       ...deleteProfile(account.id, now),
     }),
   )
+  context.defer(connected())
   const unreachable = goes
     ? await deleteFromAgents(
         context,

@@ -112,9 +112,6 @@ export const deleteProfile = (id: AccountId, now: number) => ({
   ),
   passkeys: write(orm.delete(passkeys).where(eq(passkeys.accountId, id))),
   pushSettings: write(orm.delete(pushSettings).where(eq(pushSettings.accountId, id))),
-  // Tables of another part of the deployment: its accounts at other services.
-  connected: write(sql`DELETE FROM connected_accounts WHERE account_id = ${id}`),
-  attempts: write(sql`DELETE FROM connect_attempts WHERE account_id = ${id}`),
   feedback: write(
     sql`DELETE FROM ${runFeedback} WHERE ${runFeedback.accountId} = ${id} OR ${runFeedback.agentId} = ${id}`,
   ),

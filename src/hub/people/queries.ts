@@ -1,17 +1,7 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { flag, type RowOf } from '../../shared/db/fields'
-import {
-  many,
-  manySql,
-  oneSql,
-  orm,
-  type Params,
-  prepare,
-  type Statement,
-  write,
-  writeChanges,
-} from '../../shared/db/statement'
+import type { RowOf } from '../../shared/db/fields'
+import { many, manySql, orm, type Statement, write, writeChanges } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, InboxItemId } from '../../shared/ids'
 import { ownedSql } from '../accounts/owned-sql'
@@ -19,7 +9,6 @@ import { insertAdminEntryIf } from '../admin-log/queries'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import type { adminLog } from '../schema/admin-log'
-import { agents } from '../schema/definitions'
 import { grantPolicies } from '../schema/grants'
 import { inboxItems } from '../schema/inbox'
 import { apiKeys } from '../schema/keys'
@@ -30,14 +19,6 @@ type Entry = typeof adminLog.$inferInsert
 
 export const setDisabled = (id: AccountId, disabledAt: number | null): Statement<void> =>
   write(orm.update(accounts).set({ disabledAt }).where(eq(accounts.id, id)))
-
-const isOrphanSql = sql`(${accounts.kind} = 'agent' AND ${accounts.ownerId} IS NULL AND ${accounts.role} = 'guest'
-  AND EXISTS (SELECT 1 FROM ${agents} WHERE ${agents.accountId} = ${accounts.id}))`
-
-/** Selects whether an account is an agent of this hub that lost its owner, who had claimed or created it. */
-export const selectIsOrphan = prepare(({ id }: Params<{ id: AccountId }>) =>
-  oneSql({ isOrphan: flag(isOrphanSql) }, sql`FROM ${accounts} WHERE ${accounts.id} = ${id}`),
-)
 
 export const setOwner = (id: AccountId, ownerId: AccountId): Statement<void> =>
   write(orm.update(accounts).set({ ownerId }).where(eq(accounts.id, id)))

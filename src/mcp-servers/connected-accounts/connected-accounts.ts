@@ -1,5 +1,7 @@
+import type { ConnectedAccountsEnd } from '../../hub/contract/connected-accounts'
 import { connectedAccounts as limits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
+import { mapStatement } from '../../shared/db/statement'
 import { notFound } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
 import type { ConnectedAccountsApi } from '../contract/connected-accounts'
@@ -11,13 +13,19 @@ import type { AccountsDeps } from './accounts-deps'
 import { beginConnection } from './begin'
 import { contextOf, type Grant, openValue } from './grant'
 import { openAccount } from './open'
-import { selectConnected, selectConnectedBy, takeConnected, takeConnectedAt } from './queries'
+import {
+  selectConnected,
+  selectConnectedBy,
+  takeConnected,
+  takeConnectedAt,
+  takeConnectedOf,
+} from './queries'
 import { revokeGrant } from './revoke'
 
 /** Creates the store of the accounts that people have connected at remote MCP servers. */
 export const createConnectedAccounts = (
   deps: AccountsDeps,
-): ConnectedAccountsApi & OwnAccounts & ConnectedAccountsOfServers => ({
+): ConnectedAccountsApi & OwnAccounts & ConnectedAccountsOfServers & ConnectedAccountsEnd => ({
   select: selectConnectedBy,
   begin: (start) => beginConnection(deps, start),
   disconnect: (accountId, service) => disconnect(deps, accountId, service),
@@ -27,6 +35,13 @@ export const createConnectedAccounts = (
     return row !== undefined && row.endedAt === null
   },
   takeAt: takeConnectedAt,
+  takeOf(accountId) {
+    const { connected, attempts } = takeConnectedOf(accountId)
+    return {
+      connected: mapStatement(connected, (taken) => () => revokeOfAccount(deps, taken)),
+      attempts,
+    }
+  },
   revoke: (service, taken) => revokeAll(deps, service, taken),
 })
 
@@ -47,6 +62,18 @@ async function revokeAll(
     failed += done.filter((isRevoked) => !isRevoked).length
   }
   return { failed }
+}
+
+/** Revokes the tokens of an account that was deleted, at each server where it had connected one. */
+async function revokeOfAccount(deps: AccountsDeps, taken: TakenAccount[]): Promise<void> {
+  const signal = AbortSignal.timeout(limits.stepMs)
+  const revoke = async (each: TakenAccount): Promise<void> => {
+    const service = await run(deps.db, selectService('remote', each.service)).catch(() => undefined)
+    if (service) await revokeTaken(deps, service, each, signal)
+  }
+  for (let at = 0; at < taken.length; at += revokedAtOnce) {
+    await Promise.all(taken.slice(at, at + revokedAtOnce).map(revoke))
+  }
 }
 
 /** A server that moved is another one: it must not receive these tokens, nor name where they go. */

@@ -112,6 +112,14 @@ export const touchConnected = (
   set: { lastUsedAt: number } & Partial<Sealed>,
 ): Statement<void> => write(orm.update(connectedAccounts).set(set).where(isStill(row)))
 
+/** Deletes all connections of an account and returns them, so that their tokens can be revoked. */
+export const takeConnectedOf = (accountId: AccountId) => ({
+  connected: many(
+    orm.delete(connectedAccounts).where(eq(connectedAccounts.accountId, accountId)).returning(),
+  ),
+  attempts: write(orm.delete(connectAttempts).where(eq(connectAttempts.accountId, accountId))),
+})
+
 /** Deletes all connections at a server and returns them, so that their tokens can be revoked. */
 export const takeConnectedAt = (service: string) => ({
   connected: many(

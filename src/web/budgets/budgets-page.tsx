@@ -1,5 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { ActivationRow } from '../../hub/activations/page-queries'
+import type { ArchiveView } from '../../hub/archive/archive-view'
 import { computeForecast } from '../../hub/budgets/forecast'
 import { thresholds } from '../../hub/budgets/levels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
@@ -11,6 +12,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { ActivationTable } from '../parts/activation-table'
 import { Icon } from '../parts/icons'
+import { ArchivedCalls } from './archived-calls'
 import { BudgetFacts } from './budget-facts'
 import { BudgetList } from './budget-list'
 import { newBudgetPath } from './budget-paths'
@@ -27,10 +29,12 @@ export interface BudgetsPageProps {
   total: UsageTotal | undefined
   days: SeriesDay[]
   activations: ActivationRow[]
+  /** Files of older model calls; empty for others than admins. */
+  archives: ArchiveView[]
 }
 
 export const BudgetsPage: FC<BudgetsPageProps> = (props) => {
-  const { frame, view, budgets, series, total, days, activations } = props
+  const { frame, view, budgets, series, total, days, activations, archives } = props
   const isAdmin = frame.viewer?.isAdmin === true
   const main = findMainBudget(budgets)
   const forecast = main && computeForecast(main, frame.now)
@@ -90,6 +94,7 @@ export const BudgetsPage: FC<BudgetsPageProps> = (props) => {
           <ActivationTable rows={activations} now={frame.now} hasAgent />
         )}
       </section>
+      <ArchivedCalls archives={archives} />
     </Layout>
   )
 }

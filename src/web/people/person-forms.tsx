@@ -1,4 +1,5 @@
 import type { FC } from 'hono/jsx'
+import { isOrphan } from '../../hub/accounts/is-orphan'
 import type { AccountRow } from '../../hub/accounts/queries'
 import { roleLabels } from '../../hub/accounts/role-labels'
 import { accountPath } from '../../shared/paths'
@@ -79,23 +80,42 @@ export const BanForm: FC<{ name: string }> = ({ name }) => {
   )
 }
 
-export const DisableForm: FC<{ account: AccountRow }> = ({ account: { name, disabledAt } }) =>
-  disabledAt === null ? (
-    <Section title="Disable" action={`${personPath(name)}/disable`} button={`Disable ${name}`}>
+export const DisableForm: FC<{ account: AccountRow }> = ({ account }) =>
+  account.disabledAt === null ? (
+    <Section
+      title="Disable"
+      action={`${personPath(account.name)}/disable`}
+      button={`Disable ${account.name}`}
+    >
       <Field
         form={createForm({ reason: '' })}
         name="reason"
         label="Reason"
         id="disable-reason"
-        hint={`Ends the sessions of ${name} and the runs that agents do for it, and stops its own agents.`}
+        hint={`Ends the sessions of ${account.name} and the runs that agents do for it, and stops its own agents.`}
         maxlength={500}
       />
     </Section>
   ) : (
-    <Section title="Enable" action={`${personPath(name)}/enable`} button={`Enable ${name}`}>
+    <EnableForm account={account} />
+  )
+
+const EnableForm: FC<{ account: AccountRow }> = ({ account }) => {
+  const { name } = account
+  const action = `${personPath(name)}/enable`
+  return isOrphan(account) ? (
+    <Section title="Take over" action={action} button={`Enable and own ${name}`}>
+      <p class="meta">
+        The account of its owner was deleted. When you enable {name}, it belongs to you: your budget
+        pays for its runs, and it may do at most what you may. The admin log records this.
+      </p>
+    </Section>
+  ) : (
+    <Section title="Enable" action={action} button={`Enable ${name}`}>
       <p class="meta">The keys of {name} work again. A person has to sign in again.</p>
     </Section>
   )
+}
 
 export const RenameForm: FC<{ name: string }> = ({ name }) => (
   <Section title="Rename" action={`${personPath(name)}/rename`} button={`Rename ${name}`}>

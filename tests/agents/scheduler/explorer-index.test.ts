@@ -119,6 +119,17 @@ test('S4: agents that are not eligible are in no index that a pick reads', async
   })
 })
 
+test('S4: an agent that never ran and found no post looks again in a minute, another after its interval', async () => {
+  await withIndex('first looks', (index) => {
+    index.put(factsOf(1, { lastActivatedAt: 0 }))
+    index.put({ ...factsOf(2, { lastActivatedAt: 0 }), intervalMs: 10_000 })
+    index.put(factsOf(3))
+    for (const agent of [1, 2, 3]) index.markSatisfied(idOf(agent), now)
+    const waits = [1, 2, 3].map((agent) => (index.read(idOf(agent))?.eligibleAt ?? 0) - now)
+    expect(waits).toEqual([60_000, 10_000, explorationScheduling.intervalMs])
+  })
+})
+
 test('S2: unchanged facts keep the place of an agent; a later activation changes it', async () => {
   await withIndex('facts', (index) => {
     index.put(factsOf(1))

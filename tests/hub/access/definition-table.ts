@@ -27,7 +27,10 @@ export const definitionRows: Table = {
   },
   'PUT /agents/:name/definition (owned)': {
     expect: 'ownerOrAdminWrite',
-    send: () => ({ path: '/agents/tit-1/definition', body: owned }),
+    send: async (world) => {
+      const body = { ...owned, base_version: Number(await readBase(world)) }
+      return { path: '/agents/tit-1/definition', body }
+    },
   },
   'GET /agents/:name/definition (owned)': {
     expect: 'ownerOrAdminRead',

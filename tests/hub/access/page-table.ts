@@ -217,6 +217,7 @@ export const pageTable: Table = {
     expect: 'admin',
     send: () => form('/policy/wren', { ...policy, seen_at: '0', do: 'preview' }),
   },
+  'GET /budgets/calls.csv': { expect: 'admin' },
   'GET /budgets/new': { expect: 'admin' },
   'POST /budgets/new': {
     expect: 'admin',

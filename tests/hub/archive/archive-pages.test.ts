@@ -84,6 +84,34 @@ test('archive: the page of an archived run opens from its file, and the audit fr
   expect(await all('SELECT * FROM usage_days')).toEqual(usesBefore)
 })
 
+test('archive: the page of budgets leads admins to archived model calls, and nobody else reads them', async () => {
+  const from = hub.clock.now()
+  const [id = ''] = await insertRecords('usage', from)
+  await env.DB.prepare('UPDATE usage_events SET community_id = ? WHERE activation_id = ?')
+    .bind('a-private-place', id)
+    .run()
+  hub.clock.advance(64 * dayMs)
+  for (let pass = 0; pass < 3; pass++) await sweep()
+  const [admin, member] = [await signIn(hub), await signIn(hub, mira.key)]
+  const link = /href="(\/budgets\/calls\.csv\?archived=[^"]+)"/g
+  await admin.read('/budgets')
+  const page = await admin.get('/budgets')
+  expect(readCost(page.headers).roundTrips).toBe(1)
+  const links = [...(await page.text()).matchAll(link)].map(([, path = '']) => path)
+  const day = new Date(from).toISOString().slice(0, 10)
+  const path = links.find((each) => each.includes(day)) ?? ''
+  const file = await admin.get(path)
+  expect(readCost(file.headers).roundTrips).toBe(1)
+  const text = await file.text()
+  expect(text).toContain(`,${scout.name},${id},1,test,test/model,mention,1,0,1,0,0.000005,no,1\r\n`)
+  expect(text).not.toContain('a-private-place')
+  expect(await admin.read(`/budgets?archived_before=${day}`)).not.toContain(path)
+  expect(await member.read('/budgets')).not.toMatch(link)
+  expect((await member.get(path)).status).toBe(403)
+  const none = await admin.read(path.replace(/%2F.*/, '%2Fnone'))
+  expect(none.trimEnd().split('\n')).toHaveLength(1)
+})
+
 test('archive: files hold no words, and the deletion of an account reaches its archived runs', async () => {
   const { objects } = await env.FILES.list({ prefix: 'archive/' })
   expect(objects.length).toBeGreaterThan(1)

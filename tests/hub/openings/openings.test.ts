@@ -20,6 +20,7 @@ import { adminKey, readCost } from '../create-test-hub'
 const office = createOffice()
 const { hub } = office
 const canary = 'quetzal-7777'
+const refusal = 'Must not be wombat-4444'
 const reason = 'A member reported a wrong answer.'
 type Person = Awaited<ReturnType<typeof hub.join>>
 let olga: Person
@@ -64,6 +65,11 @@ beforeAll(async () => {
           ...{ callId: 'c1', tool: 'hub_search', grant: 'hub:read', argumentsHash: 'h', at: 1_020 },
           ...{ decision: 'allowed', outcome: 'ok', durationMs: 5, resultBytes: 5 },
         },
+        {
+          ...{ callId: 'c2', tool: 'hub_post', grant: 'hub:write', argumentsHash: 'h', at: 1_010 },
+          ...{ decision: 'denied', outcome: null, durationMs: null, resultBytes: null },
+          reason: refusal,
+        },
       ],
     })
     ids.push(activationId)
@@ -93,7 +99,7 @@ async function readAll(id: ActivationId, key: string): Promise<string> {
   const browser = await signIn(hub, key)
   const { body } = await hub.call('/audit?limit=100', { key })
   const calls = body.entries.filter((each: { activation_id: string }) => each.activation_id === id)
-  expect(calls).toHaveLength(1)
+  expect(calls).toHaveLength(2)
   const api = [
     ...[`/activations/${id}`, `/activations/${id}/events`, `/activations/${id}/otlp`],
     ...[`/audit/${calls[0].id}`, '/audit', '/approvals?status=all', '/activations'],
@@ -272,4 +278,24 @@ test('T20 T21: a standing rule shows the words of a private run only to whom the
   const answer = await hub.call('/standing-rules/rule-dm', { key: root.key, method: 'DELETE' })
   expect(answer.status).toBe(200)
   expect(JSON.stringify(answer.body)).not.toContain(canary)
+})
+
+test('T21 M9: the audit names requesters and reasons of a private run to whoever opened it alone', async () => {
+  const { key } = root
+  const browser = await signIn(hub, key)
+  const read = async (id: ActivationId) => {
+    const { entries } = (await hub.call('/audit?limit=100&decision=denied', { key })).body
+    const entry = entries.find((each: { activation_id: string }) => each.activation_id === id)
+    const csv = (await browser.read('/audit.csv')).split('\n').filter((line) => line.includes(id))
+    const detail = (await hub.call(`/audit/${entry.id}`, { key })).body
+    const texts = [JSON.stringify([entry, detail]), await browser.read(`/audit/${entry.id}`)]
+    return [...texts, csv.join()].map((text) => [/olga/.test(text), text.includes(refusal)])
+  }
+  const all = (isSeen: boolean) => Array(3).fill([isSeen, isSeen])
+  for (const id of Object.values(runs)) expect(await read(id)).toEqual(all(false))
+  expect(await browser.read('/audit')).not.toContain('by olga')
+  await hub.call('/openings', { key, body: { community: 'cellar', reason } })
+  expect([await read(runs.cellar), await read(runs.dm)]).toEqual([all(true), all(false)])
+  expect(await browser.read('/audit')).toContain('by olga')
+  await clear()
 })

@@ -65,11 +65,21 @@ test('T10: an agent of a deleted owner that an admin enables belongs to that adm
     expect(deleted.status).toBe(200)
   }
   expect(await readAgent(agent.id)).toEqual({ owner: null, at: expect.any(Number) })
+  // A role would hide that it has no owner.
+  const raised = await admin('/agents/inesbot/role', { role: 'member' }, 'PUT')
+  expect([raised.status, raised.body.hint]).toEqual([
+    409,
+    expect.stringContaining('belongs to you'),
+  ])
+  const browser = await signIn(hub, adminKey)
+  expect(await browser.read('/admin/people/inesbot')).toContain('Enable and own inesbot')
+  expect(await browser.read('/admin/people/ivanbot')).not.toContain('Enable and own')
   for (const name of ['inesbot', 'ivanbot']) await admin(`/agents/${name}/enable`, {})
   const me = await hub.call('/agents/me', { key: adminKey })
   expect(await readAgent(agent.id)).toEqual({ owner: me.body.agent.id, at: null })
   // one that this hub does not run has no grants that an owner would bound
   expect(await readAgent(outside.agent.id)).toEqual({ owner: null, at: null })
+  expect((await admin('/agents/inesbot/role', { role: 'member' }, 'PUT')).status).toBe(200)
   const { entries } = (await hub.call('/admin/log?action=account.enable', { key: adminKey })).body
   expect(JSON.stringify(entries)).toContain(`"owner":"${me.body.agent.id}"`)
 })

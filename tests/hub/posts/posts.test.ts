@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { deleteComment } from '../../../src/hub/comments/write-queries'
 import { deletePost } from '../../../src/hub/posts/write-queries'
+import { exploration } from '../../../src/shared/config'
 import { batch } from '../../../src/shared/db/batch'
 import type { CommentId, PostId } from '../../../src/shared/ids'
 import { createTestHub, adminKey as theAdmin } from '../create-test-hub'
@@ -202,6 +203,20 @@ test('a new community takes posts at once; its name is taken in any case', async
   expect(
     (await hub.call('/posts', { key: bob.key, body: { community: 'nests', title: 'x' } })).status,
   ).toBe(404)
+})
+
+test('S6: the scheduler learns when a post, and the quiet after a comment by a person, become news', async () => {
+  const bot = await hub.join('newsbot')
+  hub.seen.news.length = 0
+  const at = hub.clock.now()
+  const body = { community: 'general', title: 'Swifts are back' }
+  const { post } = (await hub.call('/posts', { key: ada.key, body })).body
+  const comment = (key: string) =>
+    hub.call(`/posts/${post.id}/comments`, { key, body: { content: 'Early.' } })
+  expect((await comment(bob.key)).status).toBe(201)
+  expect((await comment(bot.key)).status).toBe(201)
+  const { ageMsMin, humanQuietMs } = exploration
+  expect(hub.seen.news).toEqual([at + ageMsMin, at + humanQuietMs])
 })
 
 test('a profile shows an account and its posts; its owner can change it', async () => {

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { adminKey, call } from '../../support/cast'
+import { adminKey, call, waitForValue } from '../../support/cast'
 import { externalUrls } from '../../support/external-services'
 import type { OauthBehavior } from '../../support/oauth-peer'
 import {
@@ -155,4 +155,23 @@ describe('what a server says of itself', () => {
     )
     expect(await connectAccount(mira, 'given')).toBe('/inbox')
   })
+})
+
+it('C6: deleting an account ends what it connected, here and at the service', async () => {
+  const nora = await createVisitor('nora', lines)
+  await connectAccount(nora, 'shop')
+  await connectAccount(tomas, 'shop')
+  await listEvents('shop')
+  const remove = () => call('DELETE', '/api/v1/agents/nora?words=keep', { key: adminKey })
+  expect((await remove()).status).toBe(200)
+  const revoked = ['refresh_token nora', 'access_token nora']
+  const seen: string[] = []
+  await waitForValue(async () => {
+    seen.push(...(await countEvents('shop')).revoked)
+    return seen.length === revoked.length
+  }, 'the revocation')
+  expect(seen).toEqual(revoked)
+  const rows = env.DB.prepare('SELECT 1 FROM connected_accounts WHERE account_id = ?')
+  expect(await rows.bind(nora.id).first()).toBeNull()
+  expect(await callAs(tomas, 'shop_whoami')).toBe('You are tomas.')
 })

@@ -7,12 +7,13 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { buildWorker } from '../../../scripts/build-worker.mjs'
 import { type Hub, startHub } from '../../../scripts/hub-runtime.mjs'
@@ -123,8 +124,11 @@ test('a deployment without permission changes nothing and says which permissions
 })
 
 test('--dry-run lists every step, and neither it nor a no changes anything', async () => {
+  const wrong = await deploy(['--dry-run', '--jurisdiction', 'mars'])
+  expect([wrong.code, wrong.output]).toEqual([1, expect.stringContaining('one of eu, us, fedramp')])
   const dry = await deploy(['--dry-run'])
   expect(dry.code).toBe(0)
+  expect(dry.output).not.toContain('jurisdiction')
   for (const step of [
     'D1 database',
     'R2 bucket',
@@ -144,11 +148,16 @@ test('a deployment that was refused, then interrupted, is finished by the next o
   platform.refuseUpload = () => {
     throw new Refusal(400, 10021, 'Script startup exceeded CPU time limit.')
   }
-  const refused = await deploy([], 'y\n')
+  const refused = await deploy(['--jurisdiction', 'eu'], 'y\n')
   platform.refuseUpload = null
   expect(refused.output).toMatch(/10021[\s\S]*The upload did not finish/)
   expect(refused.code).toBe(1)
   expect(listApplied()).toEqual(listMigrations())
+
+  // It is chosen once: the next ones keep it, and no other is taken.
+  expect([platform.databasePlace, platform.bucketPlace]).toEqual(['eu', 'eu'])
+  const moved = await deploy(['--yes', '--jurisdiction', 'us'])
+  expect([moved.code, moved.output]).toEqual([1, expect.stringContaining('cannot be changed')])
 
   const accepted = new Promise<void>((resolve) => {
     platform.onUpload = () => {
@@ -166,12 +175,19 @@ test('a deployment that was refused, then interrupted, is finished by the next o
 
   platform.onUpload = ({ modules }) => runUpload(modules)
   const { code, output } = await deploy(['--yes'])
-  expect(output).toContain(`ROOKERY_ADMIN_KEY=${adminKey}\n`)
-  expect(output).toContain(`ROOKERY_VAULT_KEY=${vaultKey}\n`)
+  // nobody but this user reads the keys: the output of CI is a log
+  const file = join(stateDir, `keys-${'a'.repeat(8)}-rookery.env`)
+  expect(output).toContain(`ROOKERY_ADMIN_KEY and ROOKERY_VAULT_KEY: in ${file},`)
+  for (const secret of [adminKey, vaultKey, 'token=']) expect(output).not.toContain(secret)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(readFileSync(file, 'utf8')).toBe(
+    `ROOKERY_ADMIN_KEY=${adminKey}\nROOKERY_VAULT_KEY=${vaultKey}\n`,
+  )
   expect(output).toMatch(/Agents {5}archivist, scout/)
   expect(code).toBe(0)
-  const link = /Sign in +(\S+)/.exec(output)?.[1] ?? ''
-  expect((await fetch(link)).status).toBe(200)
+  const login = /Sign in +([^\s,]+)/.exec(output)?.[1] ?? ''
+  expect(login).toMatch(/\/login$/)
+  expect((await fetch(login)).status).toBe(200)
   expect(platform.crons).toEqual(['* * * * *'])
   expect(platform.isOnSubdomain).toBe(true)
   expect(platform.uploads.at(-1)?.metadata).toMatchObject({
@@ -181,13 +197,20 @@ test('a deployment that was refused, then interrupted, is finished by the next o
   expect(platform.uploads.at(-1)?.metadata.bindings).toContainEqual(
     expect.objectContaining({ name: 'DB', type: 'd1', id: databaseId }),
   )
+  const places = platform.uploads.at(-1)?.metadata.bindings ?? []
+  expect(places).toContainEqual(
+    expect.objectContaining({ type: 'plain_text', name: 'ROOKERY_JURISDICTION', text: 'eu' }),
+  )
+  expect(places).toContainEqual(
+    expect.objectContaining({ type: 'r2_bucket', name: 'FILES', jurisdiction: 'eu' }),
+  )
   expect(platform.surprises).toEqual([])
   for (const creation of creations) {
     const count = platform.writes.filter((write) => write === creation).length
     // a refused upload was one, too
     expect(count, creation).toBe(creation.startsWith('PUT') ? 2 : 1)
   }
-  expect(readdirSync(stateDir)).toEqual(['pushed.json'])
+  expect(readdirSync(stateDir).sort()).toEqual([basename(file), 'pushed.json'])
 }, 300_000)
 
 test('a later deployment applies what was added, creates nothing and shows no key', async () => {
@@ -218,6 +241,8 @@ test('a later deployment applies what was added, creates nothing and shows no ke
   )
 
   rmSync(join(clone, 'migrations', added))
+  const moved = await deploy(['--yes', '--jurisdiction', 'us'])
+  expect([moved.code, moved.output]).toEqual([1, expect.stringContaining('jurisdiction eu')])
   const older = await deploy(['--yes'])
   expect(older.output).toContain('a newer version was deployed')
   expect(older.code).toBe(1)

@@ -24,7 +24,10 @@ const uploadMetadata = z.object({
     })
     .optional(),
 })
-const newDatabase = z.strictObject({ name: z.string().min(1) })
+const newDatabase = z.strictObject({
+  name: z.string().min(1),
+  jurisdiction: z.enum(['eu', 'fedramp', 'us']).optional(),
+})
 const newBucket = z.strictObject({ name: z.string().regex(/^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/) })
 const query = z.strictObject({ sql: z.string().min(1), params: z.array(z.unknown()).optional() })
 const schedules = z.array(z.object({ cron: z.string() }))
@@ -60,6 +63,9 @@ type Handler = (request: { url: URL; body: Buffer; headers: Headers }) => unknow
 export class FakePlatform {
   database: DatabaseSync | null = null
   hasBucket = false
+  /** Where the database was created to stay, and the bucket; null: anywhere. */
+  databasePlace: string | null = null
+  bucketPlace: string | null = null
   isOnSubdomain = false
   uploads: Upload[] = []
   secrets: Record<string, string> = {}
@@ -143,11 +149,19 @@ export class FakePlatform {
   readonly #routes: Record<string, Handler> = {
     'GET /accounts': () => [{ id: accountId, name: 'Acme' }],
     'GET /accounts/:account/d1/database': () =>
-      this.database ? [{ uuid: databaseId, name: 'rookery', version: 'production' }] : [],
+      this.database
+        ? [
+            {
+              ...{ uuid: databaseId, name: 'rookery', version: 'production' },
+              jurisdiction: this.databasePlace,
+            },
+          ]
+        : [],
     'POST /accounts/:account/d1/database': ({ body }) => {
-      const { name } = newDatabase.parse(JSON.parse(body.toString()))
+      const { name, jurisdiction = null } = newDatabase.parse(JSON.parse(body.toString()))
       if (this.database) throw new Refusal(400, 7502, `${name} exists`)
       this.database = new DatabaseSync(':memory:')
+      this.databasePlace = jurisdiction
       return { uuid: databaseId, name, version: 'production' }
     },
     [`POST /accounts/:account/d1/database/${databaseId}/query`]: ({ body }) =>
@@ -170,14 +184,16 @@ export class FakePlatform {
         },
       }
     },
-    'GET /accounts/:account/r2/buckets/rookery-files': () => {
-      if (!this.hasBucket) throw new Refusal(404, 10006, 'The specified bucket does not exist.')
+    'GET /accounts/:account/r2/buckets/rookery-files': ({ headers }) => {
+      const isThere = this.hasBucket && headers.get('cf-r2-jurisdiction') === this.bucketPlace
+      if (!isThere) throw new Refusal(404, 10006, 'The specified bucket does not exist.')
       return { name: 'rookery-files' }
     },
-    'POST /accounts/:account/r2/buckets': ({ body }) => {
+    'POST /accounts/:account/r2/buckets': ({ body, headers }) => {
       const bucket = newBucket.parse(JSON.parse(body.toString()))
       if (this.hasBucket) throw new Refusal(409, 10004, 'The bucket exists.')
       this.hasBucket = true
+      this.bucketPlace = headers.get('cf-r2-jurisdiction')
       return bucket
     },
     'GET /accounts/:account/workers/subdomain': () => ({ subdomain: 'acme' }),
@@ -205,7 +221,7 @@ export class FakePlatform {
       scriptSettings.parse(JSON.parse(body.toString())),
     'GET /accounts/:account/workers/scripts/rookery/settings': () => {
       if (this.uploads.length === 0) throw new Refusal(404, 10007, 'This Worker does not exist.')
-      return { bindings: [], tags: [] }
+      return { bindings: this.uploads.at(-1)?.metadata.bindings ?? [], tags: [] }
     },
     'GET /accounts/:account/workers/workers/rookery': () => ({
       id: 'worker',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { chooseHubKeys } from '../../../scripts/deploy/hub-keys.mjs'
+import { chooseHubKeys, isPrivateTerminal } from '../../../scripts/deploy/hub-keys.mjs'
 
 const kept = { ROOKERY_ADMIN_KEY: 'kept-admin', ROOKERY_VAULT_KEY: 'kept-vault' }
 const names = Object.keys(kept)
@@ -23,4 +23,12 @@ test('a stored vault key is replaced only by a given one, with the old ones', ()
     made: { ROOKERY_ADMIN_KEY: 'kept-admin' },
   })
   expect(Object.keys(chooseHubKeys({}, [], {}).made)).toEqual(names)
+})
+
+test('only a terminal outside of CI is private', () => {
+  const terminal = { isTTY: true }
+  expect(isPrivateTerminal({}, terminal)).toBe(true)
+  expect(isPrivateTerminal({ CI: 'false' }, terminal)).toBe(true)
+  expect(isPrivateTerminal({ CI: 'true' }, terminal)).toBe(false)
+  expect(isPrivateTerminal({}, {})).toBe(false)
 })
