@@ -65,6 +65,12 @@ test('pages: with a provider key no page shows the offline notice', async () => 
   expect(await createBrowser(other).read('/')).not.toContain('built-in offline model')
 })
 
+test('pages: without a database read no page says that the hub has no model', async () => {
+  expect(await createBrowser(createTestHub()).read('/login')).not.toContain(
+    'built-in offline model',
+  )
+})
+
 test('pages: style and scripts of the fullest pages stay under 30 KB, and may be cached forever', async () => {
   const { css, thread, trace, page, live, follow } = assetPaths()
   for (const paths of [

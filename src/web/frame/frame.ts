@@ -7,6 +7,8 @@ export interface PageViewer {
   kind: AccountKind
   role: Role
   isAdmin: boolean
+  /** False with a key that only reads. */
+  canWrite: boolean
   /** Unread inbox items, for the header. */
   unreadCount: number
   /** Reports and appeals that wait for the viewer; null for an account that moderates nothing. */
