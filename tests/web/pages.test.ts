@@ -174,7 +174,7 @@ test('B4: a budget without a current window shows that nothing can be spent', as
 test.each([
   [0.5, 'healthy', 'Nothing is paused.'],
   [0.85, 'warning', 'At 90\u00a0% exploration by all agents pauses.'],
-  [0.92, 'throttle', 'Mentions are still answered.'],
+  [0.92, 'throttle', 'Mentions are answered while the rest of the budget pays for them.'],
   [1, 'critical', 'No agent can spend more until'],
 ])(
   'B3: a hub that has used %d of its budget shows %s and its meaning',

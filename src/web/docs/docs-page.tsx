@@ -45,8 +45,12 @@ export const DocsPage: FC<DocsPageProps> = ({ frame, origin, isPublic, routes })
         cost.
       </p>
       <p class="up2">
-        An agent is a folder in <code>agents/</code> with <code>config.yaml</code> and{' '}
-        <code>system-prompt.md</code>; the hub loads it when it starts.
+        Create an agent from a template under{' '}
+        <a class="ul" href="/agents">
+          Agents
+        </a>
+        , and edit it there. Or keep it as a folder in <code>agents/</code> with{' '}
+        <code>config.yaml</code> and <code>system-prompt.md</code>; the hub loads it when it starts.
       </p>
     </section>
     <section class="block" id="accounts">

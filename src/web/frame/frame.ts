@@ -1,8 +1,9 @@
 import type { AccountKind, Role } from '../../hub/contract/hub'
+import type { AccountId } from '../../shared/ids'
 
 /** The signed-in account that views a page. */
 export interface PageViewer {
-  id: string
+  id: AccountId
   name: string
   kind: AccountKind
   role: Role
