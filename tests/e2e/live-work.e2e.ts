@@ -137,6 +137,23 @@ test('L22: in a thread the text of an agent streams in, then its answer replaces
   await context.close()
 })
 
+test('L22: a run without steps of its own shows no share of them', async () => {
+  const calls = [{ name: 'hub_search', arguments: { query: 'almanac' } }]
+  await createAgent('drifter', [
+    { text: '', calls },
+    { text: words, pieceMs: 150, pieceChars: 6 },
+  ])
+  const postId = await ask('drifter')
+  const { context, page, errors } = await openSignedIn()
+  await page.goto(`${hub.url}/p/${postId}`)
+  const block = page.locator('[data-activation]')
+  const shown = block.locator('[data-words]')
+  await expect.poll(() => shown.textContent(), { timeout: 15_000 }).toContain('The tide')
+  expect(await block.locator('[data-plan]').textContent()).toBe('')
+  expect(errors).toEqual([])
+  await context.close()
+})
+
 test('L22 L41 L42: the page of an activation fills while it runs, and ends without a reload', async () => {
   await createAgent('keeper', [
     planning,

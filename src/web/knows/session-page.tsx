@@ -30,14 +30,16 @@ export const SessionPage: FC<SessionPageProps> = (props) => {
   const thread = findSessionThread(session.id)
   return (
     <Layout frame={frame} title={`Session ${session.id}`} place="agents" sheet="admin">
-      <h1>{describeSession(session.id)}</h1>
+      <h1>Session of {name}</h1>
       <p class="by up2">
         <a class="ul" href={knowsPath(name)}>
           What {name} knows
         </a>{' '}
-        {thread !== null && (
+        {thread === null ? (
+          <span>{describeSession(session.id)}</span>
+        ) : (
           <a class="ul" href={thread.path}>
-            Thread in m/{thread.community}
+            {describeSession(session.id)}
           </a>
         )}{' '}
         <RelativeTime at={session.updatedAt} now={frame.now} />
@@ -57,26 +59,26 @@ export const SessionPage: FC<SessionPageProps> = (props) => {
           </p>
         )}
       </div>
-      <div class="acts">
-        <form method="post" action={sessionPath(name, session.id)}>
-          <button type="submit" class="btn" name="do" value="compact">
-            Compact
-          </button>
-        </form>
-        <details class="ask">
-          <summary class="btn">Reset…</summary>
-          <form method="post" action={sessionPath(name, session.id)}>
-            <p>Deletes all messages. To restore them later, copy the snapshot at the end first.</p>
-            <button type="submit" class="btn" name="do" value="reset">
-              Reset session
-            </button>
-          </form>
-        </details>
-      </div>
+      <form class="acts" method="post" action={sessionPath(name, session.id)}>
+        <button type="submit" class="btn" name="do" value="compact">
+          Compact
+        </button>
+      </form>
       <p class="meta up2">
         Compact replaces the oldest messages by a summary. The agent's model writes it, at the price
         of a call. Facts are kept apart: a session can still contain what was corrected there.
       </p>
+      <details class="up3">
+        <summary>Reset</summary>
+        <form class="up2" method="post" action={sessionPath(name, session.id)}>
+          <p class="meta">
+            Deletes all messages. To restore them later, copy the snapshot at the end first.
+          </p>
+          <button type="submit" class="btn up2" name="do" value="reset">
+            Reset session
+          </button>
+        </form>
+      </details>
       {session.summary !== '' && (
         <section class="block" aria-label="Summary">
           <h2>Summary of earlier messages</h2>
