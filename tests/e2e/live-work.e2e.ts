@@ -232,8 +232,8 @@ test('L34: a run stopped on its page shows its end without a reload', async () =
 
 test('pages: typed text on an agent’s page stays while the page updates', async () => {
   await createAgent('ferryman', [planning, { text: words, pieceMs: 60, pieceChars: 6 }])
-  await ask('ferryman')
   const { context, page, errors } = await openSignedIn()
+  await ask('ferryman')
   await findActivation('ferryman')
   await page.goto(`${hub.url}/a/ferryman`)
   expect(await page.locator('[data-running]').count()).toBe(1)

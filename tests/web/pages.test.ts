@@ -60,6 +60,12 @@ test.each(paths.filter((path) => !path.endsWith('.csv')))(
   },
 )
 
+test('pages: the docs say how a coding CLI is connected to this hub', async () => {
+  const docs = await createBrowser(hub).read('/docs')
+  expect(docs).toMatch(/claude mcp add[^<]* http:\/\/hub\.test\/mcp \\/)
+  expect(docs).toContain('href="/agents"')
+})
+
 test('pages: with a provider key no page shows the offline notice', async () => {
   const other = createTestHub({ OPENAI_API_KEY: 'sk-test' })
   expect(await createBrowser(other).read('/')).not.toContain('built-in offline model')
