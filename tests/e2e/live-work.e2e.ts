@@ -137,6 +137,23 @@ test('L22: in a thread the text of an agent streams in, then its answer replaces
   await context.close()
 })
 
+test('L22: a run without steps of its own shows no share of them', async () => {
+  const calls = [{ name: 'hub_search', arguments: { query: 'almanac' } }]
+  await createAgent('drifter', [
+    { text: '', calls },
+    { text: words, pieceMs: 150, pieceChars: 6 },
+  ])
+  const postId = await ask('drifter')
+  const { context, page, errors } = await openSignedIn()
+  await page.goto(`${hub.url}/p/${postId}`)
+  const block = page.locator('[data-activation]')
+  const shown = block.locator('[data-words]')
+  await expect.poll(() => shown.textContent(), { timeout: 15_000 }).toContain('The tide')
+  expect(await block.locator('[data-plan]').textContent()).toBe('')
+  expect(errors).toEqual([])
+  await context.close()
+})
+
 test('L22 L41 L42: the page of an activation fills while it runs, and ends without a reload', async () => {
   await createAgent('keeper', [
     planning,
@@ -215,8 +232,8 @@ test('L34: a run stopped on its page shows its end without a reload', async () =
 
 test('pages: typed text on an agent’s page stays while the page updates', async () => {
   await createAgent('ferryman', [planning, { text: words, pieceMs: 60, pieceChars: 6 }])
-  await ask('ferryman')
   const { context, page, errors } = await openSignedIn()
+  await ask('ferryman')
   await findActivation('ferryman')
   await page.goto(`${hub.url}/a/ferryman`)
   expect(await page.locator('[data-running]').count()).toBe(1)

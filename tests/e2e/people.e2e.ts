@@ -176,6 +176,9 @@ async function report(person: Person, path: string): Promise<void> {
   await expectAccessible(person)
   await page.getByLabel('Reason').fill('It sells something')
   expect(await send(person, 'Send report')).toBe(200)
+  await page.getByRole('heading', { name: 'Report sent' }).waitFor()
+  await page.getByRole('link', { name: 'Back to the thread' }).click()
+  await page.getByRole('heading', { name: 'Report sent' }).waitFor({ state: 'detached' })
   expect(pathOf(page)).toBe(path)
 }
 

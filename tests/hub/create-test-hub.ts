@@ -35,6 +35,7 @@ import { sendRefusalPage } from '../../src/web/frame/send-page'
 import { registerPages } from '../../src/web/register-pages'
 import { asDeployed, type FindFault, runInvocation } from '../support/platform-database'
 import { onlyReadable } from '../support/readable-statements'
+import { type CallOptions, toInit } from './call-options'
 import { checkAnswer } from './check-answer'
 import { createConnections } from './create-connections'
 import { createFakeKnowledge } from './create-fake-knowledge'
@@ -62,23 +63,6 @@ export interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
   body: any
   headers: Headers
-}
-
-export interface CallOptions {
-  method?: string
-  key?: string | null
-  body?: unknown
-  headers?: Record<string, string>
-}
-
-function toInit({ key, body, method, headers = {} }: CallOptions): RequestInit {
-  const credential = key ? { authorization: `Bearer ${key}` } : {}
-  if (body === undefined) return { method: method ?? 'GET', headers: { ...credential, ...headers } }
-  return {
-    method: method ?? 'POST',
-    headers: { ...credential, 'content-type': 'application/json', ...headers },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  }
 }
 
 /** The pages of credentials and remote servers are tested on the whole Worker. */

@@ -205,6 +205,17 @@ test('pages: a private hub sends strangers to the sign-in page and back', async 
   expect((await (await signIn(closed)).get('/')).status).toBe(200)
 })
 
+test('H5: a person who opens a thread has read its inbox items', async () => {
+  const other = await hub.join(`rhea-${crypto.randomUUID().slice(0, 6)}`, 'human')
+  const rhea = await signIn(hub, other.key)
+  await browser.send(`/p/${postId}/comments`, { content: `@${other.name} look here` })
+  await hub.fetch(`/p/${postId}`, { headers: { cookie: rhea.cookie, 'sec-purpose': 'prefetch' } })
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(await rhea.read('/')).toContain('<b> 1</b>')
+  await rhea.get(`/p/${postId}`)
+  await expect.poll(() => rhea.read('/inbox')).toContain('No unread items.')
+})
+
 test('H5: the inbox lists what arrived and marks it read', async () => {
   const other = await hub.join(`priya-${crypto.randomUUID().slice(0, 6)}`, 'human')
   const priya = await signIn(hub, other.key)

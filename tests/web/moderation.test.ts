@@ -67,7 +67,9 @@ test('T11: the author edits in the browser, and readers see that it was edited',
 test('T11: report, queue, removal, appeal and reversal work without JavaScript', async () => {
   expect(await ria.read(`/p/${postId}/report?comment=${commentId}`)).toContain('Report a reply')
   const report = { comment_id: commentId, reason: 'Insulting.' }
-  expect((await ria.send(`/p/${postId}/report`, report)).status).toBe(303)
+  const sent = await ria.send(`/p/${postId}/report`, report)
+  expect(sent.status).toBe(303)
+  expect(await ria.read(sent.headers.get('location') ?? '')).toContain('Report sent')
   const again = await ria.send(`/p/${postId}/report`, report)
   expect(again.status).toBe(409)
   expect(await again.text()).toContain('You have already reported this.')

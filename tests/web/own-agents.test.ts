@@ -174,6 +174,7 @@ test('schedules in the browser: the owner previews, creates, pauses and deletes 
   expect(shown.html).toMatch(/Next 24 hours at most<\/dt><dd>1\srun[,<]/)
   expect(shown.html).toMatch(/begins with <code>hub_search<\/code>/)
   expect(shown.html).toMatch(/at most 9\sfurther steps and 100\stool calls/)
+  expect(shown.html).toMatch(/does not request <code>hub:write<\/code>, so dipper posts nothing/)
   expect(shown.html).toContain('You are dipper.')
   expect(shown.html).toContain('Count &lt;the&gt; jars.')
   expect((await readDefinition('dipper')).definition.version).toBe(1)

@@ -60,9 +60,21 @@ test.each(paths.filter((path) => !path.endsWith('.csv')))(
   },
 )
 
+test('pages: the docs say how a coding CLI is connected to this hub', async () => {
+  const docs = await createBrowser(hub).read('/docs')
+  expect(docs).toMatch(/claude mcp add[^<]* http:\/\/hub\.test\/mcp \\/)
+  expect(docs).toContain('href="/agents"')
+})
+
 test('pages: with a provider key no page shows the offline notice', async () => {
   const other = createTestHub({ OPENAI_API_KEY: 'sk-test' })
   expect(await createBrowser(other).read('/')).not.toContain('built-in offline model')
+})
+
+test('pages: without a database read no page says that the hub has no model', async () => {
+  expect(await createBrowser(createTestHub()).read('/login')).not.toContain(
+    'built-in offline model',
+  )
 })
 
 test('pages: style and scripts of the fullest pages stay under 30 KB, and may be cached forever', async () => {
@@ -168,7 +180,7 @@ test('B4: a budget without a current window shows that nothing can be spent', as
 test.each([
   [0.5, 'healthy', 'Nothing is paused.'],
   [0.85, 'warning', 'At 90\u00a0% exploration by all agents pauses.'],
-  [0.92, 'throttle', 'Mentions are still answered.'],
+  [0.92, 'throttle', 'Mentions are answered while the rest of the budget pays for them.'],
   [1, 'critical', 'No agent can spend more until'],
 ])(
   'B3: a hub that has used %d of its budget shows %s and its meaning',

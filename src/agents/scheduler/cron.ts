@@ -68,10 +68,16 @@ export function findCronProblem(
     if (computeNextDue(cron, timezone, 0) !== null) return null
     return { field: 'cron', message: 'Never due. Check the day and the month' }
   } catch (error) {
-    const reason = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : ''
-    return {
-      field: 'cron',
-      message: `Must be a cron expression of five fields, such as "0 9 * * 1-5": ${reason}`,
-    }
+    return { field: 'cron', message: `${cronShape}${describeCause(error)}` }
   }
+}
+
+const cronShape =
+  'Must have five fields, minute, hour, day, month and weekday, such as "0 9 * * 1-5"'
+
+/** Returns what is wrong with one field; nothing when the fields are not five, which the shape says. */
+function describeCause(error: unknown): string {
+  if (!(error instanceof Error)) return ''
+  const cause = error.message.replace(/^CronPattern: /, '').replace(/\.+$/, '')
+  return cause.startsWith('invalid configuration format') ? '' : `: ${cause}`
 }

@@ -15,7 +15,10 @@ export const serviceErrors = {
   queryInUrl: () => invalid('base_url', 'Must not have a query or a fragment'),
   baseUrl: (problem: string) => invalid('base_url', capitalize(problem)),
   privateNotAllowed: () =>
-    invalid('allow_private', 'Requires the setting ROOKERY_ALLOW_PRIVATE_SERVICES=true'),
+    invalid(
+      'allow_private',
+      'Private addresses are off on this hub. To allow them, start it with ROOKERY_ALLOW_PRIVATE_SERVICES=true',
+    ),
   notHost: (host: string) => invalid('hosts', `${host} is not a host or host:port`),
   host: (problem: string) => invalid('hosts', capitalize(problem)),
   ownHeader: (name: string) => invalid('headers', `${name} is set by the hub`),

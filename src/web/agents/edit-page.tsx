@@ -27,6 +27,8 @@ export interface EditPageProps {
   problems: ErrorDetail[]
   warnings: ErrorDetail[]
   preview: DefinitionPreview | null
+  /** The viewer has just saved the version. */
+  isSaved: boolean
   /** What others changed since the author started; null without a conflict. */
   conflict: { from: number; diffs: FileDiff[] } | null
 }
@@ -48,6 +50,11 @@ export const EditPage: FC<EditPageProps> = (props) => {
       )}
       <div class="up4">
         <ErrorSummary problem={form.problem} />
+        {props.isSaved && (
+          <p class="note" role="status">
+            Saved as version {props.base}. New runs use it.
+          </p>
+        )}
       </div>
       <ProblemList title="Problems" files={files} problems={problems} look="bad" />
       {conflict && (

@@ -127,6 +127,7 @@ async function show(
       form={toDefinitionForm(files, problems, shown.problem ?? describeProblems(problems))}
       problems={problems}
       warnings={facts?.warnings ?? []}
+      isSaved={c.req.method === 'GET' && c.req.query('saved') !== undefined}
       preview={request && (await previewDefinition(c.var.context, request))}
       conflict={started && current && { from: base, diffs: diffFiles(started, current) }}
     />,
@@ -159,7 +160,7 @@ async function submit(c: PageContext, name: string | null): Promise<Response> {
   if (action !== 'save') return show(c, name, { files, base })
   try {
     const saved = await save(c, viewer, name, submitted)
-    return c.redirect(name === null ? accountPath(saved) : editPath(saved), 303)
+    return c.redirect(name === null ? accountPath(saved) : `${editPath(saved)}?saved`, 303)
   } catch (error) {
     return showRejected(c, name, submitted, error)
   }

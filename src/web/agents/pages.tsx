@@ -67,7 +67,8 @@ async function showVersions(
       await readFiles(c.var.context, name, row),
     ),
   }
-  const props = { frame, name, rows, shown: shown ?? null, problem }
+  const restored = problem === null ? Number(c.req.query('restored')) || null : null
+  const props = { frame, name, rows, shown: shown ?? null, restored, problem }
   return sendPage(c, <VersionsPage {...props} />, status)
 }
 
@@ -88,7 +89,7 @@ async function restore(c: PageContext): Promise<Response> {
     }
     return showVersions(c, problem, 409)
   }
-  return c.redirect(versionsPath(name), 303)
+  return c.redirect(`${versionsPath(name)}?restored=${Number(read('version')) || 0}`, 303)
 }
 
 /** Sends the folder of a version as a tar archive, as `npm run agents -- push` reads it. */

@@ -1,10 +1,11 @@
 import type { FC } from 'hono/jsx'
 import type { DefinitionFacts } from '../../agents/contract/agents'
 import type { DefinitionPreview } from '../../hub/definitions/preview-definition'
-import { formatCount, formatMoney } from '../../shared/format'
+import { formatMoney } from '../../shared/format'
 import { Checkbox } from '../form/checkbox'
 import type { FormState } from '../form/form-state'
 import { FileDiffs } from './file-diff'
+import { formatRunCost } from './format-run-cost'
 
 export interface PreviewBlockProps {
   preview: DefinitionPreview
@@ -83,13 +84,6 @@ const formatDayBudget = ({ budget: { costPerDayMicrousd } }: DefinitionFacts): s
   costPerDayMicrousd === null
     ? 'no limit of its own; the budget of the hub applies'
     : formatMoney(costPerDayMicrousd, 'budget')
-
-function formatRunCost({ runCostMaxMicrousd, activationTokensMax }: DefinitionFacts): string {
-  const tokens = `${formatCount(activationTokensMax)} tokens`
-  return runCostMaxMicrousd === null
-    ? `${tokens}, of a model without a known price`
-    : `${formatMoney(runCostMaxMicrousd, 'trace')} (${tokens})`
-}
 
 function formatUnasked({ exploration, schedules }: DefinitionFacts): string {
   const causes = [

@@ -18,11 +18,14 @@ export interface VersionsPageProps {
   rows: VersionRow[]
   /** The version whose changes are shown, with those from the version before it. */
   shown: { version: number; diffs: FileDiff[] } | null
+  /** The version whose files the viewer has just made the current ones. */
+  restored: number | null
   problem: FormProblem | null
 }
 
 /** Lists the versions of a definition, newest first, with the changes of one. */
-export const VersionsPage: FC<VersionsPageProps> = ({ frame, name, rows, shown, problem }) => {
+export const VersionsPage: FC<VersionsPageProps> = (props) => {
+  const { frame, name, rows, shown, restored, problem } = props
   const current = rows[0]?.version ?? 0
   return (
     <Layout frame={frame} title={`Versions of ${name}`} place="agents" sheet="admin">
@@ -35,6 +38,11 @@ export const VersionsPage: FC<VersionsPageProps> = ({ frame, name, rows, shown, 
       </p>
       <div class="up4">
         <ErrorSummary problem={problem} />
+        {restored !== null && (
+          <p class="note" role="status">
+            Version {current} has the files of version {restored}. New runs use it.
+          </p>
+        )}
       </div>
       {shown && (
         <section class="block" id="changes" aria-label={`Changes of version ${shown.version}`}>

@@ -105,7 +105,7 @@ const ThresholdFields: FC<{ form: BudgetFormState }> = ({ form }) => {
         Agents are asked to spend less.
       </Text>
       <Text form={form} name="throttle_percent" label="Throttle at (%)" inputmode="decimal">
-        Exploration pauses. Mentions are still answered.
+        Exploration pauses. Mentions are answered while the rest of the budget pays for them.
       </Text>
       <Text form={form} name="critical_percent" label="Critical at (%)" inputmode="decimal">
         Tasks are refused. Below 100, only critical tasks can use the rest, if allowed here.

@@ -52,7 +52,7 @@ export function formatBudgetConsequence(budget: PageBudget): string {
     case 'warning':
       return `At ${formatShare(budget.throttleShare)} ${exploration} pauses.`
     case 'throttle':
-      return `${capitalize(exploration)} is paused. Mentions are still answered.`
+      return `${capitalize(exploration)} is paused. Mentions are answered while the rest of the budget pays for them.`
     case 'critical':
       return formatCritical(budget, share?.used ?? 1, budget.endsAt)
     default:

@@ -3,7 +3,7 @@ import type { PageBudget } from '../../hub/budgets/page-queries'
 import type { UsageSeries, UsageTotal } from '../../hub/budgets/usage-queries'
 import type { UsageView } from '../../hub/budgets/usage-view'
 import { isOfflineModel } from '../../hub/traces/run-labels'
-import { formatCount } from '../../shared/format'
+import { formatCount, formatPlural } from '../../shared/format'
 import { type Bar, Chart } from './chart'
 import { toAmount, type UsageChart } from './chart-data'
 import { Legend } from './chart-legend'
@@ -98,7 +98,7 @@ const UnpricedNote: FC<{ rows: UsageSeries[]; total: UsageTotal }> = ({ rows, to
       Days, weeks and months are counted in UTC.
       {isOffline && ' The built-in offline model runs here and costs nothing.'}
       {total.unpricedTokens > 0 &&
-        ` ${formatCount(total.unpricedTokens)} tokens of ${formatCount(total.unpricedCalls)} calls have no price. They are counted in tokens only and are not free.`}
+        ` ${formatCount(total.unpricedTokens)} tokens of ${formatPlural(total.unpricedCalls, 'call', 'calls')} have no price. They are counted in tokens only and are not free.`}
     </p>
   )
 }

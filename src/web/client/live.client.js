@@ -78,17 +78,20 @@ const syncBlocks = (page) => {
   }
 }
 
-// Shows the text that an agent is writing, and the progress of its plan.
+// Shows the text that an agent is writing, and the progress of its plan. Without steps of its own the progress
+// counts the tool calls so far, which says nothing about what is left.
 const watch = (block) => {
   const show = (name, text) => {
     const place = block.querySelector(`[data-${name}]`)
     place.textContent = text
     place.hidden = !text
   }
+  let hasSteps = false
   block.stop = listenTo(block.dataset.activation, 'thread', 0, (event, words) => {
     show('words', words.text)
     if (event.doing) show('do', `${block.dataset.name} is ${event.doing}`)
-    if (event.type === 'plan') {
+    if (event.steps) hasSteps = event.steps.length > 0
+    if (event.type === 'plan' && hasSteps) {
       show('plan', `${Math.round(event.progress * 100)} % of its steps done`)
     }
     if (event.type === 'over') void read()

@@ -35,6 +35,9 @@ export interface CommunityPageProps {
 export const CommunityPage: FC<CommunityPageProps> = (props) => {
   const { frame, community, sort, rows, running, agents } = props
   const path = communityPath(community.name)
+  // Which agents are members of a private community is not read here.
+  const isPrivate = community.visibility === 'private'
+  const example = isPrivate ? null : (agents[0]?.name ?? null)
   return (
     <Layout frame={frame} title={`m/${community.name}`} place="communities">
       <div class="split">
@@ -59,7 +62,7 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
               <PostComposer
                 frame={frame}
                 communities={[community.name]}
-                example={agents[0]?.name ?? null}
+                example={example}
                 form={createPostForm({ community: community.name })}
                 next={path}
               />
@@ -85,7 +88,8 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
               <p>
                 <strong>No posts yet.</strong>
                 Write the first post in m/{community.name}
-                {agents[0] ? `, and mention @${agents[0].name} to ask an agent` : ''}.
+                {example ? `, and mention @${example} to ask an agent` : ''}.
+                {isPrivate && ' An agent answers here when a moderator has added it as a member.'}
               </p>
             </div>
           )}

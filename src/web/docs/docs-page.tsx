@@ -45,9 +45,26 @@ export const DocsPage: FC<DocsPageProps> = ({ frame, origin, isPublic, routes })
         cost.
       </p>
       <p class="up2">
-        An agent is a folder in <code>agents/</code> with <code>config.yaml</code> and{' '}
-        <code>system-prompt.md</code>; the hub loads it when it starts.
+        Create an agent from a template under{' '}
+        <a class="ul" href="/agents">
+          Agents
+        </a>
+        , and edit it there. Or keep it as a folder in <code>agents/</code> with{' '}
+        <code>config.yaml</code> and <code>system-prompt.md</code>; the hub loads it when it starts.
       </p>
+    </section>
+    <section class="block" id="mcp">
+      <h2>Connect a coding CLI or an IDE</h2>
+      <p class="up3">
+        Create a key under{' '}
+        <a class="ul" href="/settings/keys">
+          Settings, Keys
+        </a>
+        . Clients of MCP send it to <code>{origin}/mcp</code> and use the tools that the policy
+        allows you, for example:
+      </p>
+      <pre class="up2" tabindex={0}>{`claude mcp add --transport http rookery ${origin}/mcp \\
+  --header "Authorization: Bearer $ROOKERY_KEY"`}</pre>
     </section>
     <section class="block" id="accounts">
       <h2>Connect a program</h2>

@@ -1,12 +1,15 @@
 import type { AccountKind, Role } from '../../hub/contract/hub'
+import type { AccountId } from '../../shared/ids'
 
 /** The signed-in account that views a page. */
 export interface PageViewer {
-  id: string
+  id: AccountId
   name: string
   kind: AccountKind
   role: Role
   isAdmin: boolean
+  /** False with a key that only reads. */
+  canWrite: boolean
   /** Unread inbox items, for the header. */
   unreadCount: number
   /** Reports and appeals that wait for the viewer; null for an account that moderates nothing. */

@@ -19,6 +19,7 @@ import type { AppError } from '../../shared/errors'
 import { createFrame } from './create-frame'
 import { ErrorPage } from './error-page'
 import type { Frame } from './frame'
+import { isOfflineHub } from './is-offline-hub'
 import { readKeptForm } from './kept-form'
 import { pageErrors } from './page-errors'
 import { pageHeaders } from './security-headers'
@@ -31,9 +32,12 @@ export interface PageRead<Batch extends Statements = Statements> {
   answers: Answers<Batch>
 }
 
-/** Clears the notice of the offline model on a hub with model providers. */
-const toFrame = (frame: Frame, answers: { [providersName]?: boolean | undefined }): Frame =>
-  answers[providersName] ? { ...frame, isOffline: false } : frame
+/** Adds the notice of the offline model on a hub without model providers, whose frame read them. */
+const toFrame = (
+  frame: Frame,
+  isOffline: boolean,
+  answers: { [providersName]?: boolean | undefined },
+): Frame => (isOffline && answers[providersName] === false ? { ...frame, isOffline } : frame)
 
 /** Names of the statements that the header needs; no page names one of its own like these. */
 const unreadName = '#unread'
@@ -53,14 +57,15 @@ export async function readPage<Batch extends Statements>(
   statements: Batch,
   options: BlockOptions = {},
 ): Promise<PageRead<Batch>> {
-  const { clock, models } = c.var.context
+  const { clock, models, settings } = c.var.context
   const now = clock.now()
-  const offlineFrame = createFrame(c)
-  const providers = offlineFrame.isOffline ? models.selectHasConnections() : null
+  const bareFrame = createFrame(c)
+  const isOffline = isOfflineHub(settings)
+  const providers = isOffline ? models.selectHasConnections() : null
   const credential = await readCredential(c)
   if (!credential) {
     const { answers } = await readWithViewer(c, null, { [providersName]: providers, ...statements })
-    return { frame: toFrame(offlineFrame, answers), answers }
+    return { frame: toFrame(bareFrame, isOffline, answers), answers }
   }
   const own = {
     [providersName]: providers,
@@ -76,7 +81,7 @@ export async function readPage<Batch extends Statements>(
     [providersName]?: boolean | undefined
   } = read.answers
   const { viewer } = read
-  const frame = toFrame(offlineFrame, answers)
+  const frame = toFrame(bareFrame, isOffline, answers)
   frames.set(c, frame)
   if (!viewer) return { frame, answers }
   const { id, name, kind } = viewer
@@ -89,6 +94,7 @@ export async function readPage<Batch extends Statements>(
       kind,
       role: viewer.role,
       isAdmin,
+      canWrite: viewer.scopes.includes('write'),
       unreadCount: answers[unreadName] ?? 0,
       queueCount: answers[queueName] ?? null,
       approvalCount: answers[approvalName] ?? null,

@@ -23,21 +23,6 @@ export const FactRow: FC<{ agent: SeenAgent; fact: KnownFact }> = ({ agent, fact
       </p>
       {(isOwn || view.isManager) && (
         <>
-          <div class="acts up2">
-            {isOwn && (
-              <ShareForm
-                name={name}
-                item={{ kind: 'fact', id }}
-                isShared={fact.sharedAt !== null}
-              />
-            )}
-            <form method="post" action={knowsPath(name)}>
-              <input type="hidden" name="id" value={id} />
-              <button type="submit" class="btn" name="change" value="delete_fact">
-                Delete<span class="vh"> fact {id}</span>
-              </button>
-            </form>
-          </div>
           <details class="up2">
             <summary class="meta">
               Correct<span class="vh"> fact {id}</span>
@@ -61,6 +46,21 @@ export const FactRow: FC<{ agent: SeenAgent; fact: KnownFact }> = ({ agent, fact
               </div>
             </form>
           </details>
+          <div class="acts up2">
+            {isOwn && (
+              <ShareForm
+                name={name}
+                item={{ kind: 'fact', id }}
+                isShared={fact.sharedAt !== null}
+              />
+            )}
+            <form method="post" action={knowsPath(name)}>
+              <input type="hidden" name="id" value={id} />
+              <button type="submit" class="btn" name="change" value="delete_fact">
+                Delete<span class="vh"> fact {id}</span>
+              </button>
+            </form>
+          </div>
         </>
       )}
     </li>

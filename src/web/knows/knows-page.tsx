@@ -11,6 +11,7 @@ import { AccountLink } from '../parts/account-link'
 import { RelativeTime } from '../parts/relative-time'
 import { FactRow } from './fact-row'
 import { knowsPath, sessionPath } from './knows-paths'
+import { describeSession } from './session-names'
 import { PrivacyNote, ShareForm } from './share-form'
 
 export interface KnowsPageProps {
@@ -123,7 +124,7 @@ const Sessions: FC<{ agent: SeenAgent; sessions: SessionFacts[]; now: number }> 
       {props.sessions.map((session) => (
         <li data-row>
           <a href={sessionPath(props.agent.name, session.id)}>
-            <code>{session.id}</code>
+            {describeSession(session.id)} <code class="meta">{session.id.slice(-8)}</code>
           </a>
           <p class="meta">
             <RelativeTime at={session.updatedAt} now={props.now} />,{' '}

@@ -10,6 +10,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { RelativeTime } from '../parts/relative-time'
 import { knowsPath, sessionPath } from './knows-paths'
+import { describeSession, findSessionThread } from './session-names'
 
 export interface SessionPageProps {
   frame: Frame
@@ -26,19 +27,29 @@ export interface SessionPageProps {
 export const SessionPage: FC<SessionPageProps> = (props) => {
   const { frame, agent, session, problem, compaction } = props
   const { name } = agent
+  const thread = findSessionThread(session.id)
   return (
     <Layout frame={frame} title={`Session ${session.id}`} place="agents" sheet="admin">
-      <h1>Session {session.id}</h1>
+      <h1>Session of {name}</h1>
       <p class="by up2">
         <a class="ul" href={knowsPath(name)}>
           What {name} knows
         </a>{' '}
-        <RelativeTime at={session.updatedAt} now={frame.now} />,{' '}
-        {formatPlural(session.activations, 'run', 'runs')},{' '}
-        {formatCount(session.inputTokens + session.outputTokens)} tokens,{' '}
-        {formatMoney(session.costMicrousd, 'trace')}
-        {session.lastCall &&
-          `, the last prompt filled ${formatCount(session.lastCall.promptTokens)} of ${formatCount(session.lastCall.contextLimit)} tokens`}
+        {thread === null ? (
+          <span>{describeSession(session.id)}</span>
+        ) : (
+          <a class="ul" href={thread.path}>
+            {describeSession(session.id)}
+          </a>
+        )}{' '}
+        <RelativeTime at={session.updatedAt} now={frame.now} />
+        <span>
+          {formatPlural(session.activations, 'run', 'runs')},{' '}
+          {formatCount(session.inputTokens + session.outputTokens)} tokens,{' '}
+          {formatMoney(session.costMicrousd, 'trace')}
+          {session.lastCall &&
+            `, the last prompt filled ${formatCount(session.lastCall.promptTokens)} of ${formatCount(session.lastCall.contextLimit)} tokens`}
+        </span>
       </p>
       <div class="up4">
         <ErrorSummary problem={problem} />
@@ -52,14 +63,22 @@ export const SessionPage: FC<SessionPageProps> = (props) => {
         <button type="submit" class="btn" name="do" value="compact">
           Compact
         </button>
-        <button type="submit" class="btn" name="do" value="reset">
-          Reset
-        </button>
       </form>
       <p class="meta up2">
         Compact replaces the oldest messages by a summary. The agent's model writes it, at the price
-        of a call. Reset deletes all: copy the snapshot below first if you may need it again.
+        of a call. Facts are kept apart: a session can still contain what was corrected there.
       </p>
+      <details class="up3">
+        <summary>Reset</summary>
+        <form class="up2" method="post" action={sessionPath(name, session.id)}>
+          <p class="meta">
+            Deletes all messages. To restore them later, copy the snapshot at the end first.
+          </p>
+          <button type="submit" class="btn up2" name="do" value="reset">
+            Reset session
+          </button>
+        </form>
+      </details>
       {session.summary !== '' && (
         <section class="block" aria-label="Summary">
           <h2>Summary of earlier messages</h2>

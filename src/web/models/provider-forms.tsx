@@ -110,7 +110,7 @@ export const SettingsForm: FC<ProviderBlockProps> = ({ state, stored, typed }) =
               />
               <p class="meta" id={`${provider}-url-note`}>
                 {provider === 'openai-compatible'
-                  ? 'Such as http://localhost:11434/v1. A private address requires ROOKERY_ALLOW_PRIVATE_SERVICES=true.'
+                  ? 'Such as http://localhost:11434/v1. For a server on this machine or network, start the hub with ROOKERY_ALLOW_PRIVATE_SERVICES=true.'
                   : 'Leave empty for the built-in one. For another host, set the key again.'}
               </p>
             </div>

@@ -33,7 +33,7 @@ import { selectMayModerate } from '../../hub/moderation/viewer-queries'
 import { selectModerators } from '../../hub/moderators/queries'
 import { selectOpenings } from '../../hub/openings/queries'
 import { moderationLimits, openings } from '../../shared/config'
-import { contentPath, moderationLogPath } from '../../shared/paths'
+import { contentFormPath, moderationLogPath } from '../../shared/paths'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
@@ -196,7 +196,8 @@ async function showReportForm(
   if (!frame.viewer) await requireViewer(c, 'read')
   const { target } = answers
   if (!target || target.isDeleted) throw moderationErrors.unknownTarget(on.kind)
-  return sendPage(c, <ReportPage frame={frame} {...target} form={form} />, status)
+  const isSent = c.req.method === 'GET' && c.req.query('sent') === '1'
+  return sendPage(c, <ReportPage frame={frame} {...target} form={form} isSent={isSent} />, status)
 }
 
 const commentField = z.string().max(100)
@@ -216,5 +217,6 @@ async function reportByForm(c: PageContext): Promise<Response> {
     if (status === 404) throw error
     return showReportForm(c, commentId, form, status)
   }
-  return c.redirect(contentPath(postId, commentId || null), 303)
+  const formPath = contentFormPath('report', postId, commentId || null)
+  return c.redirect(`${formPath}${commentId ? '&' : '?'}sent=1`, 303)
 }

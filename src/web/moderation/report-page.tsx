@@ -23,11 +23,14 @@ export interface ReportPageProps {
   authorName: string
   communityName: string
   form: ReportFormState
+  /** The viewer has just sent it. */
+  isSent: boolean
 }
 
 export const ReportPage: FC<ReportPageProps> = (props) => {
   const { frame, postId, commentId, authorName, communityName, form } = props
   const noun = commentId === null ? 'post' : 'reply'
+  if (props.isSent) return <SentPage {...props} noun={noun} />
   return (
     <Layout frame={frame} title={`Report a ${noun}`}>
       <h1>Report a {noun}</h1>
@@ -63,3 +66,21 @@ export const ReportPage: FC<ReportPageProps> = (props) => {
     </Layout>
   )
 }
+
+const SentPage: FC<ReportPageProps & { noun: string }> = (props) => (
+  <Layout frame={props.frame} title="Report sent">
+    <h1>Report sent</h1>
+    <p class="lede" role="status">
+      The moderators of m/{props.communityName} decide about the {props.noun} by {props.authorName}.
+      The outcome appears in your inbox.
+    </p>
+    <div class="acts up4">
+      <a class="btn go" href={contentPath(props.postId, props.commentId)}>
+        Back to the thread
+      </a>
+      <a class="ul" href="/moderation/mine">
+        Your reports
+      </a>
+    </div>
+  </Layout>
+)

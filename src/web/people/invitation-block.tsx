@@ -43,7 +43,11 @@ export const InvitationBlock: FC<InvitationBlockProps> = ({ frame, invitations, 
         <div class="form up3">
           <label for="link">Invitation link, shown only now</label>
           <input id="link" type="text" readonly value={url} />
-          <p class="meta">Send it to one person. It works once.</p>
+          <p class="meta">
+            Send it to one person. It works once.
+            {isLoopback(url) &&
+              ' It opens on this machine only, until others can reach the hub: see docs/exposing.md.'}
+          </p>
         </div>
       )}
       <form class="filter up3" method="post" action="/admin/people/invitations">
@@ -78,6 +82,9 @@ export const InvitationBlock: FC<InvitationBlockProps> = ({ frame, invitations, 
     </section>
   )
 }
+
+const isLoopback = (url: string): boolean =>
+  ['localhost', '127.0.0.1', '[::1]'].includes(new URL(url).hostname)
 
 const InvitationTable: FC<{ rows: InvitationRow[]; now: number }> = ({ rows, now }) => (
   <table class="tbl fold">

@@ -13,14 +13,17 @@ import {
   requireViewerWith,
   toActor,
 } from '../../hub/http/page-entry'
+import { markPostItemsRead } from '../../hub/inbox/queries'
 import { liftLimits } from '../../hub/lifted-limits/actions'
 import { renderAgain } from '../../hub/markdown/render-again'
 import { postErrors } from '../../hub/posts/errors'
 import { renderedTexts } from '../../shared/config'
+import { run } from '../../shared/db/batch'
 import { commentPath, postPath } from '../../shared/paths'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
+import type { Frame } from '../frame/frame'
 import { readForm, readFormKey } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { threadStatements } from './page-queries'
@@ -99,6 +102,7 @@ async function showThread(c: PageContext, reply: ReplyFormState, status = 200): 
   const comments = rows.slice(0, renderedTexts.commentsPerPage)
   renderAgain(c.var.context, 'posts', [post])
   renderAgain(c.var.context, 'comments', comments)
+  markRead(c, frame, post.id)
   return sendPage(
     c,
     <ThreadPage
@@ -128,4 +132,17 @@ async function showThread(c: PageContext, reply: ReplyFormState, status = 200): 
     />,
     status,
   )
+}
+
+/**
+ * Marks the inbox items of a thread as read for a person who opens it, after the page was sent, so that the
+ * page costs one round trip. A browser that only fetches the page ahead has not shown it.
+ */
+function markRead(c: PageContext, { viewer }: Frame, postId: string): void {
+  if (!viewer?.canWrite || viewer.kind !== 'human' || viewer.unreadCount === 0) return
+  if (c.req.header('sec-purpose')?.includes('prefetch')) return
+  const { db, clock, defer } = c.var.context
+  // The page is sent first, and its cost is that of the page alone.
+  const sent = new Promise((resolve) => setTimeout(resolve, 0))
+  defer(sent.then(() => run(db, markPostItemsRead(viewer.id, clock.now(), postId))))
 }

@@ -39,7 +39,7 @@ export const ThreadEnd: FC<ThreadEndProps> = (props) => {
     return <p class="meta up5">This thread is locked. No new replies can be posted.</p>
   return (
     <div class="up5">
-      {isUnanswered && frame.viewer && agents[0] && (
+      {isUnanswered && frame.viewer && agents[0] && post.visibility !== 'private' && (
         <p class="meta">Mention an agent, such as @{agents[0].name}, to get an answer here.</p>
       )}
       {!isReplying && (

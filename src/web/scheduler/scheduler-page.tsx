@@ -30,7 +30,11 @@ export const SchedulerPage: FC<SchedulerPageProps> = ({ frame, board, page }) =>
           <h1>Scheduler</h1>
           <p class="lede">
             Mentions, replies and messages run first. Explorations use the remaining slots, starting
-            with the agent that has been idle longest.
+            with the agent that has been idle longest. Tasks at set times are on the page of their{' '}
+            <a class="ul" href="/agents">
+              agent
+            </a>
+            , under Schedules.
           </p>
         </div>
         {isAdmin && <PauseAllForm isPaused={board.hub.isPaused} />}

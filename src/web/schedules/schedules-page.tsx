@@ -1,8 +1,9 @@
 import type { FC } from 'hono/jsx'
 import type { DefinitionFacts, Rehearsal, ScheduleEntry } from '../../agents/contract/agents'
 import { countedRunsMax } from '../../agents/contract/schedules'
-import { formatCount, formatMoney, formatPlural, toIso } from '../../shared/format'
+import { formatMoney, formatPlural, toIso } from '../../shared/format'
 import { activationPath } from '../../shared/paths'
+import { formatRunCost } from '../agents/format-run-cost'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
 import type { FormState } from '../form/form-state'
@@ -132,11 +133,6 @@ const formatInZone = (at: number, timeZone: string): string =>
     ...{ hour: '2-digit', minute: '2-digit' },
   }).format(at)
 
-const formatMost = ({ runCostMaxMicrousd, activationTokensMax }: DefinitionFacts): string =>
-  runCostMaxMicrousd === null
-    ? `${formatCount(activationTokensMax)} tokens, of a model without a known price`
-    : `${formatMoney(runCostMaxMicrousd, 'trace')} (${formatCount(activationTokensMax)} tokens)`
-
 function formatDayMost({ entry, facts }: SchedulePreview): string {
   const runs = entry.runsInDay
   const count =
@@ -161,10 +157,16 @@ const Preview: FC<SchedulesPageProps & { preview: SchedulePreview }> = (props) =
         <dt>Model</dt>
         <dd>{facts.model}</dd>
         <dt>One run at most</dt>
-        <dd>{formatMost(facts)}</dd>
+        <dd>{formatRunCost(facts)}</dd>
         <dt>Next 24 hours at most</dt>
         <dd>{formatDayMost(preview)}</dd>
       </dl>
+      {!facts.grants.some((grant) => writeGrants.includes(grant)) && (
+        <p class="note up3">
+          The definition of {name} does not request <code>hub:write</code>, so {name} posts nothing
+          in this hub. Its answer is on the page of the run.
+        </p>
+      )}
       {rehearsal && <RehearsalBlock rehearsal={rehearsal} />}
       <form class="acts up3" method="post" action={schedulesPath(name)}>
         <input type="hidden" name="base" value={String(base)} />
@@ -184,6 +186,9 @@ const Preview: FC<SchedulesPageProps & { preview: SchedulePreview }> = (props) =
     </section>
   )
 }
+
+/** Grants of the tools that post in this hub. */
+const writeGrants = ['hub:write', 'hub:*', '*']
 
 const RehearsalBlock: FC<{ rehearsal: Rehearsal }> = ({ rehearsal }) => (
   <>

@@ -52,7 +52,11 @@ export const KeysPage: FC<KeysPageProps> = ({ frame, form, keys, created, endsAt
     <section class="block">
       <h2>Keys</h2>
       <p class="lede">
-        Programs use keys to act as you. Deleting a key ends the sessions that were opened with it.
+        Programs use keys to act as you:{' '}
+        <a class="ul" href="/docs#mcp">
+          connect one
+        </a>
+        . Deleting a key ends the sessions that were opened with it.
       </p>
       {created && <CreatedKey {...created} />}
       <ul class="list up4">

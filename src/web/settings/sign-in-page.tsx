@@ -96,7 +96,7 @@ const Passkeys: FC<SignInSettingsProps> = ({ frame, form, passkeys, identities, 
 const describeNone = (identities: readonly OwnIdentity[]): string =>
   identities.length > 0
     ? 'You have no passkeys yet.'
-    : 'You have no passkeys yet. Add a passkey, so that you can sign in again.'
+    : 'You have no passkeys yet. Add a passkey, so that you can sign in again. Without one, ask an admin for a sign-in link when this session has ended.'
 
 const Identities: FC<SignInSettingsProps> = ({ frame, identities, providers }) =>
   (identities.length > 0 || providers.length > 0) && (
