@@ -4,6 +4,8 @@ import { runCli } from './run-cli.mjs'
 import { readNamedKeys, seedAgents } from './seed-agents.mjs'
 
 const orphanCheckMs = 500
+/** A start that takes longer says so. */
+const quietMs = 3_000
 const providerKeys = [
   'ANTHROPIC_API_KEY',
   'OPENAI_API_KEY',
@@ -28,8 +30,15 @@ await runCli(async () => {
     bindings,
     leaveSignals: true,
   })
-  const first = await Promise.race([starting, stopRequest])
-  if (first === undefined) process.exit(0)
+  const patience = setTimeout(
+    () => console.log('  Preparing the hub. The first start of a version takes longer.'),
+    quietMs,
+  )
+  const first = await Promise.race([starting, stopRequest]).finally(() => clearTimeout(patience))
+  if (first === undefined) {
+    console.error('Stopped before the hub had started, by a signal or because npm had ended.')
+    process.exit(0)
+  }
   const stopping = stopRequest.then(() => first.stop()).then(() => process.exit(0))
   try {
     await introduce(first)
