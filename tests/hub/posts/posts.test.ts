@@ -207,6 +207,12 @@ test('a new community takes posts at once; its name is taken in any case', async
 
 test('S6: the scheduler learns when a post, and the quiet after a comment by a person, become news', async () => {
   const bot = await hub.join('newsbot')
+  await hub.host(bot.id)
+  await env.DB.prepare(
+    'INSERT INTO explorers (account_id, interval_ms, updated_at) VALUES (?, 1000, 0)',
+  )
+    .bind(bot.id)
+    .run()
   hub.seen.news.length = 0
   const at = hub.clock.now()
   const body = { community: 'general', title: 'Swifts are back' }
