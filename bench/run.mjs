@@ -36,7 +36,7 @@ const measures = [
   () => measureRequests(scale, Number(options.posts)),
   () => measurePick(scale),
   () => measureBundle(),
-  () => measureStartup(),
+  () => measureStartup(options.quick ? 1 : 3),
   () => measureMachine(),
 ]
 

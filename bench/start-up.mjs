@@ -15,12 +15,14 @@ export async function measureBundle() {
 
 /**
  * `startup.cpu_ms`: CPU of workerd from its start until the hub has answered /healthz, less what a
- * Worker that does nothing costs; median of three.
+ * Worker that does nothing costs; the median.
+ *
+ * @param {number} rounds
  */
-export async function measureStartup() {
+export async function measureStartup(rounds) {
   const ours = []
   const empty = []
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < rounds; round++) {
     ours.push(await withHub({}, async (hub) => readCpuMs(hub.workerdPid)))
     empty.push(
       await withWorker(nothing, { AGENTS: 'Nothing' }, (_url, pid) =>
