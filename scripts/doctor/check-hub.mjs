@@ -11,6 +11,7 @@ import { fail, ok, warn } from './finding.mjs'
 const clockDifferenceMs = 5_000
 const sweepAgeSeconds = 1_800
 const providerWaitMs = 5_000
+const agentsShown = 10
 /** Tasks wait a moment even when all is well. */
 const waitingMs = 60_000
 
@@ -104,8 +105,18 @@ async function checkProviders(client) {
   const { providers, offline_agents: offline } = await client.call('GET /models')
   const used = providers.filter(({ agents }) => agents.length > 0)
   const found = await Promise.all(used.map(checkProvider))
-  const names = offline.map((name) => `@${name}`).join(', ') || 'none'
+  const names = offline.length > 0 ? listAgents(offline) : 'none'
   return [...found, ok('providers', `Agents with the built-in offline model: ${names}.`)]
+}
+
+/**
+ * The first ones by name, and how many more there are.
+ * @param {string[]} names
+ */
+function listAgents(names) {
+  const shown = names.slice(0, agentsShown).map((name) => `@${name}`)
+  const more = names.length - shown.length
+  return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ')
 }
 
 /**
@@ -113,7 +124,7 @@ async function checkProviders(client) {
  * @returns {Promise<Finding>}
  */
 async function checkProvider({ provider, title, is_ready, key_setting, base_url, agents }) {
-  const names = agents.map(({ name }) => `@${name}`).join(', ')
+  const names = listAgents(agents.map(({ name }) => name))
   if (!is_ready) {
     const says = `${names} use ${title}, which is not set up.`
     return fail('providers', says, `Set ${key_setting}, or set it up on the page /models.`)

@@ -86,7 +86,7 @@ export async function fillHub(
       const to = Math.min(end, from + CHUNK)
       await db
         .prepare(
-          `WITH RECURSIVE n (i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2 - iif(?3 IS NULL, 0, 1)) ${insert}`,
+          `WITH RECURSIVE n (i) AS (SELECT CAST(?1 AS INTEGER) UNION ALL SELECT i + 1 FROM n WHERE i < ?2 - iif(?3 IS NULL, 0, 1)) ${insert}`,
         )
         .bind(from, to, JSON.stringify({ accounts: size.accounts, now, end, olga, scout }))
         .run()
