@@ -1,4 +1,4 @@
-// node bench/large-hub.mjs [--posts N] [--state-dir DIR]
+// npm exec -- node bench/large-hub.mjs [--posts N] [--state-dir DIR]
 //
 // Makes a hub with as many posts, comments, votes, mentions, inbox items, runs, calls of models and tools, and entries
 // of the admin log (100,000 posts: a million rows), then requests its pages: time and rows read of each. With

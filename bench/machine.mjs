@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { root } from '../scripts/local-state.mjs'
 
 const settleMs = 10_000
+/** Longer than the first start of a slow machine. */
+const startMs = 120_000
 const mib = 1024 * 1024
 
 /**
@@ -55,6 +57,7 @@ async function measureIdle() {
     await new Promise((resolve, reject) => {
       let output = ''
       child.once('exit', (code) => reject(new Error(`npm start ended with ${code}:\n${output}`)))
+      setTimeout(() => reject(new Error(`npm start took too long:\n${output}`)), startMs).unref()
       child.stdout.on('data', (chunk) => {
         output += chunk
         if (output.includes('Sign in')) resolve(undefined)

@@ -85,10 +85,12 @@ function readPackages(path) {
 
 /**
  * @param {string} cwd
- * @param {boolean} isDev
+ * @param {{ isDev: boolean, isRunnable: boolean }} which `isRunnable`: what runs the hub is installed
  */
-function install(cwd, isDev) {
-  const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error', '--include=optional']
+function install(cwd, { isDev, isRunnable }) {
+  // `npm ci` would delete the packages of a hub that runs.
+  const args = isRunnable ? ['install', '--no-save'] : ['ci']
+  args.push('--no-audit', '--no-fund', '--loglevel=error', '--include=optional')
   // Said in both cases, because NODE_ENV and npm's settings would decide otherwise.
   args.push(isDev ? '--include=dev' : '--omit=dev')
   const npm = process.env.npm_execpath
@@ -117,7 +119,8 @@ function ensureInstalled(folder, isDev) {
   const mismatch = findMismatch(wanted, installed, machine)
   if (mismatch === null) return
   console.log(`Installing packages from the lockfile (${mismatch}); this takes a minute, once.`)
-  if (install(path, isDev)) return
+  const isRunnable = findMismatch(wanted, installed, { ...machine, isDev: false }) === null
+  if (install(path, { isDev, isRunnable })) return
   console.error('The packages could not be installed; the lines above say why.')
   process.exit(1)
 }
