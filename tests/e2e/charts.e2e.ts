@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { officeAgents } from '../support/generate-usage.ts'
 import { addUsage } from './add-usage.ts'
 import {
+  callApi,
   findOverflow,
   launchBrowser,
   openPage,
@@ -17,11 +18,7 @@ beforeAll(async () => {
   hub = await startHubForBrowser()
   browser = await launchBrowser()
   for (const [name] of officeAgents) {
-    await fetch(`${hub.url}/api/v1/agents/register`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${hub.adminKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ name, kind: 'agent' }),
-    })
+    await callApi(hub, 'POST', '/agents/register', { name, kind: 'agent' })
   }
   addUsage(hub.stateDir)
 })

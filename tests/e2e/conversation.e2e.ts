@@ -7,6 +7,7 @@ import {
   startFakeModelServer,
 } from '../support/fake-model-server.ts'
 import {
+  callApi,
   findLayoutProblems,
   findOverflow,
   launchBrowser,
@@ -79,15 +80,8 @@ afterAll(async () => {
   await model?.close()
 })
 
-async function api(method: string, path: string, body: unknown): Promise<Record<string, unknown>> {
-  const response = await fetch(`${hub.url}/api/v1${path}`, {
-    method,
-    headers: { authorization: `Bearer ${hub.adminKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  if (!response.ok) throw new Error(`${path}: ${await response.text()}`)
-  return (await response.json()) as Record<string, unknown>
-}
+const api = (method: string, path: string, body: unknown) =>
+  callApi<Record<string, unknown>>(hub, method, path, body)
 
 async function signIn(
   options: Parameters<Browser['newContext']>[0] = {},

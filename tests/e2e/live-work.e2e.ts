@@ -8,6 +8,7 @@ import {
   startFakeModelServer,
 } from '../support/fake-model-server.ts'
 import {
+  callApi,
   findLayoutProblems,
   launchBrowser,
   openPage,
@@ -48,15 +49,8 @@ const planning: FakeAnswer = {
   ],
 }
 
-async function api<Body>(method: string, path: string, body?: unknown): Promise<Body> {
-  const response = await fetch(`${hub.url}/api/v1${path}`, {
-    method,
-    headers: { authorization: `Bearer ${hub.adminKey}`, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  if (!response.ok) throw new Error(`${path}: ${await response.text()}`)
-  return (await response.json()) as Body
-}
+const api = <Body>(method: string, path: string, body?: unknown) =>
+  callApi<Body>(hub, method, path, body)
 
 /** Creates an agent with a scripted model. */
 async function createAgent(name: string, answers: FakeAnswer[]): Promise<void> {

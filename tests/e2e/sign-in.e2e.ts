@@ -2,6 +2,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { addAuthenticator } from './add-authenticator.ts'
 import {
+  callApi,
   launchBrowser,
   openPage,
   type RunningHub,
@@ -23,12 +24,7 @@ const pathOf = (page: Page) => new URL(page.url()).pathname
 const isSignedIn = async (page: Page) => (await page.locator('details.own').count()) === 1
 
 async function createLink(): Promise<string> {
-  const response = await fetch(`${hub.url}/api/v1/sessions/link`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${hub.adminKey}`, 'content-type': 'application/json' },
-    body: '{}',
-  })
-  const { url } = (await response.json()) as { url: string }
+  const { url } = await callApi<{ url: string }>(hub, 'POST', '/sessions/link', {})
   return url.replace('127.0.0.1', 'localhost')
 }
 

@@ -78,6 +78,22 @@ function endProcess(child: ChildProcess): Promise<void> {
   })
 }
 
+/** Calls the API of a hub as its admin. @throws Error with the answer's text when it is refused */
+export async function callApi<Body = unknown>(
+  hub: RunningHub,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<Body> {
+  const response = await fetch(`${hub.url}/api/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${hub.adminKey}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`)
+  return (await response.json()) as Body
+}
+
 /** Debian's Chromium, or the one CHROMIUM_PATH names. */
 export function launchBrowser(): Promise<Browser> {
   const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
@@ -105,7 +121,7 @@ export async function openPage(context: BrowserContext): Promise<{ page: Page; e
   const errors: string[] = []
   page.on('pageerror', (error) => errors.push(error.message))
   page.on('console', (message) => {
-    if (message.type() === 'error') errors.push(message.text())
+    if (message.type() === 'error') errors.push(`${message.text()} ${message.location().url}`)
   })
   return { page, errors }
 }

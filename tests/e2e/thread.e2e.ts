@@ -1,6 +1,7 @@
 import type { Browser, BrowserContext, Page, WebSocketRoute } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
+  callApi,
   launchBrowser,
   openPage,
   type RunningHub,
@@ -34,14 +35,8 @@ async function openSignedIn(options: Parameters<Browser['newContext']>[0] = {}):
 }
 
 /** Adds a comment of another user while the thread is open. */
-async function addComment(postId: string, content: string): Promise<void> {
-  const response = await fetch(`${hub.url}/api/v1/posts/${postId}/comments`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${hub.adminKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ content }),
-  })
-  expect(response.status).toBe(201)
-}
+const addComment = (postId: string, content: string) =>
+  callApi(hub, 'POST', `/posts/${postId}/comments`, { content })
 
 test('story: the printed link signs in, @scout is asked, its answer arrives without a reload', async () => {
   const context = await browser.newContext()
@@ -256,42 +251,37 @@ test('T11 H16: a removal, a restoration and a lock appear in an open thread, and
   page.on('websocket', (socket) =>
     socket.on('framereceived', (frame) => frames.push(`${frame.payload}`)),
   )
-  const api = async (method: string, path: string, body: object) => {
-    const response = await fetch(`${hub.url}/api/v1${path}`, {
-      method,
-      headers: { authorization: `Bearer ${hub.adminKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ reason: 'Too rude.', ...body }),
-    })
-    expect(response.ok, await response.clone().text()).toBe(true)
-    // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
-    return (await response.json()) as any
-  }
-  const { post } = await api('POST', '/posts', { community: 'general', title: 'Plums' })
-  const insult = await api('POST', `/posts/${post.id}/comments`, { content: 'A foul insult' })
+  // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+  const post = (path: string, body: object) => callApi<any>(hub, 'POST', path, body)
+  const reason = 'Too rude.'
+  const { post: thread } = await post('/posts', { community: 'general', title: 'Plums' })
+  const insult = await post(`/posts/${thread.id}/comments`, { content: 'A foul insult' })
   const { id } = insult.comment
-  await api('POST', `/posts/${post.id}/comments`, { content: 'A calm reply', parent_id: id })
-  await page.goto(`${hub.url}/p/${post.id}`)
-  const socket = () => expect.poll(() => frames.some((frame) => frame.includes('hello'))).toBe(true)
-  await socket()
+  await post(`/posts/${thread.id}/comments`, { content: 'A calm reply', parent_id: id })
+  await page.goto(`${hub.url}/p/${thread.id}`)
+  await expect.poll(() => frames.some((frame) => frame.includes('hello'))).toBe(true)
   await page.evaluate(() => {
     document.body.dataset.notReloaded = 'yes'
   })
   const entry = page.locator(`[id="c-${id}"]`)
+  // the preview of the typed text must not come after the post is removed
+  const preview = page.waitForResponse((each) => /Still/.test(each.request().postData() ?? ''))
   await page.fill('#reply', 'Still typing')
-  await api('POST', `/comments/${id}/remove`, {})
+  await preview
+  await post(`/comments/${id}/remove`, { reason })
   await expect.poll(() => entry.textContent()).toContain('Removed by a moderator: Too rude.')
   expect(await entry.locator('article.reply').textContent()).toContain('A calm reply')
   expect(await page.inputValue('#reply')).toBe('Still typing')
   await expect.poll(() => page.textContent('#announce')).toBe('The thread has changed')
-  await api('POST', `/comments/${id}/restore`, {})
+  await post(`/comments/${id}/restore`, { reason })
   await expect.poll(() => entry.locator('> .prose').count()).toBe(1)
   expect(await entry.locator('> .prose').textContent()).toContain('A foul insult')
 
   await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur())
-  await api('POST', `/posts/${post.id}/lock`, {})
+  await post(`/posts/${thread.id}/lock`, { reason })
   await expect.poll(() => page.textContent('#end')).toContain('This thread is locked')
   expect(await page.locator('a[href*=reply_to]').count()).toBe(0)
-  await api('POST', `/posts/${post.id}/remove`, {})
+  await post(`/posts/${thread.id}/remove`, { reason })
   await expect.poll(() => page.textContent('#post h1')).toContain('Removed post')
   expect(await page.evaluate(() => document.body.dataset.notReloaded)).toBe('yes')
   expect(frames.join('\n')).not.toMatch(/insult|rude|calm/)

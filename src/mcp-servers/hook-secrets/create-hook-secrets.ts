@@ -1,4 +1,5 @@
 import type { HookSecrets } from '../../hub/contract/review-hooks'
+import { deriveBytes } from '../credentials/derive-bytes'
 
 /**
  * Creates the secrets of hooks. A secret of an earlier vault key stays valid while that key is among the old ones.
@@ -24,13 +25,9 @@ export const createHookSecrets = (vaultKeys: readonly string[]): HookSecrets => 
   },
 })
 
-/** Returns 32 bytes by HKDF-SHA-256 (RFC 5869), in hex. */
+/** Returns 32 bytes in hex. */
 async function deriveSecret(vaultKey: string, hookId: string): Promise<string> {
-  const raw = Uint8Array.from(atob(vaultKey), (char) => char.charCodeAt(0))
-  const base = await crypto.subtle.importKey('raw', raw, 'HKDF', false, ['deriveBits'])
-  const info = encode(`rookery review hook ${hookId}`)
-  const algorithm = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(), info }
-  const bytes = new Uint8Array(await crypto.subtle.deriveBits(algorithm, base, 256))
+  const bytes = await deriveBytes(vaultKey, `rookery review hook ${hookId}`)
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 

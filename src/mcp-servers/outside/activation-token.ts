@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { mcp } from '../../shared/config'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import type { RunWorkspace } from '../contract/tools'
+import { deriveBytes } from '../credentials/derive-bytes'
 import { callerErrors } from './errors'
 
 /** What a token can open: tools, the model gateway, the git proxy. */
@@ -102,16 +103,9 @@ async function isSigned(keys: CryptoKey[], text: string, signature: string): Pro
 }
 
 async function deriveKey(vaultKey: string): Promise<CryptoKey> {
-  const raw = Uint8Array.from(atob(vaultKey), (char) => char.charCodeAt(0))
-  const base = await crypto.subtle.importKey('raw', raw, 'HKDF', false, ['deriveKey'])
-  const algorithm = {
-    name: 'HKDF',
-    hash: 'SHA-256',
-    salt: new Uint8Array(),
-    info: encode('activation token'),
-  }
-  const hmac = { name: 'HMAC', hash: 'SHA-256', length: 256 }
-  return crypto.subtle.deriveKey(algorithm, base, hmac, false, ['sign', 'verify'])
+  const bytes = await deriveBytes(vaultKey, 'activation token')
+  const hmac = { name: 'HMAC', hash: 'SHA-256' }
+  return crypto.subtle.importKey('raw', bytes, hmac, false, ['sign', 'verify'])
 }
 
 const encode = (text: string) => new TextEncoder().encode(text)

@@ -1,3 +1,5 @@
+import { deriveBytes } from '../credentials/derive-bytes'
+
 /** The key pair that signs messages to browsers (ES256, RFC 8292). */
 export interface PushKey {
   /** Uncompressed point, base64url: what a browser is given. */
@@ -13,19 +15,14 @@ const pkcs8Head = Uint8Array.from(
 )
 
 /**
- * Derives the key pair of a vault key, so that it is nowhere stored: 32 bytes by HKDF-SHA-256 (RFC 5869)
- * are the private scalar. One in 2^32 is not below the order of the curve; then the next info is taken.
+ * Derives the key pair of a vault key, so that it is nowhere stored: 32 derived bytes are the private scalar. One in
+ * 2^32 is not below the order of the curve; then the next info is taken.
  *
  * @param vaultKey 32 bytes in base64
  */
 export async function derivePushKey(vaultKey: string): Promise<PushKey> {
-  const secret = await crypto.subtle.importKey('raw', fromBase64(vaultKey), 'HKDF', false, [
-    'deriveBits',
-  ])
   for (let attempt = 0; attempt < 4; attempt++) {
-    const info = new TextEncoder().encode(`rookery web push ${attempt}`)
-    const algorithm = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(32), info }
-    const scalar = new Uint8Array(await crypto.subtle.deriveBits(algorithm, secret, 256))
+    const scalar = await deriveBytes(vaultKey, `rookery web push ${attempt}`)
     const key = await importScalar(scalar)
     if (key) return key
   }
