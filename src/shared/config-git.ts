@@ -13,4 +13,17 @@ export const gitProxy = {
 } as const
 
 /** Hooks that take reviews of pull requests. */
-export const reviewHookLimits = { perAccountMax: 20 } as const
+export const reviewHookLimits = {
+  perAccountMax: 20,
+  /** A review arrives in parts. It is complete when none has come for this time... */
+  quietMs: 15_000,
+  /** ...and at the latest this long after the first. */
+  heldMs: 60_000,
+  /** Parts, and characters of them, that are posted at once; the rest follows. */
+  partsMax: 100,
+  charsMax: 60_000,
+  /** Reviews that a sweep posts; the next one continues. */
+  postedPerSweep: 20,
+  /** Until a review that could not be posted is tried again. */
+  retryMs: 5_000,
+} as const

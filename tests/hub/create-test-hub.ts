@@ -92,6 +92,8 @@ export function createTestHub(given: Record<string, string> = {}) {
     knowledge: createFakeKnowledge(),
     /** Times at which posts and comments become news. */
     news: [] as number[],
+    /** Times for which a sweep was asked. */
+    sweepsAt: [] as number[],
     woken: [] as AccountId[],
     armed: 0,
     heard: [] as ExplorationOutcome[],
@@ -210,7 +212,7 @@ export function createTestHub(given: Record<string, string> = {}) {
       reportOutcome: async (news) => {
         seen.heard.push(news)
       },
-      sweepAt: async () => {},
+      sweepAt: async (at) => void seen.sweepsAt.push(at),
       announceNews: async (at) => void seen.news.push(at),
       sweepNow: async () => {},
       reset: async () => {},

@@ -192,24 +192,36 @@ interface ReviewItem {
   commentId: CommentId
   excerpt: string
   at: number
+  /** What was received, and the comment that may start a run for it. */
+  cause: Pick<typeof receivedReviews.$inferSelect, 'hookId' | 'reviewKey' | 'commentId'>
 }
 
-/** Inserts the task of the agent: a follow-up that the hook's account asks, with a text from outside. */
-export const insertReviewItem = ({ id, thread, commentId, excerpt, at }: ReviewItem) =>
+const r = alias(receivedReviews, 'r')
+
+/**
+ * Inserts the task of the agent: a follow-up that the hook's account asks, with a text from outside. Only for the
+ * comment that starts the run of what was received.
+ */
+export const insertReviewItem = ({ id, thread, commentId, excerpt, at, cause }: ReviewItem) =>
   write(
-    orm.insert(inboxItems).values({
-      id,
-      commentId,
-      accountId: thread.agentId,
-      type: 'reply',
-      cause: 'follow_up',
-      postId: thread.postId,
-      fromAccountId: thread.requesterId,
-      content: excerpt,
-      createdAt: at,
-      isTask: true,
-      isUntrusted: true,
-    }),
+    insertSelect(
+      inboxItems,
+      {
+        id,
+        commentId,
+        accountId: thread.agentId,
+        type: 'reply',
+        cause: 'follow_up',
+        postId: thread.postId,
+        fromAccountId: thread.requesterId,
+        content: excerpt,
+        createdAt: at,
+        isTask: true,
+        isUntrusted: true,
+      },
+      sql`FROM ${receivedReviews} ${r} WHERE ${r.hookId} = ${cause.hookId}
+        AND ${r.reviewKey} = ${cause.reviewKey} AND ${r.commentId} = ${cause.commentId}`,
+    ),
   )
 
 /** Deletes the hooks of an account, those for an agent, and what they received. */

@@ -1,30 +1,9 @@
 import * as z from 'zod'
-
-/** What somebody said about a pull request. Everything in it comes from outside. */
-export interface Review {
-  kind: 'review'
-  /** What was received and its id at the service; the same for every delivery of it. */
-  key: string
-  pull: PullRequest
-  author: string
-  /** Null for a comment that is no review. */
-  state: 'approved' | 'changes_requested' | 'commented' | null
-  /** The line that it is about. */
-  place: { path: string; line: number | null } | null
-  text: string
-}
-
-export interface PullRequest {
-  /** `owner/name` of the repository that it is for. */
-  repository: string
-  number: number
-  /** Where its commits are; null when the service does not say. */
-  head: { repository: string; branch: string } | null
-}
+import type { PullRequest, Review } from '../contract/review-hooks'
 
 /** What a delivery means for the hub. */
 export type Delivery =
-  | Review
+  | ({ kind: 'review' } & Review)
   /** Says which branch a pull request has, and nothing more. */
   | { kind: 'pull_request'; pull: PullRequest }
   | { kind: 'ignored'; reason: string }
@@ -81,13 +60,15 @@ const events: ReadonlyMap<string, (body: unknown) => Delivery> = new Map(
       (event) => {
         const { review } = event
         const state = toState(review.state)
-        return toReview(review, { key: `review:${review.id}`, pull: toPull(event), state })
+        const { id: reviewId } = review
+        return toReview(review, { key: `review:${reviewId}`, reviewId, pull: toPull(event), state })
       },
     ),
     pull_request_review_comment: declare(
       pullRequestEvent.extend({
         action: z.literal('created'),
         comment: said.extend({
+          pull_request_review_id: id.nullish(),
           path: z.string(),
           line: z.int().nullish(),
           original_line: z.int().nullish(),
@@ -96,7 +77,10 @@ const events: ReadonlyMap<string, (body: unknown) => Delivery> = new Map(
       (event) => {
         const { id: at, path, line, original_line: before } = event.comment
         const place = { path, line: line ?? before ?? null }
-        return toReview(event.comment, { key: `line:${at}`, pull: toPull(event), place })
+        const reviewId = event.comment.pull_request_review_id ?? null
+        return toReview(event.comment, {
+          ...{ key: `line:${at}`, reviewId, pull: toPull(event), place },
+        })
       },
     ),
     issue_comment: declare(
@@ -138,12 +122,12 @@ const toState = (state: string): Review['state'] =>
 /** A review without a text is ignored, unless it requests changes: its comments on lines arrive by themselves. */
 function toReview(
   { body, user, author_association: association = '' }: z.output<typeof said>,
-  about: Pick<Review, 'key' | 'pull'> & Partial<Pick<Review, 'state' | 'place'>>,
+  about: Pick<Review, 'key' | 'pull'> & Partial<Pick<Review, 'reviewId' | 'state' | 'place'>>,
 ): Delivery {
   const text = body?.trim() ?? ''
   if (text.includes(ownMark)) return ignored(texts.own)
   if (!trusted.has(association)) return ignored(texts.author)
   if (text === '' && about.state !== 'changes_requested') return ignored(texts.noText)
   const author = user?.login ?? ''
-  return { kind: 'review', state: null, place: null, ...about, author, text }
+  return { kind: 'review', reviewId: null, state: null, place: null, ...about, author, text }
 }

@@ -1,25 +1,22 @@
+import { reviewHookLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
-import type { CommentId, InboxItemId } from '../../shared/ids'
+import type { CommentId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
-import { incrementCommentCount, insertComment } from '../comments/write-queries'
 import { findFailedConstraint } from '../constraint-errors'
+import type { Review } from '../contract/review-hooks'
 import { armSweep, wakeAgents } from '../inbox/deliver'
-import { selectWakeResults } from '../inbox/delivery-queries'
 import { maskCredentials } from '../posts/credential-patterns'
-import { systemAccountId } from '../schema/accounts'
 import { writingConstraints } from '../writing-guard/errors'
-import { guardWriting } from '../writing-guard/queries'
 import { reviewHookErrors } from './errors'
-import { formatReview } from './format-review'
+import { holdPart } from './held-queries'
+import { guardReview, isNumberOfHead, postReview, toPullOfHook } from './post-review'
 import {
   insertReceivedReview,
-  insertReviewItem,
-  type PullRequestOfHook,
   type ReviewedThread,
   recordPullNumber,
   selectReviewedThread,
 } from './queries'
-import { type PullRequest, type Review, readReview } from './read-review'
+import { readReview } from './read-review'
 
 /** What another service sent to a hook. */
 export interface Received {
@@ -32,7 +29,7 @@ export interface Received {
 
 /** What became of a delivery. `reason` says why nothing was started. */
 export interface DeliveryResult {
-  outcome: 'started' | 'noted' | 'ignored'
+  outcome: 'started' | 'held' | 'noted' | 'ignored'
   reason: string | null
 }
 
@@ -46,7 +43,8 @@ const ignore = (reason: string): DeliveryResult => ({ outcome: 'ignored', reason
 
 /**
  * Takes a delivery of a hook. A review of a pull request whose branch the agent pushed becomes a comment of the
- * thread that the branch belongs to, and a task of the agent there, once.
+ * thread that the branch belongs to, and a task of the agent there, once. A review arrives in parts: they are held
+ * until it is complete, and posted by a sweep.
  *
  * @throws UNAUTHORIZED when it is not signed with the secret of the hook
  */
@@ -54,70 +52,73 @@ export async function receiveReview(
   context: ActionContext,
   { hookId, event, text, signature }: Received,
 ): Promise<DeliveryResult> {
-  const { db, clock, hookSecrets } = context
+  const { db, clock, hookSecrets, settings } = context
   if (!(await hookSecrets.isSigned(hookId, text, signature))) throw reviewHookErrors.notSigned()
   const delivery = readReview(event, JSON.parse(text))
   if (delivery.kind === 'ignored') return ignore(delivery.reason)
   const pull = toPullOfHook(hookId, delivery.pull)
+  const number = isNumberOfHead(delivery.pull) ? recordPullNumber(pull) : null
   if (delivery.kind === 'pull_request') {
-    if (isNumberOfHead(delivery.pull)) await run(db, recordPullNumber(pull))
+    if (number) await run(db, number)
     return { outcome: 'noted', reason: null }
   }
   const thread = await run(db, selectReviewedThread({ ...pull, now: clock.now() }))
-  return thread ? writeReview(context, pull, thread, delivery) : ignore(reasons.noThread)
+  if (!thread) return ignore(reasons.noThread)
+  const { kind: _, ...review } = delivery
+  const masked = { ...review, text: maskCredentials(review.text, settings) }
+  const take = review.reviewId === null ? startRun : holdReview
+  return take(context, { hookId, thread, review: masked, number }).catch(toRefusal)
 }
 
-const toPath = (repository: string): string => `github/${repository.toLowerCase()}`
+interface Taken {
+  hookId: string
+  thread: ReviewedThread
+  review: Review
+  number: ReturnType<typeof recordPullNumber> | null
+}
 
-const toPullOfHook = (
-  hookId: string,
-  { repository, number, head }: PullRequest,
-): PullRequestOfHook => ({
-  ...{ hookId, number, branch: head?.branch ?? null },
-  repository: toPath(head?.repository ?? repository),
-})
-
-/** Numbers count the pull requests of one repository; that of a fork's branch is another one's. */
-const isNumberOfHead = ({ head, repository }: PullRequest): boolean =>
-  head !== null && toPath(head.repository) === toPath(repository)
-
-const excerptChars = 240
-
-async function writeReview(
+/** Holds a part of a review. The sweep is armed until it knows when the review is complete. */
+async function holdReview(
   context: ActionContext,
-  pull: PullRequestOfHook,
-  thread: ReviewedThread,
-  review: Review,
+  { hookId, thread, review, number }: Taken,
 ): Promise<DeliveryResult> {
-  const { db, clock, settings, live } = context
-  const { postId, requesterId, communityId } = thread
-  const content = maskCredentials(formatReview(review), settings)
-  const now = clock.now()
+  const { db, clock, scheduler } = context
+  const createdAt = clock.now()
   const commentId = clock.newId<CommentId>()
-  const itemId = clock.newId<InboxItemId>()
-  const { hookId } = pull
   const token = await armSweep(context)
-  const done = await batch(db, {
-    received: insertReceivedReview({ hookId, reviewKey: review.key, commentId, createdAt: now }),
-    guard: guardWriting({
-      ...{ accountId: requesterId, activationId: null, communityId, now },
-      ...{ act: 'comment', threadId: postId },
-    }),
-    comment: insertComment({
-      ...{ id: commentId, postId, parentId: null, authorId: systemAccountId, content, depth: 0 },
-      ...{ upvotes: 0, downvotes: 0, activationId: null, createdAt: now, editedAt: null },
-      ...{ deletedAt: null, hops: 0, removalId: null, isUntrusted: true },
-    }),
-    count: incrementCommentCount(postId),
-    item: insertReviewItem({
-      ...{ id: itemId, thread, commentId, at: now, excerpt: content.slice(0, excerptChars) },
-    }),
-    number: isNumberOfHead(review.pull) ? recordPullNumber(pull) : null,
-    wakeResults: selectWakeResults([itemId]),
-  }).catch(toRefusal)
-  if ('reason' in done) return done
-  context.defer(wakeAgents(context, done.wakeResults, token))
-  context.defer(live.publish(`post:${postId}`, { type: 'comment', id: commentId, post_id: postId }))
+  await batch(db, {
+    part: holdPart({ hookId, review, commentId, createdAt }),
+    guard: guardReview(thread, createdAt),
+    number,
+  })
+  const plan = async () => {
+    await scheduler.sweepAt(createdAt + reviewHookLimits.quietMs)
+    if (token !== null) await scheduler.disarm(token, null)
+  }
+  context.defer(plan())
+  return { outcome: 'held', reason: null }
+}
+
+/** Posts a comment on the pull request, which is whole. */
+async function startRun(
+  context: ActionContext,
+  { hookId, thread, review, number }: Taken,
+): Promise<DeliveryResult> {
+  const { clock } = context
+  const commentId = clock.newId<CommentId>()
+  const { key } = review
+  const token = await armSweep(context)
+  const woken = await postReview(
+    context,
+    { hookId, thread, parts: [review], commentId, runKey: key },
+    {
+      received: insertReceivedReview({
+        ...{ hookId, reviewKey: key, commentId, createdAt: clock.now() },
+      }),
+      number,
+    },
+  )
+  context.defer(wakeAgents(context, woken, token))
   return { outcome: 'started', reason: null }
 }
 

@@ -85,8 +85,11 @@ export const reviewHookRoutes: Route[] = [
     body: z.looseObject({}).describe('The event, as GitHub sends it.'),
     answer: z.object({
       outcome: z
-        .enum(['started', 'noted', 'ignored'])
-        .describe('noted: it says which branch a pull request has, and starts nothing.'),
+        .enum(['started', 'held', 'noted', 'ignored'])
+        .describe(
+          'held: it starts a run with the rest of its review, seconds later. ' +
+            'noted: it says which branch a pull request has, and starts nothing.',
+        ),
       reason: z.string().nullable().describe('Why it was ignored.'),
     }),
     handle: async ({ c, context, param }) =>

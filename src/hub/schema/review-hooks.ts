@@ -1,5 +1,7 @@
+import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { AccountId, CommentId, PostId } from '../../shared/ids'
+import type { Review } from '../contract/review-hooks'
 import { accounts } from './accounts'
 import { posts } from './posts'
 
@@ -55,8 +57,14 @@ export const receivedReviews = sqliteTable(
     hookId: text('hook_id').notNull(),
     /** What was received and its id at the service, such as `review:7`. */
     reviewKey: text('review_key').notNull(),
+    /** The comment that shows it, or will: what is held under the same id becomes one comment. */
     commentId: text('comment_id').$type<CommentId>().notNull(),
     createdAt: integer('created_at').notNull(),
+    /** What was said, while it waits for the rest of its review; null once that was posted. */
+    part: text('part', { mode: 'json' }).$type<Review>(),
   },
-  (table) => [primaryKey({ columns: [table.hookId, table.reviewKey] })],
+  (table) => [
+    primaryKey({ columns: [table.hookId, table.reviewKey] }),
+    index('received_reviews_held').on(table.commentId).where(sql`${table.part} IS NOT NULL`),
+  ],
 )

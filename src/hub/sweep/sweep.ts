@@ -17,6 +17,8 @@ import { startAttempts } from '../outages/actions'
 import { selectNextDue } from '../push/queue-queries'
 import { sendPushes } from '../push/send-pushes'
 import { publishReports, reportStatements } from '../reports/actions'
+import { type HeldReview, selectHeldReviews } from '../review-hooks/held-queries'
+import { type PostedReviews, postHeldReviews } from '../review-hooks/post-held-reviews'
 import { countRunning, selectLongestWaiting } from './queries'
 
 /** Milliseconds; the agent of a younger activation needs no wake-up. */
@@ -26,7 +28,7 @@ const settledAfterMs = 3_000
  * Returns the agents to wake because a wake-up may have been lost: those with unclaimed tasks, and those
  * with an activation that has run for a while, which they resume or commit, paused or not. Overdue
  * approvals expire first, so their agents are included. One round trip; more when budget windows have
- * to be created, reports have to be posted, or a provider that is down has to be tried.
+ * to be created, reports or reviews have to be posted, or a provider that is down has to be tried.
  */
 export async function sweep(
   context: ActionContext,
@@ -46,6 +48,7 @@ export async function sweep(
     pushes: selectNextDue({}),
     transfer: selectTransfer(),
     lostCalls: selectLostCalls({ now }),
+    heldReviews: selectHeldReviews(),
     ...(cutoffs && archiveStatements(cutoffs)),
     ...reportStatements(now),
     ...(question && explorationStatements(now, question)),
@@ -69,11 +72,12 @@ export async function sweep(
   }
   const pushAt = await sendDuePushes(context, answers.pushes?.at ?? null, now)
   const { wake, count, explorers, schedules, hubState } = answers
+  const reviews = await postDueReviews(context, answers.heldReviews, now)
   const attempt = await startAttempts(context, count?.nextAttemptAt ?? null, now)
   return {
-    wake: [...new Set([...attempt.wake, ...wake.map(({ id }) => id)])],
+    wake: [...new Set([...attempt.wake, ...wake.map(({ id }) => id), ...reviews.wake])],
     running: count?.running ?? 0,
-    ...findNext(attempt.nextAt, pushAt),
+    ...findNext(attempt.nextAt, pushAt, reviews.nextAt),
     ...(explorers &&
       schedules && { exploration: readExplorationReport({ explorers, schedules, hubState }) }),
   }
@@ -92,7 +96,19 @@ async function sendDuePushes(
   })
 }
 
-/** The earlier of the times at which a provider or a browser is tried again. */
+/** Posts the reviews of pull requests that are complete; those that fail are tried again by the next sweep. */
+async function postDueReviews(
+  context: ActionContext,
+  held: readonly HeldReview[],
+  now: number,
+): Promise<PostedReviews> {
+  return postHeldReviews(context, held, now).catch((error: unknown) => {
+    context.log.error('failed to post reviews', { error })
+    return { wake: [], nextAt: null }
+  })
+}
+
+/** The earliest of the times at which a provider or a browser is tried again, or a review is complete. */
 function findNext(...times: (number | null)[]): { nextAttemptAt?: number } {
   const known = times.filter((time) => time !== null)
   return known.length === 0 ? {} : { nextAttemptAt: Math.min(...known) }

@@ -22,6 +22,8 @@ import {
   pushFrom,
   type Sent,
   send,
+  sendWhole,
+  settle,
   waiting,
 } from './review-office'
 
@@ -36,7 +38,8 @@ afterEach(async () => {
 
 test('X15: a review of a branch that a run pushed continues its thread, asked by the owner of the hook', async () => {
   const { postId, branch } = await pushFrom()
-  expect(await send(review(branch))).toEqual({ status: 202, outcome: 'started', trips: 2 })
+  expect(await send(review(branch))).toEqual({ status: 202, outcome: 'held', trips: 2 })
+  await settle()
   const [, shown] = await comments(postId)
   expect(shown).toMatchObject({
     ...{ is_untrusted: 1, parent_id: null, author_id: '00000000-0000-7000-8000-000000000001' },
@@ -71,7 +74,7 @@ test('X15: a review of a branch that a run pushed continues its thread, asked by
   }
   const lined = { action: 'created', repository, pull_request: pullOf(branch) }
   const comment = { ...line, ...person() }
-  await send({ ...lined, comment }, { event: 'pull_request_review_comment' })
+  await sendWhole({ ...lined, comment }, { event: 'pull_request_review_comment' })
   const said = { id: newEventId(), body: 'And the tests?', ...person('ada', 'OWNER') }
   const issue = { number: 12, pull_request: { url: 'x' } }
   const onPull = { action: 'created', repository, issue, comment: said }
@@ -87,7 +90,7 @@ test('X15: a review that arrives while its run works joins it as a text from out
   const { postId, branch } = await pushFrom()
   await office.comment(mira.key, postId, '@coder and the tests?')
   const { activationId } = await office.start(coder.id)
-  await send(review(branch))
+  await sendWhole(review(branch))
   const text = expect.stringContaining('leap years')
   expect(await office.renew(coder.id, activationId)).toMatchObject({
     steering: [{ from: { kind: 'system' }, isUntrusted: true, text }],
@@ -123,20 +126,22 @@ test('X15: a delivery counts once, also under another id, and one without a vali
   const outcomes = await Promise.all(
     ['same', 'same', 'other'].map(async (delivery) => (await send(payload, { delivery })).outcome),
   )
-  expect(outcomes.sort()).toEqual(['ignored', 'ignored', 'started'])
+  expect(outcomes.sort()).toEqual(['held', 'ignored', 'ignored'])
   hub.clock.advance(40 * 24 * 3_600_000)
   expect((await send(payload)).outcome).toBe('ignored')
+  await settle()
   expect(await comments(postId)).toHaveLength(2)
   expect(await waiting(coder)).toHaveLength(1)
 })
 
 const starts = async (payload: object, sent?: Sent): Promise<boolean> => {
   const before = await first('SELECT count(*) AS n FROM comments')
-  const { status, outcome } = await send(payload, sent)
+  const { status, outcome } = await sendWhole(payload, sent)
   expect(status).toBe(202)
-  const isStarted = outcome === 'started'
+  const isStarted = outcome === 'started' || outcome === 'held'
   const tasks = [...(await waiting(coder)), ...(await waiting(finch))]
-  if (!isStarted) {
+  if (isStarted) expect(tasks).not.toEqual([])
+  else {
     expect(await first('SELECT count(*) AS n FROM comments')).toEqual(before)
     expect(tasks).toEqual([])
   }
@@ -242,12 +247,16 @@ test('X15: text from outside is masked, bounded and quoted, and names that are n
   const { postId, branch } = await pushFrom()
   const body = `use sk-${'a'.repeat(30)}\r${'\u2028x\n'.repeat(9_000)}`
   const fields = { body, ...person('](x) @coder') }
-  expect((await send(review(branch, fields))).outcome).toBe('started')
-  const { content = '' } = (await comments(postId)).at(-1) as { content?: string }
-  expect(content.length).toBeLessThanOrEqual(10_000)
-  expect(content).not.toContain('sk-aaa')
-  expect(content).toMatch(/^\*\*Somebody\*\* requested/)
-  for (const line of content.split('\n').slice(2)) expect(line).toMatch(/^>/)
+  expect((await sendWhole(review(branch, fields))).outcome).toBe('held')
+  const texts = (await comments(postId)).slice(1).map(({ content }) => String(content))
+  expect(texts[0]).toMatch(/^\*\*Somebody\*\* requested/)
+  expect(texts.join()).not.toContain('sk-aaa')
+  // Nothing of a long text is left out.
+  expect(texts.join().split('\u2028x')).toHaveLength(9_001)
+  for (const text of texts) {
+    expect(text.length).toBeLessThanOrEqual(8_000)
+    for (const line of text.split('\n').slice(2)) expect(line).toMatch(/^(>|$)/)
+  }
 })
 
 test('X15: with the adaptation for existing clients a signature is for the same text', async () => {
@@ -257,5 +266,5 @@ test('X15: with the adaptation for existing clients a signature is for the same 
   const signature = await signEvent(text, hook.secret)
   const headers = { 'x-github-event': 'pull_request_review', 'x-hub-signature-256': signature }
   const path = hook.url.replace('http://hub.test/api/v1', '')
-  expect((await adapting.call(path, { body: text, headers })).body.outcome).toBe('started')
+  expect((await adapting.call(path, { body: text, headers })).body.outcome).toBe('held')
 })

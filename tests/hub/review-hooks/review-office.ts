@@ -54,6 +54,20 @@ export async function send(payload: object, sent: Sent = {}) {
   return { status, outcome: body.outcome, code: body.code, trips: readCost(headers).roundTrips }
 }
 
+export const sweep = () => hubApi.sweep(hub.clock.now())
+
+/** Sends what is whole once no more of its review comes, and lets a sweep find that. */
+export async function sendWhole(payload: object, sent: Sent = {}) {
+  const answer = await send(payload, sent)
+  await settle()
+  return answer
+}
+
+export async function settle(): Promise<void> {
+  hub.clock.advance(15_000)
+  for (const id of (await sweep()).wake) hub.seen.woken.push(id)
+}
+
 export const waiting = async ({ id }: Account) =>
   (await office.inbox(id)).filter(({ is_task, read_at }) => is_task === 1 && read_at === null)
 
