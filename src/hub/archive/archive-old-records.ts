@@ -10,6 +10,7 @@ import {
   type Cutoffs,
   dayMs,
   deleteCalls,
+  deleteOldReviews,
   deleteUsage,
   type Progress,
   recordFile,
@@ -30,7 +31,7 @@ export function findCutoffs(
   if (days === 0) return null
   const first = Math.floor(now / dayMs) - days
   const firstUsage = Math.floor(now / dayMs) - Math.max(days, archiving.usageDaysMin)
-  return { traces: first, audit: first, usage: firstUsage }
+  return { traces: first, audit: first, usage: firstUsage, reviews: firstUsage }
 }
 
 /** A file that is written: its bytes, its last record, and what the database does with the records. */
@@ -137,7 +138,7 @@ const formatDay = (day: number): string => new Date(day * dayMs).toISOString().s
 /**
  * Moves old records to object storage, a few files a sweep. A file is written first; the batch that takes its
  * records out of the database also names the file, so at every moment a record is in exactly one of both. A file
- * that no batch named is never read.
+ * that no batch named is never read. Old reviews are deleted.
  */
 export async function archiveOldRecords(
   context: ActionContext,
@@ -147,7 +148,12 @@ export async function archiveOldRecords(
   const cutoffs = findCutoffs(context.settings, now)
   if (!cutoffs) return
   for (const progress of behind) {
-    let from = progress
+    const { kind } = progress
+    if (kind === 'reviews') {
+      await batch(context.db, deleteOldReviews(cutoffs.reviews))
+      continue
+    }
+    let from = { ...progress, kind }
     for (let file = 0; file < archiving.filesPerSweep; file++) {
       const next = await archiveNext(context, from, cutoffs[from.kind], now)
       if (!next) break
@@ -156,13 +162,15 @@ export async function archiveOldRecords(
   }
 }
 
+type FileProgress = Progress & { kind: ArchiveKind }
+
 /** Moves the records of one file; returns how far it went, null when there were none. */
 async function archiveNext(
   context: ActionContext,
-  from: Progress,
+  from: FileProgress,
   cutoff: number,
   now: number,
-): Promise<Progress | null> {
+): Promise<FileProgress | null> {
   const { kind } = from
   // Two sweeps at once write two files, of which one is named.
   const name = crypto.randomUUID()

@@ -7,15 +7,16 @@ import { many, manySql, orm, type Statement, write } from '../../shared/db/state
 import { updateSet } from '../../shared/db/write-sql'
 import { accounts } from '../schema/accounts'
 import { activations, activationTraces } from '../schema/activations'
-import { type ArchiveKind, archiveFiles, archiveProgress } from '../schema/archive'
+import { type ArchiveKind, archiveFiles, archiveProgress, type OldKind } from '../schema/archive'
 import { auditLog } from '../schema/audit'
 import { usageEvents } from '../schema/budgets'
+import { pushedBranches, receivedReviews } from '../schema/review-hooks'
 import { archivedMark } from './archived-trace-view'
 
 export const dayMs = 86_400_000
 
 /** The first day of each kind that stays in the database, as days since the Unix epoch. */
-export type Cutoffs = Record<ArchiveKind, number>
+export type Cutoffs = Record<OldKind, number>
 
 export type Progress = typeof archiveProgress.$inferSelect
 export type AuditRecord = typeof auditLog.$inferSelect
@@ -40,9 +41,16 @@ const oldCalls = (at: SQL, id: SQL, day: number): SQL => sql`${auditLog}
   WHERE (${auditLog.createdAt}, ${auditLog.id}) > (${at}, ${id})
     AND ${auditLog.createdAt} < ${day * dayMs} AND ${auditLog.ruleId} IS NULL`
 
+const oldReviews = (day: number): SQL =>
+  sql`${receivedReviews} WHERE ${receivedReviews.createdAt} < ${day * dayMs} AND ${receivedReviews.part} IS NULL`
+const oldBranches = (day: number): SQL =>
+  sql`${pushedBranches} WHERE ${pushedBranches.pushedAt} < ${day * dayMs}`
+
 const hasOldSql = (cutoffs: Cutoffs): SQL => sql`CASE ${p.kind}
   WHEN 'traces' THEN EXISTS (SELECT 1 FROM ${oldTraces(sql`${p.afterId}`, cutoffs.traces)})
   WHEN 'audit' THEN EXISTS (SELECT 1 FROM ${oldCalls(sql`${p.afterAt}`, sql`${p.afterId}`, cutoffs.audit)})
+  WHEN 'reviews' THEN EXISTS (SELECT 1 FROM ${oldReviews(cutoffs.reviews)})
+    OR EXISTS (SELECT 1 FROM ${oldBranches(cutoffs.reviews)})
   ELSE EXISTS (SELECT 1 FROM ${usageEvents} WHERE ${usageEvents.createdAt} < ${cutoffs.usage * dayMs}) END`
 
 /**
@@ -141,6 +149,12 @@ export const deleteUsage = (records: readonly UsageRecord[]): Statement<void> =>
       SELECT value ->> 0, value ->> 1 FROM json_each(
         ${JSON.stringify(records.map(({ activationId, call }) => [activationId, call]))}))`,
   )
+
+/** Deletes what was received from hooks, and branches that were last pushed, before a day. */
+export const deleteOldReviews = (day: number) => ({
+  reviews: write(sql`DELETE FROM ${oldReviews(day)}`),
+  branches: write(sql`DELETE FROM ${oldBranches(day)}`),
+})
 
 /** A file as pages name it. */
 export interface ListedFile {

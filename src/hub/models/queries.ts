@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag } from '../../shared/db/fields'
 import {
@@ -106,14 +106,33 @@ export const selectSingleCall = prepare((v: Params<Pick<SingleCall, 'id' | 'agen
   ),
 )
 
-/** Selects calls whose end was not recorded, because the machine stopped. */
+const lostFields = {
+  id: x.id,
+  model: x.model,
+  microusd: x.reservedMicrousd,
+  tokens: x.reservedTokens,
+}
+
+/** A call whose end was not recorded, because the machine stopped, with what it had reserved. */
+export type LostCall = Pick<SingleCall, 'id' | 'model' | 'microusd' | 'tokens'>
+
+/** Whether a running activation `x` is a call whose end was not recorded. */
+const isLostSql = (now: SQLWrapper): SQL => sql`${x.deadlineAt} < ${now}
+  AND ${x.definitionVersion} = ${sql.raw(String(singleCallVersion))}`
+
 export const selectLostCalls = prepare((v: Params<{ now: number }>) =>
   manySql(
-    { id: x.id, model: x.model, microusd: x.reservedMicrousd, tokens: x.reservedTokens },
-    sql`FROM ${activations} ${x} WHERE ${x.state} = 'running' AND ${x.deadlineAt} < ${v.now}
-      AND ${x.definitionVersion} = ${sql.raw(String(singleCallVersion))}`,
+    lostFields,
+    sql`FROM ${activations} ${x} WHERE ${x.state} = 'running' AND ${isLostSql(v.now)}`,
   ),
 )
+
+/** The same calls, as a column of what counts the running activations `x`. */
+export const lostCallsSql = (now: SQLWrapper) =>
+  sql`json_group_array(json_object('id', ${x.id}, 'model', ${x.model}, 'microusd', ${x.reservedMicrousd},
+    'tokens', ${x.reservedTokens})) FILTER (WHERE ${isLostSql(now)})`.mapWith(
+    (json: string): LostCall[] => JSON.parse(json),
+  )
 
 /** Deletes the reservation of a call. One that was closed as lost stays: it was charged. */
 export const deleteSingleCall = (id: ActivationId): Statement<void> =>

@@ -4,7 +4,13 @@ import type { Statement } from '../../shared/db/statement'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import { chargeStatements } from '../activations/usage-queries'
-import { deleteSingleCall, reserveSingleCall, type SingleCall, selectSingleCall } from './queries'
+import {
+  deleteSingleCall,
+  type LostCall,
+  reserveSingleCall,
+  type SingleCall,
+  selectSingleCall,
+} from './queries'
 
 /** Time after the timeout of a call until its reservation counts as lost. */
 const graceMs = 60_000
@@ -49,9 +55,6 @@ export async function callOnce<Result extends { usages: CallUsage[] }>(
   await finishCall(context, id, planned.model, result.usages)
   return { kind: 'called', result }
 }
-
-/** A call whose end was not recorded, with what it had reserved. */
-export type LostCall = Pick<SingleCall, 'id' | 'model' | 'microusd' | 'tokens'>
 
 /** Charges calls in full whose end is unknown. */
 export async function closeLostCalls(context: ActionContext, lost: LostCall[]): Promise<void> {

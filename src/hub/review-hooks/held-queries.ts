@@ -26,20 +26,21 @@ const dueAtSql = sql<number>`min(max(${r.createdAt}) + ${sql.raw(String(reviewHo
 const heldFields = {
   commentId: r.commentId,
   hookId: r.hookId,
-  dueAt: dueAtSql.as('due_at'),
+  dueAt: dueAtSql,
 }
 
 /** A review whose parts are held, and when it is posted. */
 export type HeldReview = RowOf<typeof heldFields>
 
-/** Selects the reviews that are held, the next one first. */
+/** Selects the reviews that are held, the oldest first. */
 export const selectHeldReviews: () => Statement<HeldReview[]> = () => preparedHeld({})
 
 const preparedHeld = prepare((_: Params<Record<never, never>>) =>
   manySql(
     heldFields,
+    // In the order of the index, which is that of their first parts.
     sql`FROM ${heldSql} WHERE ${r.part} IS NOT NULL GROUP BY ${r.commentId}
-      ORDER BY due_at LIMIT ${sql.raw(String(reviewHookLimits.postedPerSweep))}`,
+      ORDER BY ${r.commentId} LIMIT ${sql.raw(String(reviewHookLimits.postedPerSweep))}`,
   ),
 )
 

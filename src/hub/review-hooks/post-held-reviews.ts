@@ -36,7 +36,7 @@ export async function postHeldReviews(
   now: number,
 ): Promise<PostedReviews> {
   const due = held.filter(({ dueAt }) => dueAt <= now)
-  if (due.length === 0) return { wake: [], nextAt: held[0]?.dueAt ?? null }
+  if (due.length === 0) return { wake: [], nextAt: findNext(held) }
   const woken: WakeResult[] = []
   for (const each of due) {
     const found = await postHeldReview(context, each).catch((error: unknown) => {
@@ -45,14 +45,17 @@ export async function postHeldReviews(
     })
     woken.push(...found)
   }
-  const [next] = await run(context.db, selectHeldReviews())
+  const nextAt = findNext(await run(context.db, selectHeldReviews()))
   const working = woken.filter(({ isWorkingThere }) => isWorkingThere)
   for (const { accountId } of working) context.defer(context.agents.wake(accountId, true))
   return {
     wake: woken.flatMap((each) => (each.isWorkingThere ? [] : [each.accountId])),
-    nextAt: next ? Math.max(next.dueAt, now + reviewHookLimits.retryMs) : null,
+    nextAt: nextAt && Math.max(nextAt, now + reviewHookLimits.retryMs),
   }
 }
+
+const findNext = (held: readonly HeldReview[]): number | null =>
+  held.length === 0 ? null : Math.min(...held.map(({ dueAt }) => dueAt))
 
 async function postHeldReview(
   context: ActionContext,

@@ -5,6 +5,10 @@ import { index, integer, sqliteTable, text, unique } from 'drizzle-orm/sqlite-co
 export const archiveKinds = ['traces', 'audit', 'usage'] as const
 export type ArchiveKind = (typeof archiveKinds)[number]
 
+/** Kinds of records that do not stay in the database. Reviews that were received are deleted. */
+export const oldKinds = [...archiveKinds, 'reviews'] as const
+export type OldKind = (typeof oldKinds)[number]
+
 /** Files in object storage that hold old records. */
 export const archiveFiles = sqliteTable(
   'archive_files',
@@ -28,11 +32,11 @@ export const archiveFiles = sqliteTable(
   ],
 )
 
-/** How far each kind of record is archived. */
+/** How far each kind of record is archived or deleted. */
 export const archiveProgress = sqliteTable(
   'archive_progress',
   {
-    kind: text('kind', { enum: archiveKinds }).primaryKey(),
+    kind: text('kind', { enum: oldKinds }).primaryKey(),
     /** The first day whose traces stayed when all that was old was archived. */
     throughDay: integer('through_day').notNull().default(0),
     /** The last record that was archived. */

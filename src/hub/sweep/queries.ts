@@ -4,6 +4,7 @@ import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement
 import type { AccountId } from '../../shared/ids'
 import { isDisabledSql } from '../bans/ban-sql'
 import { isHubPausedSql, isPendingCancellationSql, isWaitingSql } from '../inbox/waiting-sql'
+import { lostCallsSql } from '../models/queries'
 import { awaitsProviderSql } from '../outages/wait-sql'
 import { activations } from '../schema/activations'
 import { agents } from '../schema/definitions'
@@ -36,13 +37,17 @@ export const selectLongestWaiting = prepare(({ before }: Params<{ before: number
   ),
 )
 
-/** Counts running activations, and selects when the next provider that is down is tried again. */
-export const countRunning = prepare(() =>
+/**
+ * Counts running activations, selects the single calls among them that were lost, and when the next provider that
+ * is down is tried again.
+ */
+export const countRunning = prepare(({ now }: Params<{ now: number }>) =>
   oneSql(
     {
       running: sql<number>`count(*)`,
+      lostCalls: lostCallsSql(now),
       nextAttemptAt: sql<number | null>`(SELECT min(${o.dueAt}) FROM ${providerOutages} ${o})`,
     },
-    sql`FROM ${activations} WHERE ${activations.state} = 'running'`,
+    sql`FROM ${activations} ${x} WHERE ${x.state} = 'running'`,
   ),
 )

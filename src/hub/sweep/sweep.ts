@@ -11,7 +11,6 @@ import type { SweepQuery, SweepReport } from '../contract/hub'
 import { readExplorationReport } from '../exploration/sweep'
 import { explorationStatements } from '../exploration/sweep-queries'
 import { deleteIdleBuckets } from '../grants/rate-bucket-queries'
-import { selectLostCalls } from '../models/queries'
 import { closeLostCalls } from '../models/single-call'
 import { startAttempts } from '../outages/actions'
 import { selectNextDue } from '../push/queue-queries'
@@ -43,11 +42,10 @@ export async function sweep(
     claims: expireClaims(now),
     idleBuckets: deleteIdleBuckets(now),
     wake: selectLongestWaiting({ before: now - settledAfterMs }),
-    count: countRunning({}),
+    count: countRunning({ now }),
     expiring: findExpiringBudgets(now),
     pushes: selectNextDue({}),
     transfer: selectTransfer(),
-    lostCalls: selectLostCalls({ now }),
     heldReviews: selectHeldReviews(),
     ...(cutoffs && archiveStatements(cutoffs)),
     ...reportStatements(now),
@@ -62,7 +60,7 @@ export async function sweep(
   await archiveOldRecords(context, answers.toArchive ?? [], now).catch((error: unknown) =>
     log.error('failed to archive old records', { error }),
   )
-  await closeLostCalls(context, answers.lostCalls).catch((error: unknown) =>
+  await closeLostCalls(context, answers.count?.lostCalls ?? []).catch((error: unknown) =>
     log.error('failed to charge lost model calls', { error }),
   )
   if (answers.transfer && !answers.transfer.holds) {

@@ -176,9 +176,9 @@ test('X15: reviews of two hooks and of two pull requests are held apart, and a l
   expect(texts).toHaveLength(3)
   for (const text of texts) expect(text.length).toBeLessThanOrEqual(8_000)
   expect(await quoted(other.postId)).toHaveLength(1)
-  const { items } = await answer(coder)
-  expect(items).toHaveLength(3)
-  await answer(coder)
+  // Both are waiting since the same moment.
+  const runs = [await answer(coder), await answer(coder)]
+  expect(runs.map(({ items }) => items.length).sort()).toEqual([1, 3])
   expect(await waiting(coder)).toEqual([])
   const second = await createHook(mira, coder)
   await send(lineOf(branch, reviewId, 'Once more.'), {
@@ -205,4 +205,29 @@ test('X15: what is held is dropped when the thread is closed meanwhile, and can 
   await settle()
   expect(await quoted(postId)).toEqual([])
   expect(await all('SELECT 1 FROM received_reviews')).toEqual([])
+})
+
+test('X15: what was received, and branches, are deleted with the model calls of their day', async () => {
+  const { branch } = await pushFrom()
+  const parts = createParts(branch, 'One thing.', 1)
+  await deliver(parts)
+  await settle()
+  await answer(coder)
+  const count = async () => [
+    (await all('SELECT 1 FROM received_reviews')).length,
+    (await all('SELECT 1 FROM pushed_branches')).length,
+  ]
+  expect(await count()).toEqual([3, 1])
+  hub.clock.advance(62 * 86_400_000)
+  const recent = await pushFrom()
+  await deliver(createParts(recent.branch, 'Another thing.', 0))
+  await sweep()
+  // The day on which they arrived is not yet over for them.
+  expect(await count()).toEqual([4, 2])
+  await deliver(parts)
+  expect(await count()).toEqual([4, 2])
+  hub.clock.advance(86_400_000)
+  await sweep()
+  expect(await count()).toEqual([2, 1])
+  expect(await office.countTrips(sweep)).toBe(1)
 })
