@@ -140,6 +140,7 @@ export async function startCodingHub(
     /** Its own address; runners use that of the line. */
     url: () => hub.url,
     adminKey: () => hub.adminKey,
+    openDatabase: () => hub.openDatabase(),
     async killHub(): Promise<void> {
       await hub.kill()
       hub = await start()

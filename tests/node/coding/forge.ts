@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { startFakeGithub } from '../../support/fake-github.ts'
 import { startGitServer } from '../git-server.ts'
 import type { CodingHub } from './coding-hub.ts'
 
@@ -29,4 +30,23 @@ export async function startForge(hub: CodingHub) {
     ...{ server: 'git', service: 'forge', value: 'octo:secret-of-the-service' },
   })
   return { ...service, bare: join(root, 'acme/tools.git') }
+}
+
+/** Sets the same repositories up as those of GitHub, with a GitHub that has no pull request yet. */
+export async function startGithub(hub: CodingHub, forge: { url: string }) {
+  const service = await startFakeGithub()
+  const url = `${service.url}/github`
+  const reach = { allow_private: true, allow_http: true }
+  await hub.api('PUT', '/services/git/github', { base_url: forge.url, ...reach })
+  await hub.api('PUT', '/services/github/github', { base_url: url, ...reach })
+  for (const server of ['git', 'github']) {
+    await hub.api('PUT', `/credentials/${server}-of-github`, {
+      ...{ server, service: 'github', value: 'token-of-the-service' },
+    })
+  }
+  const readPulls = async (): Promise<{ html_url: string; head: { ref: string } }[]> => {
+    const response = await fetch(`${url}/_state`)
+    return ((await response.json()) as { pulls: [] }).pulls
+  }
+  return { close: () => service.close(), readPulls }
 }

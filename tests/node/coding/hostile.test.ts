@@ -18,7 +18,8 @@ import { findSandboxProblem } from '../../../runner/run/sandbox.ts'
 import type { HubMessage, RunOrder } from '../../../src/shared/runner-protocol.ts'
 import { openRunnerSocket } from '../../support/open-runner-socket.ts'
 import { type CodingHub, startCodingHub, until } from './coding-hub.ts'
-import { startForge } from './forge.ts'
+import { startForge, startGithub } from './forge.ts'
+import { expectReview, sendReview } from './send-review.ts'
 import { asBearer, closed, opened, tryEveryRoute, useToken } from './use-token.ts'
 
 /** A program that does all it can on a runner, and a runner that does all it can with a run's token. */
@@ -41,7 +42,7 @@ const readAudit = async (activationId: string, tool: string): Promise<string[]> 
 }
 
 beforeAll(async () => {
-  hub = await startCodingHub()
+  hub = await startCodingHub(() => ({ ROOKERY_APPROVAL_WAIT_SECONDS: '1' }))
   service = await startForge(hub)
   const lines = [
     'workspace: { repository: "forge:acme/tools" }',
@@ -230,3 +231,68 @@ test('X3 X11: a runner that uses a token for more than its run is refused everyw
   await until('the socket to close', () => (code === 4403 ? true : null))
   await hub.api('POST', `/activations/${others.id}/cancel`)
 })
+
+test.skipIf(findSandboxProblem() !== null)(
+  'X6 X11 X15: a pull request waits for an approver, is opened once and linked, and a review of it continues its branch',
+  async () => {
+    const github = await startGithub(hub, service)
+    const pull = 'github_create_pull_request'
+    const allowed = ['hub:read', 'github:read', 'github:write', 'github:write:acme/tools']
+    await hub.pushAgent('builder', [
+      'workspace: { repository: "github:acme/tools" }',
+      `capabilities: { builtin: files, grants: ["${allowed.join('", "')}"] }`,
+    ])
+    await hub.api('PUT', '/agents/builder/grants', {
+      ...{ allowed, require_approval: [`tool:${pull}`] },
+    })
+    const postId = await hub.ask('builder', 'pullrequest')
+    const waitFor = (at: number, state: string) =>
+      until(`run ${at} ${state}`, async () => {
+        const run = (await hub.findRuns(postId))[at]
+        return run?.state === state ? run : null
+      })
+    const parked = await waitFor(0, 'parked')
+    // What the pull request needs is there, and no pull request.
+    const readBranch = async (name: string): Promise<string> =>
+      (await execute('git', ['-C', service.bare, 'show', `${name}:fixed.txt`])).stdout
+    const [pushed] = await hub.select<{ branch: string }>(
+      `SELECT branch FROM pushed_branches WHERE repository = 'github/acme/tools'`,
+    )
+    const branch = pushed?.branch ?? ''
+    expect(await readBranch(branch)).toBe('fixed\n')
+    expect(await github.readPulls()).toEqual([])
+    const { approvals } = await hub.api<{ approvals: { id: string; run_id: string }[] }>(
+      'GET',
+      '/approvals',
+    )
+    const asked = approvals.filter((each) => each.run_id === parked.id)
+    expect(asked).toHaveLength(1)
+    await hub.api('POST', `/approvals/${encodeURIComponent(asked[0]?.id ?? '')}`, {
+      ...{ decision: 'approve', note: '' },
+    })
+    expect(await waitFor(0, 'done')).toMatchObject({ outcome: 'completed', run_attempt: 2 })
+    const [opened, ...more] = await github.readPulls()
+    expect(opened?.head.ref).toBe(branch)
+    expect(more).toEqual([])
+    const [answer] = await hub.readReplies(postId)
+    expect(answer?.content).toContain('I opened a pull request.')
+    expect(answer?.content).toContain(`Pull request: <${opened?.html_url}>`)
+
+    const reviewed = {
+      ...{ url: hub.url(), adminKey: hub.adminKey(), openDatabase: hub.openDatabase },
+    }
+    await sendReview(reviewed, 'builder', branch, 'Add a line. Do: append.')
+    const next = await waitFor(1, 'done')
+    expect(next.outcome).toBe('completed')
+    expect(await hub.readPage(`/activations/${next.id}`)).toContain('with its earlier session')
+    expect(await readBranch(branch)).toBe('fixed\nmore\n')
+    const comments = await hub.readReplies(postId)
+    expectReview(comments)
+    expect(comments).toHaveLength(3)
+    expect(comments.at(-1)?.content).toContain('Added more.')
+    expect(comments.at(-1)?.content).toContain(branch)
+    expect(await hub.findRuns(postId)).toHaveLength(2)
+    expect(await github.readPulls()).toHaveLength(1)
+    await github.close()
+  },
+)

@@ -1,37 +1,63 @@
 import { expect } from 'vitest'
-import type { Hub } from '../../../scripts/hub-runtime.mjs'
-import { review, signEvent } from '../../support/github-events.ts'
+import { newEventId, person, pullOf, review, signEvent } from '../../support/github-events.ts'
 
-/** Sends a review of the pull request of a thread, as GitHub does. Its branch counts as pushed by the thread's run. */
-export async function sendReview(hub: Hub, postId: string, body: string): Promise<void> {
-  const db = await hub.openDatabase()
-  await db
-    .prepare(
-      `INSERT INTO pushed_branches (agent_id, repository, branch, post_id, pushed_at)
-       SELECT agent_id, 'github/acme/tools', 'rookery/one', post_id, 0 FROM activations WHERE post_id = ? LIMIT 1`,
-    )
-    .bind(postId)
-    .run()
+/** What is needed of a hub. */
+export interface ReviewedHub {
+  url: string
+  adminKey: string
+  openDatabase(): Promise<D1Database>
+}
+
+/**
+ * Sends a review of a branch and its comment on a line to a new hook of an agent, as GitHub does, and again when it
+ * is complete. A test does not wait until it is: it moves the time at which the review arrived.
+ */
+export async function sendReview(
+  hub: ReviewedHub,
+  agent: string,
+  branch: string,
+  body: string,
+): Promise<void> {
   const json = { 'content-type': 'application/json' }
   const created = await fetch(`${hub.url}/api/v1/review-hooks`, {
     method: 'POST',
     headers: { ...json, authorization: `Bearer ${hub.adminKey}` },
-    body: JSON.stringify({ agent: 'coder' }),
+    body: JSON.stringify({ agent }),
   })
   const { hook } = (await created.json()) as { hook: { url: string; secret: string } }
-  const text = JSON.stringify(review('rookery/one', { body }))
-  const response = await fetch(`${hub.url}${new URL(hook.url).pathname}`, {
-    method: 'POST',
-    headers: {
-      ...{ ...json, 'x-github-event': 'pull_request_review' },
-      'x-hub-signature-256': await signEvent(text, hook.secret),
+  const whole = review(branch, { body })
+  const line = { path: 'src/dates.ts', line: 29, body: 'Off by one.', ...person() }
+  const comment = { id: newEventId(), pull_request_review_id: whole.review.id, ...line }
+  const { repository } = whole
+  const lined = { action: 'created', repository, pull_request: pullOf(branch), comment }
+  const send = async (event: string, payload: object): Promise<unknown> => {
+    const text = JSON.stringify(payload)
+    const response = await fetch(`${hub.url}${new URL(hook.url).pathname}`, {
+      method: 'POST',
+      headers: {
+        ...{ ...json, 'x-github-event': event },
+        'x-hub-signature-256': await signEvent(text, hook.secret),
+      },
+      body: text,
+    })
+    return response.json()
+  }
+  const sendAll = () =>
+    Promise.all([send('pull_request_review_comment', lined), send('pull_request_review', whole)])
+  expect(await sendAll()).toMatchObject([{ outcome: 'held' }, { outcome: 'held' }])
+  const db = await hub.openDatabase()
+  await db.prepare('UPDATE received_reviews SET created_at = created_at - 60000').run()
+  expect(await sendAll()).toMatchObject([{ outcome: 'ignored' }, { outcome: 'ignored' }])
+}
+
+/** Expects one comment of the hub in the thread, with the whole review. */
+export function expectReview(comments: readonly { content: string }[]): void {
+  const shown = comments.filter(({ content }) => content.startsWith('**octocat**'))
+  expect(shown).toEqual([
+    {
+      content: expect.stringMatching(
+        /^\*\*octocat\*\* requested changes on [^]*\n\n`src\/dates\.ts:29`:\n\n> Off by one\.$/,
+      ),
     },
-    body: text,
-  })
-  expect(await response.json()).toMatchObject({ outcome: 'started' })
-  const shown = await db
-    .prepare('SELECT content FROM comments WHERE post_id = ? ORDER BY id DESC LIMIT 1')
-    .bind(postId)
-    .first<{ content: string }>()
-  expect(shown?.content).toMatch(/^\*\*octocat\*\* requested changes on .*\n\n> /)
+  ])
 }

@@ -100,6 +100,16 @@ const acts = {
     const status = await useTool('p1', 'hub_create_post', post)
     say(status === 'failed' ? 'Not published.' : 'Published.', 'm5')
   },
+  /** Changes the repository, and asks for a pull request of its branch. */
+  async pullrequest() {
+    fs.writeFileSync('fixed.txt', 'fixed\n')
+    const asked = spawnSync('git', ['branch', '--show-current'], { encoding: 'utf8' })
+    const status = await useTool('r1', 'github_create_pull_request', {
+      ...{ owner: 'acme', repo: 'tools', title: 'Fix the date parser', base: 'main' },
+      head: asked.stdout.trim(),
+    })
+    say(status === 'failed' ? 'Not opened.' : 'I opened a pull request.', 'm6')
+  },
   async hang() {
     const child = spawn('sleep', ['300'], { detached: true, stdio: 'ignore' })
     say(`child ${child.pid}`, 'm1')
