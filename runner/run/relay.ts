@@ -36,6 +36,8 @@ export interface RelayOptions {
   onActivity(): void
   /** Called with a model request above the limit, which is refused. */
   onTooManyRequests(): void
+  /** Called with a call that opens a pull request, which waits for it. */
+  beforePullRequest(): Promise<void>
 }
 
 /** Not in NO_PROXY of the sandbox, unlike 127.0.0.1. A Mac has only that one. */
@@ -86,13 +88,17 @@ async function pass(context: Context, request: IncomingMessage, response: Server
     return refuse(response, 403, 'The run has used all its model requests')
   }
   const body = isMcp && request.method === 'POST' ? await readBody(request) : null
+  if (isPullRequest(body)) {
+    await context.beforePullRequest()
+    if (response.destroyed) return
+  }
   const target = new URL(isMcp ? order.endpoints.mcp : `${order.endpoints.models}${pathname}`)
   target.search = search
   const answer = await send(target, request, response, body, order.token)
   answer.on('data', context.onActivity)
   if (isCounted) countAnswer(facts, answer, response)
   passAnswer(answer, response)
-  facts.hasListedTools ||= answer.statusCode === 200 && isToolsList(body)
+  facts.hasListedTools ||= answer.statusCode === 200 && readMessage(body).method === 'tools/list'
 }
 
 function passAnswer(answer: IncomingMessage, response: ServerResponse): void {
@@ -187,11 +193,21 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-function isToolsList(body: Buffer | null): boolean {
+interface ToolsMessage {
+  method?: unknown
+  params?: { name?: unknown }
+}
+
+const isPullRequest = (body: Buffer | null): boolean => {
+  const { method, params } = readMessage(body)
+  return method === 'tools/call' && params?.name === 'github_create_pull_request'
+}
+
+function readMessage(body: Buffer | null): ToolsMessage {
   try {
-    return JSON.parse(String(body)).method === 'tools/list'
+    return JSON.parse(String(body)) ?? {}
   } catch {
-    return false
+    return {}
   }
 }
 

@@ -33,6 +33,9 @@ export interface RunDeps {
 /** After a request to stop, before the whole process group is killed. */
 const cancelMs = 2_000
 
+/** For a push before a pull request is opened: programs wait a minute for a tool, and the hub needs some of it. */
+const pushMs = 30_000
+
 /** Carries out one attempt. Its last report is `ended`; nothing that it started runs afterwards. */
 export async function runAttempt(order: RunOrder, deps: RunDeps, limits: RunLimits): Promise<void> {
   const attempt = new Attempt(order, deps, limits)
@@ -137,6 +140,9 @@ class Attempt {
           end: 'max_turn_requests',
           detail: `The run has used its ${order.limits.model_requests} model requests.`,
         }),
+      beforePullRequest: async () => {
+        await Promise.race([this.#workspace?.push(), wait(pushMs)])
+      },
     })
     this.#relay = relay
     log.hide(relay.key)

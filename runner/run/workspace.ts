@@ -1,7 +1,18 @@
-import { execFile } from 'node:child_process'
-import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import type { RunOrder, RunReport } from '../../src/shared/runner-protocol.ts'
 import type { Log } from '../log.ts'
 import { createGit, type Git, plainGitEnv } from './git.ts'
@@ -10,8 +21,6 @@ import { emptyFolder } from './place-files.ts'
 import type { Place, Places } from './places.ts'
 import { fetchBase } from './repository-copies.ts'
 import { socketFolder, wrapInSandbox } from './sandbox.ts'
-
-const execute = promisify(execFile)
 
 type Changes = Extract<RunReport, { kind: 'ended' }>['changes']
 
@@ -24,6 +33,8 @@ export interface Workspace {
    * @param isPushed whether the work is wanted; else it is only described
    */
   finish(isPushed: boolean): Promise<{ changes: Changes; problem: string | null }>
+  /** Commits and pushes what there is while the program waits: a pull request needs its branch. Never fails. */
+  push(): Promise<void>
 }
 
 interface Facts {
@@ -67,10 +78,31 @@ export async function openWorkspace(facts: Facts): Promise<Workspace> {
   const start = hasBranch ? await git.run(own, 'rev-parse', 'refs/start^{commit}') : base.commit
   if (!isKept) await checkOut(git, place, workspace.branch, start)
   facts.places.save(place, { has_unsaved_work: order.builtin !== 'none' })
+  const saving = { facts, git, branch: workspace.branch, start, hasBranch }
+  let pushed = Promise.resolve()
   return {
     readable: listReadable(own),
-    finish: (isPushed) =>
-      saveChanges({ facts, git, branch: workspace.branch, start, hasBranch, isPushed }),
+    finish: async (isPushed) => {
+      await pushed
+      return saveChanges({ ...saving, isPushed })
+    },
+    push: () => {
+      pushed = pushed.then(() => pushEarly({ ...saving, isPushed: true }))
+      return pushed
+    },
+  }
+}
+
+/** A push that failed is repeated at the end of the run, which reports it. */
+async function pushEarly(saving: Saving): Promise<void> {
+  const { log, order } = saving.facts
+  if (order.builtin === 'none') return
+  try {
+    const end = await takeCommits(saving, 'waits')
+    const problem = end === saving.start ? null : await pushBranch(saving, end)
+    if (problem) log.warn(problem)
+  } catch (error) {
+    log.warn(`The changes could not be read: ${(error as Error).message}`)
   }
 }
 
@@ -120,7 +152,7 @@ async function saveChanges(saving: Saving): Promise<{ changes: Changes; problem:
   const nothing = { branch, pushed: null, since, stat: '', patch: '' }
   try {
     if (facts.order.builtin === 'none') return { changes: nothing, problem: null }
-    const end = await takeCommits(saving)
+    const end = await takeCommits(saving, 'ended')
     if (end === start) {
       facts.places.save(facts.place, { has_unsaved_work: false })
       return { changes: nothing, problem: null }
@@ -151,15 +183,21 @@ async function saveChanges(saving: Saving): Promise<{ changes: Changes; problem:
   }
 }
 
-/** Commits what is left in the work folder, and takes its commits over. Returns the last one. */
-async function takeCommits({ facts, git, start }: Saving): Promise<string> {
+/**
+ * Commits what is left in the work folder, and takes its commits over. Returns the last one. A program that waits may
+ * still write in its folders, so nothing there is read or used outside of the sandbox: the bundle comes as its output.
+ */
+async function takeCommits(
+  { facts, git, start }: Saving,
+  program: 'waits' | 'ended',
+): Promise<string> {
   const { order, place, hasSandbox, folder, runFolder } = facts
   const { repository } = place
   if (!hasSandbox) throw new Error('There is no sandbox')
-  emptyFolder(place.temp)
-  const bundle = join(place.temp, 'commits.bundle')
+  const cwd = mkdtempSync(join(tmpdir(), 'rookery-commit-'))
+  const bundle = join(runFolder, 'commits.bundle')
   const command = wrapInSandbox(
-    ['sh', '-c', commitScript, 'commit', start, bundle, order.agent],
+    ['sh', '-c', commitScript, 'commit', start, program, order.agent],
     {
       folder: place.folder,
       temp: place.temp,
@@ -170,27 +208,50 @@ async function takeCommits({ facts, git, start }: Saving): Promise<string> {
     },
     join(runFolder, 'sandbox-git.json'),
   )
-  const env = {
-    ...plainGitEnv,
-    PATH: process.env.PATH ?? '',
-    HOME: place.temp,
-    TMPDIR: socketFolder,
+  const env = { ...plainGitEnv, PATH: process.env.PATH ?? '', HOME: cwd, TMPDIR: socketFolder }
+  try {
+    await writeOutput(command, { env, cwd }, bundle)
+  } finally {
+    rmSync(cwd, { recursive: true, force: true })
   }
-  await execute(command[0] ?? '', command.slice(1), { env, cwd: place.temp, timeout: 120_000 })
-  if (!existsSync(bundle)) return start
-  if (!lstatSync(bundle).isFile()) throw new Error('The bundle is not a file')
+  if (statSync(bundle).size === 0) return start
   await git.fetchFile(repository, bundle, 'HEAD:refs/end')
   return git.run(repository, 'rev-parse', 'refs/end^{commit}')
 }
 
+/** Runs a command, and writes its output to a file. @throws with what it wrote of errors */
+async function writeOutput(
+  [name = '', ...args]: string[],
+  { env, cwd }: { env: NodeJS.ProcessEnv; cwd: string },
+  file: string,
+): Promise<void> {
+  const output = openSync(file, 'w', 0o600)
+  try {
+    const child = spawn(name, args, {
+      env,
+      cwd,
+      stdio: ['ignore', output, 'pipe'],
+      timeout: 120_000,
+    })
+    let errors = ''
+    child.stderr?.on('data', (data: Buffer) => {
+      errors = `${errors}${data}`.slice(-4_000)
+    })
+    const [code, signal] = await once(child, 'close')
+    if (code !== 0) throw new Error(errors.trim() || `git ended with ${code ?? signal}`)
+  } finally {
+    closeSync(output)
+  }
+}
+
 const commitScript = `
 set -e
-rm -f .git/index.lock
+[ "$2" = waits ] || rm -f .git/index.lock
 export GIT_AUTHOR_NAME="$3" GIT_AUTHOR_EMAIL="$3@rookery.invalid"
 export GIT_COMMITTER_NAME="$3" GIT_COMMITTER_EMAIL="$3@rookery.invalid"
-git add -A
-git diff --cached --quiet || git commit --quiet --no-verify -m "Save the changes of a run"
-[ "$(git rev-parse HEAD)" = "$1" ] || git bundle create --quiet "$2" HEAD "^$1"
+git add -A >&2
+git diff --cached --quiet || git commit --quiet --no-verify -m "Save the changes of a run" >&2
+[ "$(git rev-parse HEAD)" = "$1" ] || git bundle create --quiet - HEAD "^$1"
 `
 
 /** Returns why the branch was not pushed; null when it was. */

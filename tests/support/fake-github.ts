@@ -63,5 +63,10 @@ function handle(request: IncomingMessage, response: ServerResponse, text: string
 const isKnown = (authorization: string) => /^Bearer .{8,}$/.test(authorization)
 const badKey: Answer = { status: 401, body: { message: 'Bad credentials', status: '401' } }
 
+/** Says which branches a hub of the fake has. */
+export function setBranches(name: string, hasBranch: Hub['hasBranch']): void {
+  hubOf(name).hasBranch = hasBranch
+}
+
 export const startFakeGithub = () =>
   listen((request, response, body) => handle(request, response, body.toString()))

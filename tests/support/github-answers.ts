@@ -14,6 +14,8 @@ export interface GithubPlan {
 }
 
 export interface Hub {
+  /** Whether a branch is there; GitHub opens no pull request of another one. */
+  hasBranch(name: string): boolean
   log: { method: string; path: string; authorization: string; version: string; body: Json | null }[]
   plan: GithubPlan[]
   issues: Json[]
@@ -23,6 +25,7 @@ export interface Hub {
 }
 
 export const createHub = (): Hub => ({
+  hasBranch: () => true,
   ...{ log: [], plan: [], issues: [], comments: [], pulls: [], dispatches: [] },
 })
 
@@ -224,6 +227,9 @@ function createComment({ hub, parts, body }: Asked): Answer {
 
 function createPull({ hub, parts, body }: Asked): Answer {
   const label = String(body.head).includes(':') ? String(body.head) : `${parts[0]}:${body.head}`
+  if (!hub.hasBranch(label.split(':')[1] ?? '')) {
+    return invalid([{ resource: 'PullRequest', field: 'head', code: 'invalid' }])
+  }
   const isThere = hub.pulls.some(({ head }) => (head as Json).label === label)
   if (isThere) {
     const message = `A pull request already exists for ${label}.`

@@ -87,7 +87,9 @@ const ofKeys = (hookId: string, parts: readonly Review[]) =>
 
 /** Deletes parts that no thread takes: they can be delivered again. */
 export const deleteHeldParts = (hookId: string, parts: readonly Review[]): Statement<void> =>
-  write(sql`DELETE FROM ${receivedReviews} WHERE ${ofKeys(hookId, parts)} AND ${receivedReviews.part} IS NOT NULL`)
+  write(
+    sql`DELETE FROM ${receivedReviews} WHERE ${ofKeys(hookId, parts)} AND ${receivedReviews.part} IS NOT NULL`,
+  )
 
 interface PostedParts {
   hookId: string

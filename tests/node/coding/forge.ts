@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { startFakeGithub } from '../../support/fake-github.ts'
+import { setBranches, startFakeGithub } from '../../support/fake-github.ts'
 import { startGitServer } from '../git-server.ts'
 import type { CodingHub } from './coding-hub.ts'
 
@@ -33,8 +33,12 @@ export async function startForge(hub: CodingHub) {
 }
 
 /** Sets the same repositories up as those of GitHub, with a GitHub that has no pull request yet. */
-export async function startGithub(hub: CodingHub, forge: { url: string }) {
+export async function startGithub(hub: CodingHub, forge: { url: string; bare: string }) {
   const service = await startFakeGithub()
+  setBranches('github', (name) => {
+    const found = execFileSync('git', ['-C', forge.bare, 'branch', '--list', name])
+    return found.length > 0
+  })
   const url = `${service.url}/github`
   const reach = { allow_private: true, allow_http: true }
   await hub.api('PUT', '/services/git/github', { base_url: forge.url, ...reach })

@@ -42,7 +42,7 @@ const readAudit = async (activationId: string, tool: string): Promise<string[]> 
 }
 
 beforeAll(async () => {
-  hub = await startCodingHub(() => ({ ROOKERY_APPROVAL_WAIT_SECONDS: '1' }))
+  hub = await startCodingHub(() => ({ ROOKERY_APPROVAL_WAIT_SECONDS: '5' }))
   service = await startForge(hub)
   const lines = [
     'workspace: { repository: "forge:acme/tools" }',
@@ -235,6 +235,8 @@ test('X3 X11: a runner that uses a token for more than its run is refused everyw
 test.skipIf(findSandboxProblem() !== null)(
   'X6 X11 X15: a pull request waits for an approver, is opened once and linked, and a review of it continues its branch',
   async () => {
+    if (!hub.runners.has('one')) hub.startRunner('one', { hasSandbox: true })
+    await hub.waitForRunner('one')
     const github = await startGithub(hub, service)
     const pull = 'github_create_pull_request'
     const allowed = ['hub:read', 'github:read', 'github:write', 'github:write:acme/tools']
@@ -242,9 +244,32 @@ test.skipIf(findSandboxProblem() !== null)(
       'workspace: { repository: "github:acme/tools" }',
       `capabilities: { builtin: files, grants: ["${allowed.join('", "')}"] }`,
     ])
+    const readBranch = async (name: string): Promise<string> =>
+      (await execute('git', ['-C', service.bare, 'show', `${name}:fixed.txt`])).stdout
     await hub.api('PUT', '/agents/builder/grants', {
       ...{ allowed, require_approval: [`tool:${pull}`] },
     })
+    const approve = (runId: string) =>
+      until('an approval', async () => {
+        type Pending = { approvals: { id: string; run_id: string }[] }
+        const { approvals } = await hub.api<Pending>('GET', '/approvals')
+        const asked = approvals.filter((each) => each.run_id === runId)
+        if (asked.length !== 1) return null
+        const decision = { decision: 'approve', note: '' }
+        return hub.api('POST', `/approvals/${encodeURIComponent(asked[0]?.id ?? '')}`, decision)
+      })
+
+    // While the program waits: its branch was pushed before the call.
+    const quick = await hub.ask('builder', 'pullrequest')
+    const started = await until('a run', async () => (await hub.findRuns(quick))[0] ?? null)
+    await approve(started.id)
+    const reply = await until('an answer', async () => (await hub.readReplies(quick))[0] ?? null)
+    const [first] = await github.readPulls()
+    expect(reply.content).toContain(`Pull request: <${first?.html_url}>`)
+    expect(await readBranch(first?.head.ref ?? '')).toBe('fixed\n')
+    expect((await hub.findRuns(quick))[0]?.run_attempt).toBe(1)
+
+    // After its run has parked.
     const postId = await hub.ask('builder', 'pullrequest')
     const waitFor = (at: number, state: string) =>
       until(`run ${at} ${state}`, async () => {
@@ -253,25 +278,15 @@ test.skipIf(findSandboxProblem() !== null)(
       })
     const parked = await waitFor(0, 'parked')
     // What the pull request needs is there, and no pull request.
-    const readBranch = async (name: string): Promise<string> =>
-      (await execute('git', ['-C', service.bare, 'show', `${name}:fixed.txt`])).stdout
     const [pushed] = await hub.select<{ branch: string }>(
-      `SELECT branch FROM pushed_branches WHERE repository = 'github/acme/tools'`,
+      `SELECT branch FROM pushed_branches WHERE post_id = '${postId}'`,
     )
     const branch = pushed?.branch ?? ''
     expect(await readBranch(branch)).toBe('fixed\n')
-    expect(await github.readPulls()).toEqual([])
-    const { approvals } = await hub.api<{ approvals: { id: string; run_id: string }[] }>(
-      'GET',
-      '/approvals',
-    )
-    const asked = approvals.filter((each) => each.run_id === parked.id)
-    expect(asked).toHaveLength(1)
-    await hub.api('POST', `/approvals/${encodeURIComponent(asked[0]?.id ?? '')}`, {
-      ...{ decision: 'approve', note: '' },
-    })
+    expect(await github.readPulls()).toHaveLength(1)
+    await approve(parked.id)
     expect(await waitFor(0, 'done')).toMatchObject({ outcome: 'completed', run_attempt: 2 })
-    const [opened, ...more] = await github.readPulls()
+    const [, opened, ...more] = await github.readPulls()
     expect(opened?.head.ref).toBe(branch)
     expect(more).toEqual([])
     const [answer] = await hub.readReplies(postId)
@@ -292,7 +307,7 @@ test.skipIf(findSandboxProblem() !== null)(
     expect(comments.at(-1)?.content).toContain('Added more.')
     expect(comments.at(-1)?.content).toContain(branch)
     expect(await hub.findRuns(postId)).toHaveLength(2)
-    expect(await github.readPulls()).toHaveLength(1)
+    expect(await github.readPulls()).toHaveLength(2)
     await github.close()
   },
 )
