@@ -4018,8 +4018,8 @@ export interface Routes {
     query: undefined
     body: Record<string, unknown>
     answer: {
-      /** noted: it says which branch a pull request has, and starts nothing. */
-      outcome: "started" | "noted" | "ignored"
+      /** held: it starts a run with the rest of its review, seconds later. noted: it says which branch a pull request has, and starts nothing. */
+      outcome: "started" | "held" | "noted" | "ignored"
       /** Why it was ignored. */
       reason: string | null
     }

@@ -88,10 +88,7 @@ async function pass(context: Context, request: IncomingMessage, response: Server
     return refuse(response, 403, 'The run has used all its model requests')
   }
   const body = isMcp && request.method === 'POST' ? await readBody(request) : null
-  if (isPullRequest(body)) {
-    await context.beforePullRequest()
-    if (response.destroyed) return
-  }
+  await prepareCall(context, body, response)
   const target = new URL(isMcp ? order.endpoints.mcp : `${order.endpoints.models}${pathname}`)
   target.search = search
   const answer = await send(target, request, response, body, order.token)
@@ -99,6 +96,17 @@ async function pass(context: Context, request: IncomingMessage, response: Server
   if (isCounted) countAnswer(facts, answer, response)
   passAnswer(answer, response)
   facts.hasListedTools ||= answer.statusCode === 200 && readMessage(body).method === 'tools/list'
+}
+
+/** Lets a call wait for what it needs. @throws when the program has gone away meanwhile */
+async function prepareCall(
+  { beforePullRequest }: Context,
+  body: Buffer | null,
+  response: ServerResponse,
+): Promise<void> {
+  if (!isPullRequest(body)) return
+  await beforePullRequest()
+  if (response.destroyed) throw new Error('the program has gone away')
 }
 
 function passAnswer(answer: IncomingMessage, response: ServerResponse): void {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { buildWorker } from '../../scripts/build-worker.mjs'
 import { type Hub, startHub } from '../../scripts/hub-runtime.mjs'
 import { type FakeModelServer, startFakeModelServer } from '../support/fake-model-server.ts'
-import { expectReview, sendReview } from './coding/send-review.ts'
+import { expectReview, recordBranch, sendReview } from './coding/send-review.ts'
 import { isAlive } from './runner/start-runner.ts'
 
 /** Hub, runners and a program together; only the program's thoughts and the provider are scripted. */
@@ -295,14 +295,7 @@ test('X6 X15: an approval in time, one after the run has parked, a further comme
   }
   await api('POST', `/posts/${quick}/comments`, { content: '@coder And once more. Do: search.' })
   await continues(1)
-  const db = await hub.openDatabase()
-  await db
-    .prepare(
-      `INSERT INTO pushed_branches (agent_id, repository, branch, post_id, pushed_at)
-       SELECT agent_id, 'github/acme/tools', 'rookery/one', post_id, 0 FROM activations WHERE post_id = ? LIMIT 1`,
-    )
-    .bind(quick)
-    .run()
+  await recordBranch(hub, quick, 'rookery/one')
   await sendReview(hub, 'coder', 'rookery/one', 'Once more. Do: search.')
   await continues(2)
   expectReview(await readReplies(quick))

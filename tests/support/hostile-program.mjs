@@ -57,7 +57,7 @@ function readEnvironment() {
 
 const withKey = { headers: { authorization: `Bearer ${key}` } }
 
-export async function attack(callTools) {
+export async function act({ callTools }) {
   const attempts = {
     ...Object.fromEntries(
       tries.paths.map((path) => [`relay ${path}`, () => reach(`${relay}${path}`, withKey)]),

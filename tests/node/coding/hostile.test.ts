@@ -18,8 +18,8 @@ import { findSandboxProblem } from '../../../runner/run/sandbox.ts'
 import type { HubMessage, RunOrder } from '../../../src/shared/runner-protocol.ts'
 import { openRunnerSocket } from '../../support/open-runner-socket.ts'
 import { type CodingHub, startCodingHub, until } from './coding-hub.ts'
-import { startForge, startGithub } from './forge.ts'
-import { expectReview, sendReview } from './send-review.ts'
+import { startForge } from './forge.ts'
+import { playPullRequests } from './pull-requests.ts'
 import { asBearer, closed, opened, tryEveryRoute, useToken } from './use-token.ts'
 
 /** A program that does all it can on a runner, and a runner that does all it can with a run's token. */
@@ -112,9 +112,9 @@ test.skipIf(findSandboxProblem() !== null)(
     }
     writeFileSync(join(hub.adapter, 'tries.json'), JSON.stringify(tries))
     const source = fileURLToPath(new URL('../../support/hostile-program.mjs', import.meta.url))
-    copyFileSync(source, join(hub.adapter, 'hostile-program.mjs'))
+    copyFileSync(source, join(hub.adapter, 'attack.mjs'))
 
-    const postId = await hub.ask('coder', 'attack')
+    const postId = await hub.ask('coder', 'beside attack')
     const run = await until('the attack to end', async () => {
       const [found] = await hub.findRuns(postId)
       return found?.state === 'done' ? found : null
@@ -237,77 +237,6 @@ test.skipIf(findSandboxProblem() !== null)(
   async () => {
     if (!hub.runners.has('one')) hub.startRunner('one', { hasSandbox: true })
     await hub.waitForRunner('one')
-    const github = await startGithub(hub, service)
-    const pull = 'github_create_pull_request'
-    const allowed = ['hub:read', 'github:read', 'github:write', 'github:write:acme/tools']
-    await hub.pushAgent('builder', [
-      'workspace: { repository: "github:acme/tools" }',
-      `capabilities: { builtin: files, grants: ["${allowed.join('", "')}"] }`,
-    ])
-    const readBranch = async (name: string): Promise<string> =>
-      (await execute('git', ['-C', service.bare, 'show', `${name}:fixed.txt`])).stdout
-    await hub.api('PUT', '/agents/builder/grants', {
-      ...{ allowed, require_approval: [`tool:${pull}`] },
-    })
-    const approve = (runId: string) =>
-      until('an approval', async () => {
-        type Pending = { approvals: { id: string; run_id: string }[] }
-        const { approvals } = await hub.api<Pending>('GET', '/approvals')
-        const asked = approvals.filter((each) => each.run_id === runId)
-        if (asked.length !== 1) return null
-        const decision = { decision: 'approve', note: '' }
-        return hub.api('POST', `/approvals/${encodeURIComponent(asked[0]?.id ?? '')}`, decision)
-      })
-
-    // While the program waits: its branch was pushed before the call.
-    const quick = await hub.ask('builder', 'pullrequest')
-    const started = await until('a run', async () => (await hub.findRuns(quick))[0] ?? null)
-    await approve(started.id)
-    const reply = await until('an answer', async () => (await hub.readReplies(quick))[0] ?? null)
-    const [first] = await github.readPulls()
-    expect(reply.content).toContain(`Pull request: <${first?.html_url}>`)
-    expect(await readBranch(first?.head.ref ?? '')).toBe('fixed\n')
-    expect((await hub.findRuns(quick))[0]?.run_attempt).toBe(1)
-
-    // After its run has parked.
-    const postId = await hub.ask('builder', 'pullrequest')
-    const waitFor = (at: number, state: string) =>
-      until(`run ${at} ${state}`, async () => {
-        const run = (await hub.findRuns(postId))[at]
-        return run?.state === state ? run : null
-      })
-    const parked = await waitFor(0, 'parked')
-    // What the pull request needs is there, and no pull request.
-    const [pushed] = await hub.select<{ branch: string }>(
-      `SELECT branch FROM pushed_branches WHERE post_id = '${postId}'`,
-    )
-    const branch = pushed?.branch ?? ''
-    expect(await readBranch(branch)).toBe('fixed\n')
-    expect(await github.readPulls()).toHaveLength(1)
-    await approve(parked.id)
-    expect(await waitFor(0, 'done')).toMatchObject({ outcome: 'completed', run_attempt: 2 })
-    const [, opened, ...more] = await github.readPulls()
-    expect(opened?.head.ref).toBe(branch)
-    expect(more).toEqual([])
-    const [answer] = await hub.readReplies(postId)
-    expect(answer?.content).toContain('I opened a pull request.')
-    expect(answer?.content).toContain(`Pull request: <${opened?.html_url}>`)
-
-    const reviewed = {
-      ...{ url: hub.url(), adminKey: hub.adminKey(), openDatabase: hub.openDatabase },
-    }
-    await sendReview(reviewed, 'builder', branch, 'Add a line. Do: append.')
-    const next = await waitFor(1, 'done')
-    expect(next.outcome).toBe('completed')
-    expect(await hub.readPage(`/activations/${next.id}`)).toContain('with its earlier session')
-    expect(await readBranch(branch)).toBe('fixed\nmore\n')
-    const comments = await hub.readReplies(postId)
-    expectReview(comments)
-    expect(comments).toHaveLength(3)
-    expect(comments.at(-1)?.content).toContain('Added more.')
-    expect(comments.at(-1)?.content).toContain(branch)
-    expect(await hub.findRuns(postId)).toHaveLength(2)
-    expect(await github.readPulls()).toHaveLength(2)
-    await github.close()
+    await playPullRequests(hub, service)
   },
 )

@@ -50,13 +50,29 @@ export async function sendReview(
   expect(await sendAll()).toMatchObject([{ outcome: 'ignored' }, { outcome: 'ignored' }])
 }
 
+/** Lets a branch count as pushed by the run of a thread. */
+export async function recordBranch(
+  hub: ReviewedHub,
+  postId: string,
+  branch: string,
+): Promise<void> {
+  const db = await hub.openDatabase()
+  await db
+    .prepare(
+      `INSERT INTO pushed_branches (agent_id, repository, branch, post_id, pushed_at)
+       SELECT agent_id, 'github/acme/tools', ?, post_id, 0 FROM activations WHERE post_id = ? LIMIT 1`,
+    )
+    .bind(branch, postId)
+    .run()
+}
+
 /** Expects one comment of the hub in the thread, with the whole review. */
 export function expectReview(comments: readonly { content: string }[]): void {
   const shown = comments.filter(({ content }) => content.startsWith('**octocat**'))
   expect(shown).toEqual([
     {
       content: expect.stringMatching(
-        /^\*\*octocat\*\* requested changes on [^]*\n\n`src\/dates\.ts:29`:\n\n> Off by one\.$/,
+        /^\*\*octocat\*\* requested changes on .*\n\n> .*\n\n`src\/dates\.ts:29`:\n\n> Off by one\.$/,
       ),
     },
   ])

@@ -100,16 +100,6 @@ const acts = {
     const status = await useTool('p1', 'hub_create_post', post)
     say(status === 'failed' ? 'Not published.' : 'Published.', 'm5')
   },
-  /** Changes the repository, and asks for a pull request of its branch. */
-  async pullrequest() {
-    fs.writeFileSync('fixed.txt', 'fixed\n')
-    const asked = spawnSync('git', ['branch', '--show-current'], { encoding: 'utf8' })
-    const status = await useTool('r1', 'github_create_pull_request', {
-      ...{ owner: 'acme', repo: 'tools', title: 'Fix the date parser', base: 'main' },
-      head: asked.stdout.trim(),
-    })
-    say(status === 'failed' ? 'Not opened.' : 'I opened a pull request.', 'm6')
-  },
   async hang() {
     const child = spawn('sleep', ['300'], { detached: true, stdio: 'ignore' })
     say(`child ${child.pid}`, 'm1')
@@ -214,10 +204,10 @@ const acts = {
     }
     say(`Linked ${linked.join(' ')}`, 'm1')
   },
-  /** Tries everything that a file beside it knows. */
-  async attack() {
-    const { attack } = await import(join(import.meta.dirname, 'hostile-program.mjs'))
-    say((await attack(callTools)).join('\n'), 'm1')
+  /** Does what a file beside it does, whose name follows. */
+  async beside(words) {
+    const { act } = await import(join(import.meta.dirname, `${words.at(-1)}.mjs`))
+    say((await act({ callTools, useTool })).join('\n'), 'm6')
   },
   /** Leaves a binary file, and more text than a patch or the memory of a runner holds. */
   flooded() {
