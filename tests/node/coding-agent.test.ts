@@ -295,10 +295,7 @@ test('X6 X15: an approval in time, one after the run has parked, a further comme
   }
   await api('POST', `/posts/${quick}/comments`, { content: '@coder And once more. Do: search.' })
   await continues(1)
-  await recordBranch(hub, quick, 'rookery/one')
-  await sendReview(hub, 'coder', 'rookery/one', 'Once more. Do: search.')
+  await sendReview(hub, 'coder', await recordBranch(hub, quick), 'Once more. Do: search.')
   await continues(2)
   expectReview(await readReplies(quick))
-  expect((await readReplies(quick)).at(-1)?.content).toContain('@admin')
-  expect(await findRuns(quick)).toHaveLength(3)
 })

@@ -1,12 +1,8 @@
 import { expect } from 'vitest'
+import type { Hub } from '../../../scripts/hub-runtime.mjs'
 import { newEventId, person, pullOf, review, signEvent } from '../../support/github-events.ts'
 
-/** What is needed of a hub. */
-export interface ReviewedHub {
-  url: string
-  adminKey: string
-  openDatabase(): Promise<D1Database>
-}
+type ReviewedHub = Pick<Hub, 'url' | 'adminKey' | 'openDatabase'>
 
 /**
  * Sends a review of a branch and its comment on a line to a new hook of an agent, as GitHub does, and again when it
@@ -50,12 +46,9 @@ export async function sendReview(
   expect(await sendAll()).toMatchObject([{ outcome: 'ignored' }, { outcome: 'ignored' }])
 }
 
-/** Lets a branch count as pushed by the run of a thread. */
-export async function recordBranch(
-  hub: ReviewedHub,
-  postId: string,
-  branch: string,
-): Promise<void> {
+/** Lets a branch count as pushed by the run of a thread. Returns it. */
+export async function recordBranch(hub: ReviewedHub, postId: string): Promise<string> {
+  const branch = 'rookery/one'
   const db = await hub.openDatabase()
   await db
     .prepare(
@@ -64,9 +57,10 @@ export async function recordBranch(
     )
     .bind(branch, postId)
     .run()
+  return branch
 }
 
-/** Expects one comment of the hub in the thread, with the whole review. */
+/** Expects one comment of the hub in the thread, with the whole review, and an answer after it. */
 export function expectReview(comments: readonly { content: string }[]): void {
   const shown = comments.filter(({ content }) => content.startsWith('**octocat**'))
   expect(shown).toEqual([
@@ -76,4 +70,5 @@ export function expectReview(comments: readonly { content: string }[]): void {
       ),
     },
   ])
+  expect(comments.at(-1)?.content).toContain('@admin')
 }
