@@ -199,7 +199,6 @@ async function removeReported(person: Person): Promise<void> {
 async function ban(person: Person, name: string, reason: string): Promise<void> {
   const { page } = person
   await follow(person, 'Admin')
-  await follow(person, 'People')
   await follow(person, name)
   expect(pathOf(page)).toBe(`/admin/people/${name}`)
   await expectAccessible(person)
@@ -223,7 +222,6 @@ test('story: invited people join, keep a secret, report what is wrong, and one i
   await owner.page.goto(hub.signInLink)
   await send(owner, 'Continue as admin')
   await follow(owner, 'Admin')
-  await follow(owner, 'People')
   const toMira = await invite(owner, 'Mira from design')
   const toBen = await invite(owner, 'Ben from the boathouse')
 
