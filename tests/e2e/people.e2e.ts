@@ -65,7 +65,13 @@ async function invite(owner: Person, note: string): Promise<string> {
   await page.getByLabel('Note, for admins only').fill(note)
   expect(await send(owner, 'Create link')).toBe(200)
   await expectAccessible(owner)
-  return page.getByLabel('Invitation link').inputValue()
+  const link = await page.getByLabel('Invitation link').inputValue()
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.getByRole('button', { name: 'Copy invitation link' }).click()
+  await page.getByRole('button', { name: 'Copied invitation link' }).waitFor()
+  expect(await page.locator('#announce').textContent()).toBe('Copied')
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(link)
+  return link
 }
 
 /** Opens an invitation and creates an account with it. */

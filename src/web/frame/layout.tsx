@@ -28,7 +28,7 @@ export interface LayoutProps {
    */
   sheet?: 'css' | 'thread' | 'trace' | 'chart' | 'admin'
   /** Scripts in addition to the common one. */
-  scripts?: ('live' | 'follow' | 'passkeys' | 'push')[]
+  scripts?: ('live' | 'follow' | 'passkeys' | 'push' | 'copy')[]
   /** URL that the page goes on to at once. */
   refreshTo?: string
 }
