@@ -186,6 +186,7 @@ test('story: a member creates an agent, asks it, corrects and deletes a wrong fa
   await page.getByLabel('What is right').fill('Pelicans nest in April.')
   await press('Save')
   await page.getByText('corrected by @rita').waitFor()
+  await page.locator('#facts summary', { hasText: 'Delete' }).first().click()
   expect(await findLayoutProblems(page, (name) => takePicture(page, `knows-${name}`))).toEqual([])
   await page.locator('#sessions a').first().click()
   await page.getByText('Noted: pelicans nest in May.').first().waitFor()

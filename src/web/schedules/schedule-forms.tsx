@@ -33,14 +33,12 @@ export const EditScheduleForm: FC<EditScheduleFormProps> = ({ entry, index, form
     <summary class="meta">
       Edit<span class="vh"> {entry.task}</span>
     </summary>
-    <div class="up2">
-      <ScheduleForm
-        {...props}
-        form={form ?? formOf(entry)}
-        edited={entry.key}
-        prefix={`edit-${index}-`}
-      />
-    </div>
+    <ScheduleForm
+      {...props}
+      form={form ?? formOf(entry)}
+      edited={entry.key}
+      prefix={`edit-${index}-`}
+    />
   </details>
 )
 
