@@ -164,7 +164,7 @@ export async function findLayoutProblems(
       const found = [
         ...(await findAxeViolations(page, rules)),
         ...(await findOverflow(page)),
-        ...(await findCutChoices(page)),
+        ...(colorScheme === 'light' ? await findCutChoices(page) : []),
       ]
       problems.push(...found.map((line) => `${width} px, ${colorScheme}: ${line}`))
       await takePicture(`${width}-${colorScheme}`)
