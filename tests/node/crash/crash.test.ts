@@ -25,7 +25,7 @@ const points = [
 const steeredPoints = points.filter((point) => /^(model1\.during|renew\.|commit\.)/.test(point))
 
 /** The points of the agents a0, a1, ... when the machine dies; the first is in the middle of an effect. */
-type Crash = readonly [during: string, ...others: string[]]
+type Crash = readonly string[]
 
 /**
  * Returns crashes in which some agent is at each point. Each crash is during one effect, and the other
@@ -190,7 +190,10 @@ afterAll(async () => {
  * @param setGoing asks the agents
  * @returns what `setGoing` returned
  */
-async function crash<Asked>([during, ...others]: Crash, setGoing: () => Asked): Promise<Asked> {
+async function crash<Asked>(
+  [during = '', ...others]: Crash,
+  setGoing: () => Asked,
+): Promise<Asked> {
   const [struck = '', ...held] = ids
   const effect = during.replace('.during', '')
   const hit = control.aim({
