@@ -15,9 +15,9 @@ const perRequest = 1000
 const perRoundMax = 4000
 /**
  * V8 goes on optimizing, and taking back, until about then (`--trace-opt --trace-deopt`). After the first
- * 4,000 that no longer shows beside the noise of a busy machine, so `--quick` stops at 8,000.
+ * 4,000 that no longer shows beside the noise of a busy machine, so `--quick` stops there.
  */
-const warmUps = { quick: 8_000, full: 40_000 }
+const warmUps = { quick: 4_000, full: 40_000 }
 const names = {
   AGENTS: 'activation.cpu_ms',
   FULL: 'activation.full.cpu_ms',

@@ -5,8 +5,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findAdminKey, readRunningHub, root } from './local-state.mjs'
 
-const firstStartMs = 300_000
-const laterStartMs = 15_000
+/** Ends only what hangs: what a start costs is the bench's to say, and other steps run beside this one. */
+const startMs = 300_000
 const answerMs = 30_000
 const stopMs = 10_000
 
@@ -25,12 +25,14 @@ must(
   'clone',
 )
 
-const first = await start(firstStartMs)
+const first = await start()
+must(first.isInstalling, 'the first start installs packages')
 const asked = await ask(first.url)
 if (archive !== undefined) importArchive(archive)
 await stop(first)
 
-const second = await start(laterStartMs)
+const second = await start()
+must(!second.isInstalling, 'a later start installs nothing')
 const kept = await call(second.url, 'GET', `/posts/${asked}/comments`)
 must(kept.comments.length > 0, 'the data is still there after the second start')
 await stop(second)
@@ -44,8 +46,7 @@ function describeNewcomer() {
   )
 }
 
-/** @param {number} limitMs */
-async function start(limitMs) {
+async function start() {
   const startedAt = Date.now()
   const child = spawn('npm', ['start'], { cwd: clone, env, stdio: ['ignore', 'pipe', 'inherit'] })
   children.push(child)
@@ -59,7 +60,7 @@ async function start(limitMs) {
       if (output.includes('Sign in')) resolve()
     })
   })
-  await within(limitMs, ready, 'npm start')
+  await within(startMs, ready, 'npm start')
   const hub = readRunningHub(stateDir)
   if (hub === null) throw new Error('The hub did not write itself down.')
   const healthy = await fetch(`${hub.url}/healthz`)
@@ -68,7 +69,8 @@ async function start(limitMs) {
   must((await call(hub.url, 'GET', '/feed')).success, 'the feed answers')
   must(!output.includes(findAdminKey(stateDir, {}) ?? ''), 'the admin key is not printed')
   console.log(`npm start answered after ${Date.now() - startedAt} ms`)
-  return { child, url: hub.url, workerdPid: hub.workerdPid }
+  const isInstalling = output.includes('Installing packages')
+  return { child, url: hub.url, workerdPid: hub.workerdPid, isInstalling }
 }
 
 /**

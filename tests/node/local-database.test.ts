@@ -136,6 +136,16 @@ const cases: Record<string, Case> = {
     "SELECT count(*) AS n FROM things WHERE value IN ('never', 'nor this')",
   ),
   'the next write after a failure': sendMany("INSERT INTO things (value) VALUES ('after')"),
+  'several statements in one text': sendMany(
+    "CREATE TABLE more (a);\n-- one\nCREATE TRIGGER grow AFTER INSERT ON more BEGIN INSERT INTO texts (body) VALUES (new.a); END;\nINSERT INTO more VALUES ('one');",
+    'SELECT m.a, t.body FROM more m JOIN texts t ON t.body = m.a',
+  ),
+  'several statements in one text of which the last fails': sendMany(
+    `CREATE TABLE never_there (a); INSERT INTO more VALUES ('never'); ${addParent}`,
+    "INSERT INTO more VALUES ('nor this')",
+  ),
+  'rows of them are not written': sendMany('SELECT a FROM more'),
+  'a table of them is not there': sendMany('SELECT a FROM never_there'),
   'no statement': sendMany('-- nothing'),
   'an empty batch': sendMany(),
   'too few values': bindAll('SELECT ?1, ?2', 1),

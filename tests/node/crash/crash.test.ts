@@ -15,18 +15,46 @@ const calmRoundMs = 1_000
 const patienceMs = 60_000
 const adminKey = 'crash_admin_key_0123456789'
 
-const effects = ['load', 'model1', 'tool', 'renew', 'model2', 'commit'] as const
+const effects = ['load', 'model1', 'tool', 'renew', 'model2', 'commit']
 const points = [
   'wake.before',
   'wake.after',
   ...effects.flatMap((effect) => [`${effect}.before`, `${effect}.during`, `${effect}.after`]),
 ]
+/** Where an addition to what was asked can get lost or be read twice. */
+const steeredPoints = points.filter((point) => /^(model1\.during|renew\.|commit\.)/.test(point))
+
+/** The points of the agents a0, a1, ... when the machine dies; the first is in the middle of an effect. */
+type Crash = readonly string[]
+
+/**
+ * Returns crashes in which some agent is at each point. Each crash is during one effect, and the other
+ * agents are at the points before and after effects, with others beside them every time.
+ */
+function planCrashes(wanted: readonly string[]): Crash[] {
+  const still = wanted.filter((point) => !point.endsWith('.during'))
+  const others = agentsCount - 1
+  return wanted
+    .filter((point) => point.endsWith('.during'))
+    .map((during, crash) => [
+      during,
+      ...Array.from(
+        { length: others },
+        (_, at) => still[(crash * others + at) % still.length] ?? '',
+      ),
+    ])
+}
+
+const crashes = planCrashes(points)
+const steeredCrashes = planCrashes(steeredPoints)
 
 let hub: Hub
 let fake: FakeModelServer
 let bundlePath: string
 let controlUrl: string
 let slowness = 1
+/** Ids of the agents a0, a1, ... */
+let ids: string[] = []
 const control = new CrashControl()
 const stateDir = mkdtempSync(join(tmpdir(), 'rookery-crash-state-'))
 
@@ -140,6 +168,10 @@ beforeAll(async () => {
     const response = await api('PUT', `/agents/a${index}/definition`, { files })
     if (!response.ok) throw new Error(await response.text())
   }
+  const named = await rows<{ id: string }>(
+    "SELECT id FROM accounts WHERE name GLOB 'a[0-9]' ORDER BY name",
+  )
+  ids = named.map(({ id }) => id)
   await timeCalmRound('first')
   slowness = Math.max(1, (await timeCalmRound('calm')) / calmRoundMs)
 })
@@ -152,19 +184,43 @@ afterAll(async () => {
     if (folder) rmSync(folder, { recursive: true, force: true })
 })
 
+/**
+ * Kills the machine when every agent is at its point, and starts it again.
+ *
+ * @param setGoing asks the agents
+ * @returns what `setGoing` returned
+ */
+async function crash<Asked>(
+  [during = '', ...others]: Crash,
+  setGoing: () => Asked,
+): Promise<Asked> {
+  const [struck = '', ...held] = ids
+  const effect = during.replace('.during', '')
+  const hit = control.aim({
+    held: new Map(held.map((agent, at) => [agent, others[at] ?? ''])),
+    struck: { agent: struck, effect },
+  })
+  const asked = setGoing()
+  await hit
+  if (effect.startsWith('model')) await waitFor(() => fake.inFlight() > 0, 'a model call in flight')
+  await hub.kill()
+  control.release()
+  await start()
+  return asked
+}
+
+test('L36: there is a crash with an agent at each point', () => {
+  expect(new Set(crashes.flat())).toEqual(new Set(points))
+  expect(new Set(steeredCrashes.flat())).toEqual(new Set(steeredPoints))
+  expect(steeredPoints).toHaveLength(7)
+  for (const each of [...crashes, ...steeredCrashes]) expect(each).toHaveLength(agentsCount)
+})
+
 describe(`L36 S6 invariant 1: the machine dies while ${agentsCount} agents are at work`, () => {
-  test.each(points)('%s', async (point) => {
-    const round = `round ${point}`
+  test.each(crashes)('%s, %s, %s, %s, %s, %s, %s, %s, %s, %s', async (...points) => {
+    const round = `round ${points[0]}`
     const from = fake.requests.length
-    const hit = control.aim(point)
-    const posted = postMentions(round)
-    const struckId = await hit
-    if (point === 'model1.during' || point === 'model2.during') {
-      await waitFor(() => fake.inFlight() > 0, 'a model call in flight')
-    }
-    await hub.kill()
-    control.release()
-    await start()
+    const posted = await crash(points, () => postMentions(round))
     const restartedAt = Date.now()
     await Promise.all(posted)
     await waitForReplies(round)
@@ -175,36 +231,22 @@ describe(`L36 S6 invariant 1: the machine dies while ${agentsCount} agents are a
     )
 
     const replies = await rows<{ title: string; n: number }>(
-      `SELECT p.title, count(c.id) AS n FROM posts p LEFT JOIN comments c ON c.post_id = p.id WHERE p.title LIKE '${round}%' GROUP BY p.id`,
+      `SELECT p.title, count(c.id) AS n FROM posts p LEFT JOIN comments c ON c.post_id = p.id WHERE p.title LIKE '${round}%' GROUP BY p.id ORDER BY p.title`,
     )
-    expect(replies.map(({ n }) => n)).toEqual(Array.from({ length: agentsCount }, () => 1))
+    expect(replies).toEqual(points.map((_, index) => ({ title: `${round} ${index}`, n: 1 })))
     await expectConsistent()
-    const [struck] = await rows<{ name: string }>(
-      `SELECT name FROM accounts WHERE id = '${struckId}'`,
-    )
-    expectPaid(point, struck?.name ?? '', from)
+    for (const [index, point] of points.entries()) expectPaid(point, `a${index}`, from)
     expect(recoveryMs).toBeLessThan(recoveryMsMax * slowness)
   })
 
-  test.each([
-    'model1.during',
-    'renew.before',
-    'renew.during',
-    'renew.after',
-    'commit.before',
-    'commit.during',
-    'commit.after',
-  ])(
-    'C2: %s, while requesters add to what they asked: nothing is lost or answered twice',
-    async (point) => {
-      const round = `steered ${point}`
+  test.each(steeredCrashes)(
+    'C2: %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, while requesters add to what they asked: nothing is lost or answered twice',
+    async (...points) => {
+      const round = `steered ${points[0]}`
       const from = fake.requests.length
-      const hit = control.aim(point)
-      const steered = postMentions(round).map(async (posted) => steer(await posted))
-      await hit
-      await hub.kill()
-      control.release()
-      await start()
+      const steered = await crash(points, () =>
+        postMentions(round).map(async (posted) => steer(await posted)),
+      )
       await Promise.all(steered)
       const unread = 'SELECT count(*) FROM inbox_items WHERE is_task = 1 AND read_at IS NULL'
       const working = "SELECT count(*) FROM activations WHERE state = 'running'"
@@ -251,19 +293,17 @@ describe(`L36 S6 invariant 1: the machine dies while ${agentsCount} agents are a
   }
 
   /** Answers that were journaled before the crash are not asked for again. */
-  function expectPaid(point: string, struck: string, from: number): void {
+  function expectPaid(point: string, agent: string, from: number): void {
     const isPastFirst = ['tool', 'renew', 'model2', 'commit'].some((effect) =>
       point.startsWith(effect),
     )
     const isPastSecond = point.startsWith('commit')
-    const calls = paidFor(struck, from)
+    const calls = paidFor(agent, from)
     const firstTurns = calls.filter(
       ({ body }) => !JSON.stringify(body.messages).includes('"role":"tool"'),
     )
-    if (isPastFirst) expect(firstTurns).toHaveLength(1)
-    if (isPastSecond) expect(calls).toHaveLength(2)
-    for (let index = 0; index < agentsCount; index++) {
-      expect(paidFor(`a${index}`, from).length).toBeLessThanOrEqual(3)
-    }
+    if (isPastFirst) expect(firstTurns, `${agent}, ${point}`).toHaveLength(1)
+    if (isPastSecond) expect(calls, `${agent}, ${point}`).toHaveLength(2)
+    expect(calls.length, `${agent}, ${point}`).toBeLessThanOrEqual(3)
   }
 })
