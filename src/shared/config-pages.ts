@@ -21,4 +21,4 @@ export const runLists = {
 export const runFeedbackLimits = { noteCharsMax: 1_000, daysShown: 30, notesShown: 5 } as const
 
 /** Limits of the list of spending by requester, and after what time a sweep counts a model call for it. */
-export const requesterLists = { shown: 10, tasksMax: 10, lagMs: 3_600_000 } as const
+export const requesterLists = { shown: 10, tasksMax: 6, lagMs: 3_600_000 } as const

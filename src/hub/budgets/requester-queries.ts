@@ -22,8 +22,8 @@ import {
   requesterSpendingProgress,
   usageEvents,
 } from '../schema/budgets'
-import { accountOfReaderSql } from '../viewers/reader-sql'
 import type { Reader } from '../viewers/reader'
+import { accountOfReaderSql } from '../viewers/reader-sql'
 import { isCurrentWindowSql } from './scope-sql'
 
 /*
@@ -47,12 +47,14 @@ type Now = Params<{ now: number }>['now']
 /**
  * The current window of the hub's main budget as a table `main`: of those with a limit, else of all, the one with
  * the longest period. `since` is the time from which on its calls are not counted yet.
+ *
+ * @param condition without it no row is read
  */
-const mainSql = (now: Now): SQL => sql`(
+const mainSql = (now: Now, condition = sql`1`): SQL => sql`(
   SELECT ${b.id} AS budget_id, ${w.startsAt} AS starts_at, ${p.budgetId} AS counted_id, ${p.startsAt} AS counted_start,
     ${p.countedUntil} AS counted_until, ${p.budgetId} = ${b.id} AND ${p.startsAt} = ${w.startsAt} AS is_counted,
     iif(${p.budgetId} = ${b.id} AND ${p.startsAt} = ${w.startsAt}, ${p.countedUntil}, ${w.startsAt}) AS since
-  FROM (SELECT ${budgets.id} FROM ${budgets} WHERE ${budgets.scope} = 'hub'
+  FROM (SELECT ${budgets.id} FROM ${budgets} WHERE ${budgets.scope} = 'hub' AND ${condition}
     ORDER BY coalesce(${budgets.limitMicrousd}, ${budgets.limitTokens}) IS NULL,
       instr('day week month', ${budgets.period}) DESC, ${budgets.id} LIMIT 1) ${b}
   CROSS JOIN ${budgetWindows} ${w} ON ${isCurrentWindowSql(b, w, now)}
@@ -140,14 +142,18 @@ const dueFields = {
 /** Calls that are old enough to be counted. */
 export type UncountedCalls = RowOf<typeof dueFields>
 
-/** Selects the window when it has calls to count; reads no calls but one. */
-export const selectUncountedCalls = prepare(({ now }: Params<{ now: number }>) =>
-  oneSql(
+/** Selects the window when there are calls to count; reads no calls but one or two. */
+export const selectUncountedCalls = prepare(({ now }: Params<{ now: number }>) => {
+  const hasCallsSince = (time: SQLWrapper) => sql`EXISTS (SELECT 1 FROM ${usageEvents} ${e}
+    WHERE ${e.createdAt} >= ${time} AND ${e.createdAt} < ${now} - 2 * ${lagMs})`
+  const hasNew = hasCallsSince(
+    sql`(SELECT ${p.countedUntil} FROM ${requesterSpendingProgress} ${p})`,
+  )
+  return oneSql(
     dueFields,
-    sql`FROM ${mainSql(now)} main WHERE EXISTS (SELECT 1 FROM ${usageEvents} ${e}
-      WHERE ${e.createdAt} >= main.since AND ${e.createdAt} < ${now} - 2 * ${lagMs})`,
-  ),
-)
+    sql`FROM ${mainSql(now, hasNew)} main WHERE ${hasCallsSince(sql`main.since`)}`,
+  )
+})
 
 /**
  * Returns the statements that count calls before `until`, in one batch. They change nothing when another sweep has
@@ -158,9 +164,7 @@ export function countCalls(due: UncountedCalls, until: number): Statement<void>[
     AND ${p.startsAt} = ${due.countedStart} AND ${p.countedUntil} = ${due.countedUntil})`
   const { spentMicrousd, spentTokens } = requesterSpending
   return [
-    write(
-      sql`DELETE FROM ${requesterSpending} WHERE ${due.isCounted ? 0 : 1} AND ${isUnchanged}`,
-    ),
+    write(sql`DELETE FROM ${requesterSpending} WHERE ${due.isCounted ? 0 : 1} AND ${isUnchanged}`),
     write(
       insertSelect(
         requesterSpending,

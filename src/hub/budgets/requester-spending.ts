@@ -1,6 +1,6 @@
+import { requesterLists } from '../../shared/config'
 import { batch } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
-import { requesterLists } from '../../shared/config'
 import type { PageBudget } from './page-queries'
 import { countCalls, type RequesterLine, type UncountedCalls } from './requester-queries'
 
@@ -30,7 +30,10 @@ export function toRequesterSpending(
     viewer.isAdmin ? line.isTask || isAmongGreatest(line) : line.isOwn,
   )
   const rest = (name: 'spentMicrousd' | 'spentTokens') =>
-    Math.max(0, lines.reduce((left, line) => left - line[name], budget[name]))
+    Math.max(
+      0,
+      lines.reduce((left, line) => left - line[name], budget[name]),
+    )
   return {
     budget,
     lines,
@@ -45,10 +48,17 @@ const isAmongGreatest = ({ place, spentMicrousd, spentTokens }: RequesterLine): 
 export const readTask = ({ requester, isTask }: RequesterLine): string | null =>
   isTask ? requester.slice('task:'.length) : null
 
+/**
+ * Whether a sweep looks for calls to count: those of the last twelve minutes of an hour do, since sweeps are at most
+ * ten minutes apart, so that the others of an idle hub read nothing for it.
+ */
+export const isCountingTime = (now: number): boolean =>
+  now % requesterLists.lagMs >= requesterLists.lagMs * 0.8
+
 /** Counts the calls that a sweep found, but for those of the last hour, of which some may not be written yet. */
 export async function countRequesters(
   db: Db,
-  due: UncountedCalls | undefined,
+  due: UncountedCalls | null | undefined,
   now: number,
 ): Promise<void> {
   if (due) await batch(db, { counted: countCalls(due, now - requesterLists.lagMs) })

@@ -7,7 +7,7 @@ import { clearEndedHold } from '../backup/hold'
 import { selectTransfer } from '../backup/hold-queries'
 import { extendBudgetWindows, findExpiringBudgets } from '../budgets/actions'
 import { selectUncountedCalls } from '../budgets/requester-queries'
-import { countRequesters } from '../budgets/requester-spending'
+import { countRequesters, isCountingTime } from '../budgets/requester-spending'
 import { expireClaims } from '../claims/queries'
 import type { SweepQuery, SweepReport } from '../contract/hub'
 import { readExplorationReport } from '../exploration/sweep'
@@ -45,7 +45,7 @@ export async function sweep(
     wake: selectLongestWaiting({ before: now - settledAfterMs }),
     count: countRunning({}),
     expiring: findExpiringBudgets(now),
-    uncounted: selectUncountedCalls({ now }),
+    uncounted: isCountingTime(now) ? selectUncountedCalls({ now }) : null,
     pushes: selectNextDue({}),
     transfer: selectTransfer(),
     lostCalls: selectLostCalls({ now }),
