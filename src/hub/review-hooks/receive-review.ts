@@ -7,6 +7,7 @@ import { armSweep, wakeAgents } from '../inbox/deliver'
 import { selectWakeResults } from '../inbox/delivery-queries'
 import { maskCredentials } from '../posts/credential-patterns'
 import { systemAccountId } from '../schema/accounts'
+import type { deliveryOutcomes } from '../schema/review-hooks'
 import { writingConstraints } from '../writing-guard/errors'
 import { guardWriting } from '../writing-guard/queries'
 import { reviewHookErrors } from './errors'
@@ -18,8 +19,9 @@ import {
   type ReviewedThread,
   recordPullNumber,
   selectReviewedThread,
+  updateDelivery,
 } from './queries'
-import { type PullRequest, type Review, readReview } from './read-review'
+import { type Delivery, type PullRequest, type Review, readReview } from './read-review'
 
 /** What another service sent to a hook. */
 export interface Received {
@@ -32,7 +34,7 @@ export interface Received {
 
 /** What became of a delivery. `reason` says why nothing was started. */
 export interface DeliveryResult {
-  outcome: 'started' | 'noted' | 'ignored'
+  outcome: (typeof deliveryOutcomes)[number]
   reason: string | null
 }
 
@@ -56,7 +58,24 @@ export async function receiveReview(
 ): Promise<DeliveryResult> {
   const { db, clock, hookSecrets } = context
   if (!(await hookSecrets.isSigned(hookId, text, signature))) throw reviewHookErrors.notSigned()
-  const delivery = readReview(event, JSON.parse(text))
+  const result = await takeDelivery(context, hookId, readReview(event, JSON.parse(text)))
+  // What started something is recorded with it.
+  if (result.outcome !== 'started') {
+    context.defer(run(db, updateDelivery(hookId, toDelivered(result, clock.now()))))
+  }
+  return result
+}
+
+const toDelivered = ({ outcome, reason }: DeliveryResult, deliveredAt: number) => ({
+  ...{ deliveredAt, deliveryOutcome: outcome, deliveryReason: reason },
+})
+
+async function takeDelivery(
+  context: ActionContext,
+  hookId: string,
+  delivery: Delivery,
+): Promise<DeliveryResult> {
+  const { db, clock } = context
   if (delivery.kind === 'ignored') return ignore(delivery.reason)
   const pull = toPullOfHook(hookId, delivery.pull)
   if (delivery.kind === 'pull_request') {
@@ -80,6 +99,8 @@ const toPullOfHook = (
 /** Numbers count the pull requests of one repository; that of a fork's branch is another one's. */
 const isNumberOfHead = ({ head, repository }: PullRequest): boolean =>
   head !== null && toPath(head.repository) === toPath(repository)
+
+const started: DeliveryResult = { outcome: 'started', reason: null }
 
 const excerptChars = 240
 
@@ -113,12 +134,13 @@ async function writeReview(
       ...{ id: itemId, thread, commentId, at: now, excerpt: content.slice(0, excerptChars) },
     }),
     number: isNumberOfHead(review.pull) ? recordPullNumber(pull) : null,
+    delivery: updateDelivery(hookId, toDelivered(started, now)),
     wakeResults: selectWakeResults([itemId]),
   }).catch(toRefusal)
   if ('reason' in done) return done
   context.defer(wakeAgents(context, done.wakeResults, token))
   context.defer(live.publish(`post:${postId}`, { type: 'comment', id: commentId, post_id: postId }))
-  return { outcome: 'started', reason: null }
+  return started
 }
 
 /** Returns why the batch was refused. @throws any other error */

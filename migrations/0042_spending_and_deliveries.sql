@@ -14,3 +14,8 @@ CREATE TABLE requester_spending_progress (
   counted_until INTEGER NOT NULL
 ) WITHOUT ROWID;
 INSERT INTO requester_spending_progress (budget_id, starts_at, counted_until) VALUES ('', 0, 0);
+
+-- The last delivery of each hook that was signed with its secret.
+ALTER TABLE review_hooks ADD COLUMN delivered_at INTEGER;
+ALTER TABLE review_hooks ADD COLUMN delivery_outcome TEXT;
+ALTER TABLE review_hooks ADD COLUMN delivery_reason TEXT;

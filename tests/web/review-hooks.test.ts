@@ -1,0 +1,87 @@
+import { afterEach, expect, test } from 'vitest'
+import { readCost } from '../hub/create-test-hub'
+import {
+  ada,
+  coder,
+  finch,
+  hook,
+  mira,
+  office,
+  pushFrom,
+  send,
+} from '../hub/review-hooks/review-office'
+import { review } from '../support/github-events'
+import { signIn } from './open-pages'
+
+const { hub } = office
+const path = '/settings/review-hooks'
+const [own, other] = await Promise.all([signIn(hub, mira.key), signIn(hub, ada.key)])
+const readHooks = async () => (await hub.call('/review-hooks', { key: mira.key })).body.hooks
+
+afterEach(() => office.clear())
+
+test('X15: a hook made on the page shows address and secret once, and takes what is signed with it', async () => {
+  const made = await own.send(path, { agent: '@finch' })
+  expect([made.status, made.headers.get('location')]).toEqual([200, null])
+  const html = await made.text()
+  const secret = /[0-9a-f]{64}/.exec(html)?.[0] ?? ''
+  const url = /http:\/\/hub\.test\/api\/v1\/review-hooks\/([\w-]+)\/deliveries/.exec(html)
+  const created = { id: url?.[1] ?? '', url: url?.[0] ?? '', secret }
+  expect(html).toContain('application/json')
+  expect(html).toContain('Pull request review comments')
+  expect(await send(review('no/such-branch'), { hook: created })).toMatchObject({
+    ...{ status: 202, outcome: 'ignored' },
+  })
+  const later = await own.get(path)
+  expect(readCost(later.headers).roundTrips).toBe(1)
+  const shown = await later.text()
+  expect(shown).not.toContain(secret)
+  expect(shown).toContain(created.id)
+  expect(await other.read(path)).not.toContain(created.id)
+})
+
+test('X15: the last delivery of a hook is shown with what became of it, and only one that is signed', async () => {
+  expect(await own.read(path)).toContain('No delivery yet')
+  expect((await send(review('x'), { secret: 'wrong' })).status).toBe(401)
+  expect((await readHooks()).at(-1)).toMatchObject({ id: hook.id, last_delivery: null })
+  await send(review('no/such-branch'))
+  expect((await readHooks()).at(-1).last_delivery).toMatchObject({
+    ...{ outcome: 'ignored', reason: expect.stringContaining('No thread') },
+  })
+  expect(await own.read(path)).toContain('No thread that the owner of the hook reads')
+  const { branch } = await pushFrom(coder)
+  hub.clock.advance(60_000)
+  expect((await send(review(branch))).outcome).toBe('started')
+  expect((await readHooks()).at(-1).last_delivery).toEqual({
+    ...{ at: new Date(hub.clock.now()).toISOString(), outcome: 'started', reason: null },
+  })
+  expect(await own.read(path)).toMatch(/continued its thread/)
+})
+
+test('X15: what the API refuses, the page refuses beside its form', async () => {
+  const unknown = await own.send(path, { agent: 'nobody-here' })
+  expect(unknown.status).toBe(404)
+  const html = await unknown.text()
+  expect(html).toContain('value="nobody-here"')
+  expect(html).toContain('Only agents that run on this hub')
+  expect((await own.send(path, { agent: ' ' })).status).toBe(400)
+  await office.run(`UPDATE accounts SET role = 'guest' WHERE id = ?`, ada.id)
+  expect(await other.read(path)).not.toContain('name="agent"')
+  expect((await other.send(path, { agent: finch.name })).status).toBe(403)
+  await office.run(`UPDATE accounts SET role = 'member' WHERE id = ?`, ada.id)
+})
+
+test('X15: a hook is deleted after a question, by its owner alone', async () => {
+  const deletePath = `${path}/${hook.id}/delete`
+  for (const { status } of [await other.get(deletePath), await other.send(deletePath, {})]) {
+    expect(status).toBe(404)
+  }
+  const asked = await own.read(deletePath)
+  expect(asked).toContain('coder')
+  expect(asked).toContain(`action="${deletePath}"`)
+  expect(await readHooks()).toHaveLength(2)
+  const done = await own.send(deletePath, {})
+  expect([done.status, done.headers.get('location')]).toEqual([303, path])
+  expect((await readHooks()).map(({ agent }: { agent: string }) => agent)).toEqual(['finch'])
+  expect((await own.get(deletePath)).status).toBe(404)
+})
