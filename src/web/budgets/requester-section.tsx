@@ -5,11 +5,12 @@ import type { RequesterLine } from '../../hub/budgets/requester-queries'
 import { type RequesterSpending, readTask } from '../../hub/budgets/requester-spending'
 import { formatIsoDay } from '../../hub/budgets/usage-view'
 import { formatTask } from '../../hub/traces/run-labels'
-import { formatBudgetMoney, formatCount, formatPeriod, formatShare } from '../../shared/format'
+import { formatBudgetMoney, formatCount, formatPeriod } from '../../shared/format'
 import { runsPath } from '../../shared/paths'
 import { AccountLink } from '../parts/account-link'
 import { ShareBar } from '../parts/meter'
 import { TableHead } from '../parts/table-head'
+import { formatCostShare } from './spend-tables'
 
 const DAY_MS = 86_400_000
 
@@ -72,8 +73,9 @@ const Row: FC<{ amounts: Amounts; budget: PageBudget; name: unknown; children?: 
       <th scope="row" class="nb">
         {name}
       </th>
-      <td class="bar" data-l="Share">
-        <ShareBar share={share} /> <span class="num">{formatShare(share)}</span>
+      <td class="shares whole">
+        <ShareBar share={share} />{' '}
+        <span class="num">{share > 0 ? formatCostShare(share) : ''}</span>
       </td>
       <AmountCells amounts={amounts} budget={budget} />
       <td class="r">{children}</td>

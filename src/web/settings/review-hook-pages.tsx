@@ -1,7 +1,6 @@
 import type { Hono } from 'hono'
 import { type HubEnv, requireViewer, toActor } from '../../hub/http/page-entry'
 import { createReviewHook, removeReviewHook, reviewHookInput } from '../../hub/review-hooks/actions'
-import { toDeliveryUrl } from '../../hub/review-hooks/delivery-url'
 import { reviewHookErrors } from '../../hub/review-hooks/errors'
 import { selectReviewHooks } from '../../hub/review-hooks/queries'
 import { createForm } from '../form/form-state'
@@ -54,13 +53,9 @@ async function addHook(c: PageContext): Promise<Response> {
   try {
     const viewer = await requireReadingSender(c)
     if (!read.isValid) return showHooks(c, { form: read.form, status: 400 })
-    const { context, origin } = c.var
-    const { answer } = await createReviewHook(context, toActor(viewer, null), viewer, read.value)
-    const { id, agent, secret } = answer
-    return showHooks(c, {
-      form: emptyForm(),
-      created: { agent, secret, url: toDeliveryUrl(origin, id) },
-    })
+    const actor = toActor(viewer, null)
+    const { answer } = await createReviewHook(c.var.context, actor, viewer, read.value)
+    return showHooks(c, { form: emptyForm(), created: answer })
   } catch (error) {
     return showHooks(c, rejectForm(reviewHookForm, read.form, error))
   }
@@ -74,7 +69,7 @@ interface Shown {
 
 async function showHooks(c: PageContext, { form, created, status }: Shown): Promise<Response> {
   const { frame, hooks } = await readHooks(c)
-  const props = { frame, form, hooks, created: created ?? null }
+  const props = { frame, form, hooks, created: created ?? null, origin: c.var.origin }
   return sendPage(c, <ReviewHooksPage {...props} />, status)
 }
 

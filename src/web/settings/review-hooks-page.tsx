@@ -1,5 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { NewReviewHook } from '../../hub/review-hooks/actions'
+import { toDeliveryUrl } from '../../hub/review-hooks/delivery-url'
 import type { ReviewHookRow } from '../../hub/review-hooks/queries'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
@@ -24,8 +25,8 @@ export const reviewHookForm: FormDefinition<'agent'> = {
   },
 }
 
-/** A hook that was just created, with the address that it takes deliveries at. */
-export type CreatedReviewHook = Pick<NewReviewHook, 'agent' | 'secret'> & { url: string }
+/** A hook that was just created. */
+export type CreatedReviewHook = Pick<NewReviewHook, 'id' | 'agent' | 'secret'>
 
 interface ReviewHooksPageProps {
   frame: Frame
@@ -33,9 +34,17 @@ interface ReviewHooksPageProps {
   hooks: readonly ReviewHookRow[]
   /** Shown once. */
   created: CreatedReviewHook | null
+  /** Of the hub. */
+  origin: string
 }
 
-export const ReviewHooksPage: FC<ReviewHooksPageProps> = ({ frame, form, hooks, created }) => (
+export const ReviewHooksPage: FC<ReviewHooksPageProps> = ({
+  frame,
+  form,
+  hooks,
+  created,
+  origin,
+}) => (
   <SettingsLayout frame={frame} tab="review-hooks" title="Review hooks">
     <section class="block">
       <h2>Review hooks</h2>
@@ -43,10 +52,10 @@ export const ReviewHooksPage: FC<ReviewHooksPageProps> = ({ frame, form, hooks, 
         A review of an agent's pull request on GitHub reaches the thread in which you asked for it,
         and the agent goes on there. Its runs have your permissions and spend from your budgets.
       </p>
-      {created && <CreatedHook {...created} />}
+      {created && <CreatedHook {...created} url={toDeliveryUrl(origin, created.id)} />}
       <ul class="list up4">
         {hooks.map((hook) => (
-          <HookItem hook={hook} now={frame.now} />
+          <HookItem hook={hook} now={frame.now} origin={origin} />
         ))}
       </ul>
       {hooks.length === 0 && <p class="meta">You have no review hooks.</p>}
@@ -86,23 +95,29 @@ const NewHookForm: FC<{ form: ReviewHookFormState }> = ({ form }) => (
 )
 
 /** Address and secret of a new hook, and what to choose at GitHub. */
-const CreatedHook: FC<CreatedReviewHook> = ({ agent, url, secret }) => (
+const CreatedHook: FC<CreatedReviewHook & { url: string }> = ({ agent, url, secret }) => (
   <div role="status">
     <p class="up4">
       <strong>Copy the secret of the new hook for {agent} now.</strong> It is shown only once. On
       GitHub:
     </p>
-    <ol class="prose up3">
+    <ol class="list up3">
       <li>
-        Open <b>Settings, Webhooks, Add webhook</b> of the repository. Paste the payload URL and the
-        secret.
+        <span>
+          Open <b>Settings, Webhooks, Add webhook</b> of the repository, and paste the payload URL
+          and the secret.
+        </span>
       </li>
       <li>
-        Choose the content type <b>application/json</b>.
+        <span>
+          Choose the content type <b>application/json</b>.
+        </span>
       </li>
       <li>
-        Choose <b>Let me select individual events</b>: Pull requests, Pull request reviews, Pull
-        request review comments, and Issue comments.
+        <span>
+          Choose <b>Let me select individual events</b>: Pull requests, Pull request reviews, Pull
+          request review comments, and Issue comments.
+        </span>
       </li>
     </ol>
     <p class="meta up3">Payload URL</p>
@@ -112,7 +127,11 @@ const CreatedHook: FC<CreatedReviewHook> = ({ agent, url, secret }) => (
   </div>
 )
 
-const HookItem: FC<{ hook: ReviewHookRow; now: number }> = ({ hook, now }) => (
+const HookItem: FC<{ hook: ReviewHookRow; now: number; origin: string }> = ({
+  hook,
+  now,
+  origin,
+}) => (
   <li>
     <div>
       <AccountLink name={hook.agent} kind="agent" />
@@ -120,11 +139,13 @@ const HookItem: FC<{ hook: ReviewHookRow; now: number }> = ({ hook, now }) => (
         Created <RelativeTime at={hook.createdAt} now={now} />.{' '}
         <LastDelivery hook={hook} now={now} />
       </p>
-      <p class="meta">{hook.id}</p>
+      <p class="meta">{toDeliveryUrl(origin, hook.id)}</p>
     </div>
-    <a class="btn" href={deleteHookPath(hook.id)}>
-      Delete<span class="vh"> the review hook for {hook.agent}</span>
-    </a>
+    <div>
+      <a class="btn" href={deleteHookPath(hook.id)}>
+        Delete<span class="vh"> the review hook for {hook.agent}</span>
+      </a>
+    </div>
   </li>
 )
 
