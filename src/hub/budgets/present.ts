@@ -6,7 +6,7 @@ import { budgets } from '../schema/budgets'
 import { computeForecast, type Forecast } from './forecast'
 import { computeUsedShares, findWorstLevel, levels } from './levels'
 import type { PageBudget } from './page-queries'
-import { type RequesterSpending, readTask } from './requester-spending'
+import { type RequesterSpending, readTask } from './requester-view'
 import type { UsageGroup, UsageGroupSums, UsageSums } from './usage-api-queries'
 
 const share = z.number().describe('Part of a limit; 1 is all of it.')

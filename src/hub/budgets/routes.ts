@@ -19,7 +19,7 @@ import {
   usageSumsAnswer,
 } from './present'
 import { selectRequesterLines } from './requester-queries'
-import { toRequesterSpending } from './requester-spending'
+import { toRequesterSpending } from './requester-view'
 import { usageGroups, usageStatements } from './usage-api-queries'
 
 const tag = 'budgets'

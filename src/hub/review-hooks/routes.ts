@@ -3,7 +3,7 @@ import { deletedAnswer, presentTime, timeAnswer } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { deliveryOutcomes } from '../schema/review-hooks'
 import { createReviewHook, removeReviewHook, reviewHookInput } from './actions'
-import { toDeliveryUrl } from './delivery-url'
+import { toDeliveryUrl } from './hook-view'
 import { type ReviewHookRow, selectReviewHooks } from './queries'
 import { receiveReview } from './receive-review'
 

@@ -1,6 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { NewReviewHook } from '../../hub/review-hooks/actions'
-import { toDeliveryUrl } from '../../hub/review-hooks/delivery-url'
+import { toDeliveryUrl } from '../../hub/review-hooks/hook-view'
 import type { ReviewHookRow } from '../../hub/review-hooks/queries'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
