@@ -1,19 +1,38 @@
 import { afterEach, expect, test } from 'vitest'
+import { createOffice } from '../hub/activations/create-office'
 import { readCost } from '../hub/create-test-hub'
-import {
-  ada,
-  coder,
-  finch,
-  hook,
-  mira,
-  office,
-  pushFrom,
-  send,
-} from '../hub/review-hooks/review-office'
-import { review } from '../support/github-events'
+import { recordPush } from '../hub/review-hooks/record-push'
+import { review, signEvent } from '../support/github-events'
 import { signIn } from './open-pages'
 
+interface Hook {
+  id: string
+  secret: string
+}
+
+const office = createOffice()
 const { hub } = office
+const mira = await hub.join('mira', 'human')
+const ada = await hub.join('ada', 'human')
+const coder = await office.createAgent('coder')
+await office.createAgent('finch')
+await office.hubApi.sweep(hub.clock.now())
+const made = await hub.call('/review-hooks', { key: mira.key, body: { agent: 'coder' } })
+/** Mira's, for coder. */
+const hook: Hook = made.body.hook
+
+/** Sends an event as GitHub does. */
+async function send(payload: object, { id, secret }: Hook = hook) {
+  const signature = await signEvent(JSON.stringify(payload), secret)
+  const headers = { 'x-github-event': 'pull_request_review', 'x-hub-signature-256': signature }
+  hub.clock.advance(1)
+  const { status, body } = await hub.call(`/review-hooks/${id}/deliveries`, {
+    body: payload,
+    headers,
+  })
+  return { status, outcome: body.outcome }
+}
+
 const path = '/settings/review-hooks'
 const [own, other] = await Promise.all([signIn(hub, mira.key), signIn(hub, ada.key)])
 const readHooks = async () => (await hub.call('/review-hooks', { key: mira.key })).body.hooks
@@ -26,10 +45,10 @@ test('X15: a hook made on the page shows address and secret once, and takes what
   const html = await made.text()
   const secret = /[0-9a-f]{64}/.exec(html)?.[0] ?? ''
   const url = /http:\/\/hub\.test\/api\/v1\/review-hooks\/([\w-]+)\/deliveries/.exec(html)
-  const created = { id: url?.[1] ?? '', url: url?.[0] ?? '', secret }
+  const created = { id: url?.[1] ?? '', secret }
   expect(html).toContain('application/json')
   expect(html).toContain('Pull request review comments')
-  expect(await send(review('no/such-branch'), { hook: created })).toMatchObject({
+  expect(await send(review('no/such-branch'), created)).toMatchObject({
     ...{ status: 202, outcome: 'ignored' },
   })
   const later = await own.get(path)
@@ -42,14 +61,19 @@ test('X15: a hook made on the page shows address and secret once, and takes what
 
 test('X15: the last delivery of a hook is shown with what became of it, and only one that is signed', async () => {
   expect(await own.read(path)).toContain('No delivery yet')
-  expect((await send(review('x'), { secret: 'wrong' })).status).toBe(401)
+  expect((await send(review('x'), { ...hook, secret: 'wrong' })).status).toBe(401)
   expect((await readHooks()).at(-1)).toMatchObject({ id: hook.id, last_delivery: null })
   await send(review('no/such-branch'))
   expect((await readHooks()).at(-1).last_delivery).toMatchObject({
     ...{ outcome: 'ignored', reason: expect.stringContaining('No thread') },
   })
   expect(await own.read(path)).toContain('No thread that the owner of the hook reads')
-  const { branch } = await pushFrom(coder)
+  await office.post(mira.key, '@coder please fix the date parser')
+  const { activationId } = await office.start(coder.id)
+  const branch = 'rookery/coder-1'
+  const push = { ref: `refs/heads/${branch}`, isOk: true, at: hub.clock.now() }
+  await recordPush(office.hubApi, { agentId: coder.id, activationId }, push)
+  await office.commit(coder.id, activationId)
   hub.clock.advance(60_000)
   expect((await send(review(branch))).outcome).toBe('started')
   expect((await readHooks()).at(-1).last_delivery).toEqual({
@@ -67,7 +91,7 @@ test('X15: what the API refuses, the page refuses beside its form', async () => 
   expect((await own.send(path, { agent: ' ' })).status).toBe(400)
   await office.run(`UPDATE accounts SET role = 'guest' WHERE id = ?`, ada.id)
   expect(await other.read(path)).not.toContain('name="agent"')
-  expect((await other.send(path, { agent: finch.name })).status).toBe(403)
+  expect((await other.send(path, { agent: 'finch' })).status).toBe(403)
   await office.run(`UPDATE accounts SET role = 'member' WHERE id = ?`, ada.id)
 })
 
