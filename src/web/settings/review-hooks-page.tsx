@@ -53,7 +53,7 @@ export const ReviewHooksPage: FC<ReviewHooksPageProps> = ({
         and the agent goes on there. Its runs have your permissions and spend from your budgets.
       </p>
       {created && <CreatedHook {...created} url={toDeliveryUrl(origin, created.id)} />}
-      <ul class="list up4">
+      <ul class="list steps up4">
         {hooks.map((hook) => (
           <HookItem hook={hook} now={frame.now} origin={origin} />
         ))}
