@@ -1,13 +1,11 @@
 // Brings a local D1 database up to migrations/*.sql, with the bookkeeping of
 // `wrangler d1 migrations apply`: table d1_migrations, one row a file.
-import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Miniflare } from 'miniflare'
 import { openDatabase } from './local-database/plugin.mjs'
-import { PlainError, root } from './local-state.mjs'
+import { PlainError } from './local-state.mjs'
 
-const directory = join(root, 'migrations')
 const createTable = `CREATE TABLE IF NOT EXISTS d1_migrations (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT UNIQUE,
@@ -16,29 +14,27 @@ const createTable = `CREATE TABLE IF NOT EXISTS d1_migrations (
 
 const emptyWorker = 'export default { fetch: () => new Response("migrating", { status: 503 }) }'
 
-const listMigrations = () =>
-  readdirSync(directory)
-    .filter((name) => name.endsWith('.sql'))
-    .sort()
+/** @typedef {{ name: string, sha256: string, statements: string[] }} Migration with the hash of its file */
 
 /**
  * Migrates before the hub listens, so that no request meets an old schema: a runtime of its own
  * on the same data, with an empty Worker. A record beside the data saves that on later starts.
  *
  * @param {string} dataDir
+ * @param {Migration[]} migrations in their order
  * @param {(script: string) => import('miniflare').MiniflareOptions} describeWorker the hub's
  *   options, with its bindings and data, around another script
  * @throws PlainError for data that migrations of another version made; nothing is changed then
  */
-export async function applyMigrations(dataDir, describeWorker) {
-  const hashes = hashMigrations()
+export async function applyMigrations(dataDir, migrations, describeWorker) {
+  const hashes = Object.fromEntries(migrations.map(({ name, sha256 }) => [name, sha256]))
   const applied = readRecord(dataDir)
   requireKnown(dataDir, applied, hashes)
   if (Object.keys(hashes).every((name) => name in applied)) return
   mkdirSync(dataDir, { recursive: true })
   const miniflare = new Miniflare(describeWorker(emptyWorker))
   try {
-    await migrate(await openDatabase(miniflare))
+    await migrate(await openDatabase(miniflare), migrations)
   } finally {
     await miniflare.dispose()
   }
@@ -74,25 +70,15 @@ function requireKnown(dataDir, applied, known) {
   )
 }
 
-/** @returns {Record<string, string>} */
-const hashMigrations = () =>
-  Object.fromEntries(
-    listMigrations().map((name) => [
-      name,
-      createHash('sha256')
-        .update(readFileSync(join(directory, name)))
-        .digest('hex'),
-    ]),
-  )
-
-/** @param {import('@cloudflare/workers-types').D1Database} d1 */
-async function migrate(d1) {
+/**
+ * @param {import('@cloudflare/workers-types').D1Database} d1
+ * @param {Migration[]} migrations
+ */
+async function migrate(d1, migrations) {
   await d1.prepare(createTable).run()
   const rows = await d1.prepare('SELECT name FROM d1_migrations').all()
   const applied = new Set(rows.results.map((row) => row.name))
-  const { unstable_splitSqlQuery: splitStatements } = await import('wrangler')
-  for (const name of listMigrations().filter((each) => !applied.has(each))) {
-    const statements = splitStatements(readFileSync(join(directory, name), 'utf8'))
+  for (const { name, statements } of migrations.filter((each) => !applied.has(each.name))) {
     const record = d1.prepare('INSERT INTO d1_migrations (name) VALUES (?)').bind(name)
     try {
       // One batch is one transaction: a migration is applied whole or not at all.

@@ -21,11 +21,12 @@ import { PlainError, root } from './local-state.mjs'
 const KEPT_BUILDS = 3
 const inputs = [
   'src',
+  'migrations',
   'wrangler.toml',
   'tsconfig.json',
   'package-lock.json',
   'scripts/build-worker.mjs',
-  'scripts/print-worker-options.mjs',
+  'scripts/print-local-options.mjs',
 ]
 
 /** Wrangler without its greetings, and without calls to the network. */
@@ -37,13 +38,13 @@ export const quietWranglerEnv = {
 }
 
 /**
- * The directory of an up-to-date bundle: `worker/` holds the modules (`worker.js` is the entry),
- * `options.json` the Worker's bindings as wrangler.toml gives them.
+ * The directory of an up-to-date bundle: `worker/` holds the modules (`worker.js` is the entry), `local.json`
+ * the Worker's bindings as wrangler.toml gives them and the statements of the migrations.
  * @returns {Promise<string>}
  */
 export async function buildWorker() {
   const directory = join(root, 'dist', hashInputs())
-  if (existsSync(join(directory, 'options.json'))) {
+  if (existsSync(join(directory, 'local.json'))) {
     const now = new Date()
     utimesSync(directory, now, now)
     return directory
@@ -54,8 +55,8 @@ export async function buildWorker() {
   try {
     const wrangler = join(root, 'node_modules/wrangler/bin/wrangler.js')
     await runScript(wrangler, 'deploy', '--dry-run', '--outdir', join(draft, 'worker'))
-    const options = await runScript(join(root, 'scripts/print-worker-options.mjs'))
-    writeFileSync(join(draft, 'options.json'), options)
+    const local = await runScript(join(root, 'scripts/print-local-options.mjs'))
+    writeFileSync(join(draft, 'local.json'), local)
     moveInPlace(draft, directory)
   } finally {
     rmSync(draft, { recursive: true, force: true })
@@ -117,7 +118,7 @@ function moveInPlace(draft, directory) {
     renameSync(draft, directory)
   } catch (error) {
     // Somebody else finished the same build first; theirs is as good.
-    if (!existsSync(join(directory, 'options.json'))) throw error
+    if (!existsSync(join(directory, 'local.json'))) throw error
   }
 }
 

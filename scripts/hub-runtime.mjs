@@ -15,6 +15,11 @@ import { describeLogLine } from './print-log.mjs'
 
 const host = '127.0.0.1'
 const healthWaitMs = 30_000
+/**
+ * Four MiB for new objects in each isolate instead of sixteen: after 32,000 reads workerd takes 190 MiB instead of 590, at
+ * the same CPU a request.
+ */
+const workerdFlags = '--max-semi-space-size=4'
 
 /**
  * @typedef {object} HubOptions
@@ -44,6 +49,7 @@ const healthWaitMs = 30_000
  */
 export async function startHub(options) {
   Object.assign(process.env, quietWranglerEnv)
+  process.env.MINIFLARE_WORKERD_V8_FLAGS ??= workerdFlags
   const settings = readSettingBindings(options.env ?? {})
   const release = await claimStateDir(options.stateDir)
   try {
@@ -94,7 +100,9 @@ async function runHub(options, settings, release) {
           ...runtime,
           ...bundle.options,
           ...bundle.source,
-          port,
+          // Straight to the Worker. Miniflare's own port leads through a Worker of its own, which costs 0.5 ms of
+          // CPU a request and has paths for development that a hub must not have.
+          unsafeDirectSockets: [{ host, port }],
           unsafeHandleRuntimeRestart: noteDown,
           bindings: {
             ...bundle.options.bindings,
@@ -112,7 +120,7 @@ async function runHub(options, settings, release) {
   forgetSignals()
   const hub = describeHub(miniflare, started, adminKey, release)
   try {
-    url = (await miniflare.ready).origin
+    url = (await miniflare.unsafeGetDirectURL()).origin
     hub.url = url
     noteDown()
     await waitForHealth(hub.url)
@@ -155,8 +163,8 @@ function describeHub(miniflare, started, adminKey, release) {
  * @param {{ resourcePersistencePath: string }} runtime
  * @param {ReturnType<typeof readBundle>} bundle
  */
-function migrate(runtime, { options: { name, unsafeBindings } }) {
-  return applyMigrations(runtime.resourcePersistencePath, (script) =>
+function migrate(runtime, { migrations, options: { name, unsafeBindings } }) {
+  return applyMigrations(runtime.resourcePersistencePath, migrations, (script) =>
     convertV4MiniflareOptions({ ...runtime, port: 0, name, modules: true, script, unsafeBindings }),
   )
 }
@@ -199,13 +207,13 @@ function readBundle(directory, dataDir) {
     path: join(modulesRoot, name),
   })
   const main = { type: /** @type {const} */ ('ESModule'), path: join(modulesRoot, 'worker.js') }
-  const built = JSON.parse(readFileSync(join(directory, 'options.json'), 'utf8'))
+  const { worker, migrations } = JSON.parse(readFileSync(join(directory, 'local.json'), 'utf8'))
   // Without the platform's rate limiters: each call of one costs a millisecond, and memory counts too.
-  const { ratelimits: _ratelimits, d1Databases, ...options } = built
+  const { ratelimits: _ratelimits, d1Databases, ...options } = worker
   options.unsafeBindings = Object.entries(d1Databases).map(([name, { id }]) =>
     bindLocalDatabase(name, id, dataDir),
   )
-  return { options, source: { modulesRoot, modules: [main, ...others.map(describe)] } }
+  return { migrations, options, source: { modulesRoot, modules: [main, ...others.map(describe)] } }
 }
 
 /** @typedef {import('node:child_process').ChildProcess} ChildProcess */

@@ -1,5 +1,6 @@
 // `npm start`: the whole hub on this machine. Data stays in ROOKERY_STATE_DIR (.rookery).
 import { findStateDir, PlainError } from './local-state.mjs'
+import { returnFreedMemory } from './return-freed-memory.mjs'
 import { runCli } from './run-cli.mjs'
 import { readNamedKeys, seedAgents } from './seed-agents.mjs'
 
@@ -13,6 +14,7 @@ const providerKeys = [
   'WORKERS_AI_API_KEY',
 ]
 
+returnFreedMemory()
 await runCli(async () => {
   const stopRequest = listenForStop()
   checkNode()

@@ -113,8 +113,8 @@ export function createHub(deps: HubDeps): Hono<HubEnv> {
   const routes = compat?.routes ?? apiRoutes
   const app = new Hono<HubEnv>(compat ? { getPath: compat.getPath } : {})
   app.use(prepareRequest(deps))
-  if (compat) app.use(compat.answers)
-  app.use(guardEntry(app, deps))
+  if (compat) app.use(compat.refusals)
+  app.use(guardEntry(deps))
   if (compat) app.use(compat.requests)
   app.onError((error, c) => toErrorResponse(c, error))
   mountProbes(app)

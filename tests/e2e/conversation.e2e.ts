@@ -186,11 +186,13 @@ test('story: a member creates an agent, asks it, corrects and deletes a wrong fa
   await page.getByLabel('What is right').fill('Pelicans nest in April.')
   await press('Save')
   await page.getByText('corrected by @rita').waitFor()
+  await page.locator('#facts summary', { hasText: 'Delete' }).first().click()
   expect(await findLayoutProblems(page, (name) => takePicture(page, `knows-${name}`))).toEqual([])
   await page.locator('#sessions a').first().click()
   await page.getByText('Noted: pelicans nest in May.').first().waitFor()
   expect(await findLayoutProblems(page, (name) => takePicture(page, `session-${name}`))).toEqual([])
   await page.getByRole('link', { name: 'What robin knows' }).click()
+  await page.locator('#facts summary', { hasText: 'Delete' }).first().click()
   await press(/^Delete fact/)
   await page.getByText('No facts.').waitFor()
 
@@ -208,6 +210,12 @@ test('story: a member creates an agent, asks it, corrects and deletes a wrong fa
   await page.getByText('Next runs (Europe/Berlin)').waitFor()
   await press(/^Pause/)
   await page.getByText('It is not due until you resume it.').waitFor()
+  await page.locator('[data-schedule] summary', { hasText: 'Edit' }).click()
+  await page.getByLabel('When').first().fill('0 10 * * 1-5')
+  await press('Preview')
+  await page.getByText('It stays paused.').waitFor()
+  await press('Save schedule')
+  await page.locator('[data-schedule] h2', { hasText: '0 10 * * 1-5' }).waitFor()
   expect(await findLayoutProblems(page, (name) => takePicture(page, `schedules-${name}`))).toEqual(
     [],
   )

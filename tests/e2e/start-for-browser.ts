@@ -147,7 +147,7 @@ export async function findAxeViolations(page: Page, rules?: string[]): Promise<s
 
 /**
  * Returns what is wrong with the open page when it is wide or narrow, light or dark, a line each: findings of
- * axe and whatever scrolls sideways. The page is not loaded again; a dark page differs in colors only,
+ * axe, whatever scrolls sideways and choices that are cut off. The page is not loaded again; a dark page differs in colors only,
  * so only rules about colors run again.
  */
 export async function findLayoutProblems(
@@ -161,7 +161,11 @@ export async function findLayoutProblems(
       // what arrived is coloured for a moment: only what stays is judged
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       const rules = colorScheme === 'dark' ? colorRules : undefined
-      const found = [...(await findAxeViolations(page, rules)), ...(await findOverflow(page))]
+      const found = [
+        ...(await findAxeViolations(page, rules)),
+        ...(await findOverflow(page)),
+        ...(colorScheme === 'light' ? await findCutChoices(page) : []),
+      ]
       problems.push(...found.map((line) => `${width} px, ${colorScheme}: ${line}`))
       await takePicture(`${width}-${colorScheme}`)
     }
@@ -179,3 +183,18 @@ export const findOverflow = (page: Page): Promise<string[]> =>
     )
     return ['the page', ...wide.map((element) => `${element.tagName}.${element.className}`)]
   })
+
+/** Returns the choices in forms whose longest option is wider than the field. Those of filters begin with a short one. */
+const findCutChoices = (page: Page): Promise<string[]> =>
+  page.evaluate(() =>
+    [...document.querySelectorAll<HTMLSelectElement>('.form select, .say select')].flatMap(
+      (select) => {
+        const whole = select.cloneNode(true) as HTMLSelectElement
+        whole.style.cssText = 'position: absolute; width: max-content; max-width: none'
+        select.after(whole)
+        const [shown, needed] = [select.offsetWidth, whole.offsetWidth]
+        whole.remove()
+        return shown > 0 && needed > shown + 1 ? [`${select.name}: ${shown} of ${needed} px`] : []
+      },
+    ),
+  )

@@ -20,7 +20,7 @@ test.each([
     const dataDir = join(folder, file)
     mkdirSync(dataDir)
     writeFileSync(join(dataDir, file), text)
-    await expect(applyMigrations(dataDir, refuseToRun)).rejects.toThrow(why)
+    await expect(applyMigrations(dataDir, [], refuseToRun)).rejects.toThrow(why)
     expect(readdirSync(dataDir)).toEqual([file])
   },
 )

@@ -37,6 +37,7 @@ export const bundledPackages = [
   'hono/jsx',
   'hono/jsx/jsx-dev-runtime',
   'hono/jsx/jsx-runtime',
+  'hono/route',
   'hono/utils/http-status',
   'hono/utils/url',
   'ipaddr.js',

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
+import { serviceErrors } from '../../src/mcp-servers/services/errors'
 import { AppError } from '../../src/shared/errors'
 import { Checkbox } from '../../src/web/form/checkbox'
 import { ErrorSummary } from '../../src/web/form/error-summary'
@@ -12,6 +13,8 @@ import {
 } from '../../src/web/form/form-state'
 import { readFormWith } from '../../src/web/form/read-form-with'
 import { rejectForm } from '../../src/web/form/reject-form'
+import { toProblem } from '../../src/web/form/to-problem'
+import { settingsLabels } from '../../src/web/models/provider-props'
 
 const schema = z
   .object({
@@ -187,4 +190,12 @@ test('forms: a checkbox keeps its state and has its error', () => {
   const rejected = String(Checkbox({ form: off, name: 'allows_critical', label: 'Allow it' }))
   expect(rejected).toContain(`${box} aria-describedby="allows_critical-wrong" aria-invalid="true"`)
   expect(rejected).toContain('<p class="bad" id="allows_critical-wrong">Not here.</p>')
+})
+
+test('forms: an error names a field as the page does, and the API as its schema does', () => {
+  const error = serviceErrors.privateNotAllowed()
+  const { hint } = toProblem(error, settingsLabels)
+  expect(hint).toMatch(/^The server has a private address: Private addresses are off on this hub/)
+  expect(hint).not.toContain('allow_private')
+  expect(error.details?.map(({ path }) => path)).toEqual(['body.allow_private'])
 })

@@ -203,6 +203,62 @@ test('schedules in the browser: the owner previews, creates, pauses and deletes 
   expect((await send({ key, base: '5', do: 'delete' })).status).toBe(409)
 })
 
+test('D6: the owner edits a schedule in the browser: shown before it is saved, by the version it started from, and still paused', async () => {
+  const xena = await hub.join('xena', 'human')
+  const own = await signIn(hub, xena.key)
+  await own.send('/agents/new', fields(configOf('siskin', 'hub:read'), 0, { do: 'save' }))
+  const path = '/a/siskin/schedules'
+  const send = async (form: Record<string, string>) => {
+    const response = await own.send(path, form)
+    return { status: response.status, html: await response.text() }
+  }
+  const add = async (task: string, base: string) =>
+    send({ cron: '@daily', timezone: 'UTC', task, base, do: 'save' })
+  await add('Count.', '1')
+  await add('Weigh.', '2')
+  const key = JSON.stringify(['@daily', 'UTC', 'Count.'])
+  expect((await send({ key, base: '3', do: 'pause' })).status).toBe(303)
+  const open = /<details class="up2" open[^>]*>(.*?)<\/details>/s
+  const listed = await own.read(path)
+  expect(listed).not.toMatch(open)
+  expect(listed.match(/<summary class="meta">Edit/g)).toHaveLength(2)
+
+  const sent = { key, cron: '0 9 * * 1-5', timezone: 'Europe/Berlin', task: 'Count <all>.' }
+  const shown = await send({ ...sent, base: '4', do: 'preview' })
+  expect(shown.status).toBe(200)
+  for (const text of [
+    'Fri, 2 Jan 2026, 09:00',
+    'Next 24 hours at most',
+    'Rehearsal',
+    'stays paused',
+  ])
+    expect(shown.html).toContain(text)
+  expect(shown.html).toContain(`name="key" value="${key.replaceAll('"', '&quot;')}"`)
+  const back = (await send({ ...sent, base: '4', do: 'edit' })).html
+  expect(open.exec(back)?.[1]).toContain('Count &lt;all&gt;.')
+  const wrong = await send({ ...sent, cron: '61 * * * *', base: '4', do: 'preview' })
+  expect([wrong.status, open.exec(wrong.html)?.[1]]).toEqual([
+    400,
+    expect.stringMatching(/aria-invalid="true"[^>]*value="61 \* \* \* \*"/),
+  ])
+
+  // The version is that of the form, also after a preview.
+  const stale = await send({ ...sent, base: '3', do: 'preview' })
+  expect(stale.html).toContain('name="base" value="3"')
+  const conflict = await send({ ...sent, base: '3', do: 'save' })
+  expect([conflict.status, open.exec(conflict.html)?.[1]]).toEqual([
+    409,
+    expect.stringContaining('name="base" value="4"'),
+  ])
+  expect((await send({ ...sent, base: '4', do: 'save' })).status).toBe(303)
+  const { definition, files } = await readDefinition('siskin')
+  expect(definition.version).toBe(5)
+  expect(files['config.yaml']).toMatch(/Count <all>\.[^-]*paused: true[^>]*Weigh\./)
+  const gone = await send({ ...sent, task: 'Count none.', base: '5', do: 'preview' })
+  expect([gone.status, gone.html]).toEqual([409, expect.stringContaining('Count none.</textarea>')])
+  expect(gone.html).not.toMatch(open)
+})
+
 test("T20: an admin who saves a member's agent lends its scheduled tasks nothing: they run for both", async () => {
   const vera = await hub.join('vera', 'human')
   const own = await signIn(hub, vera.key)

@@ -73,6 +73,14 @@ test('T2: the page of what an agent knows shows a person what it keeps for them 
   // Everybody's fact is for admins and the owner to change.
   expect(html).toContain('The vault is &lt;cold&gt;.')
   expect(html.match(/value="delete_fact"/g)).toHaveLength(1)
+  // A closed disclosure asks before anything is deleted.
+  const asked = /<details><summary[^>]*>Delete.*?<\/details>/gs
+  const outside = html.replace(asked, '')
+  expect(html.match(asked)?.length).toBeGreaterThan(1)
+  for (const change of ['delete_fact', 'delete_file']) {
+    expect(html).toContain(`value="${change}"`)
+    expect(outside).not.toContain(`value="${change}"`)
+  }
   expect(html).not.toContain('value="close_task"')
 })
 

@@ -22,6 +22,17 @@ test('T1: an admin changes a role on the page of the account; others see it', as
   expect(await person.read(page)).toContain('<dt>Role</dt><dd>Guest</dd>')
 })
 
+test('T1: the Admin entries open on the first tab of the admin pages, for admins alone', async () => {
+  const entries = /href="([^"]+)"[^>]*>Admin</g
+  const html = await admin.read('/')
+  const paths = [...html.matchAll(entries)].map(([, path]) => path)
+  expect(paths).toEqual(['/admin/people', '/admin/people'])
+  expect(await admin.read('/admin/people')).toMatch(
+    /aria-label="Administration"><a href="\/admin\/people" aria-current="page"/,
+  )
+  expect(await person.read('/')).not.toMatch(entries)
+})
+
 test('H7: one follows people and agents, and subscribes to communities, with buttons of their pages', async () => {
   const paths = [`/a/${scout.name}`, '/m/general'] as const
   const forms = ['follow', 'subscribe'] as const

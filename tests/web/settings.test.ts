@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { assetPaths } from '../../src/web/frame/assets'
 import { createTestHub } from '../hub/create-test-hub'
 import { createBrowser, signIn } from './open-pages'
 
@@ -59,6 +60,26 @@ test('T16: a key made in the settings is shown once, in no address, and within i
     )?.[1]
   expect((await browser.send('/settings/keys/delete', { id: id ?? '' })).status).toBe(303)
   expect((await hub.call('/agents/me', { key })).status).toBe(401)
+})
+
+test('pages: what is shown once can be copied, by a script that other pages do not load', async () => {
+  const admin = await signIn(hub)
+  const invited = { role: 'member', expires_in_days: '7', note: '' }
+  const shown: [page: string, form: string, fields: Record<string, string>, text: RegExp][] = [
+    ['/admin/people', '/admin/people/invitations', invited, /value="http[^"]+" data-copy="invit/],
+    ['/settings/keys', '/settings/keys', { label: 'A', scopes: 'read' }, /data-copy="key">rook/],
+    ['/settings/sessions', '/settings/sessions/link', {}, /data-copy="sign-in link">http/],
+    ['/runners', '/runners/keys', { label: 'A' }, /data-copy="key">rook.*data-copy="command">npx/s],
+  ]
+  const script = `src="${assetPaths().copy}"`
+  for (const [page, form, fields, text] of shown) {
+    const made = await (await admin.send(form, fields)).text()
+    expect(made, page).toContain(script)
+    expect(made, page).toMatch(text)
+    const later = await admin.read(page)
+    expect(later, page).not.toContain('data-copy')
+    expect(later, page).not.toContain(script)
+  }
 })
 
 test('pages: a theme is kept in the browser, and colors every page from its first byte', async () => {

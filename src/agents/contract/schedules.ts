@@ -18,6 +18,8 @@ export const countedRunsMax = 100
 
 export type ScheduleEdit =
   | ({ kind: 'add' } & NewSchedule)
+  /** Replaces time, time zone and task; a paused schedule stays paused. */
+  | ({ kind: 'change'; key: string } & NewSchedule)
   | { kind: 'pause' | 'resume' | 'delete'; key: string }
 
 /** What a scheduled run begins with, tried on the offline model. It spends nothing and writes nothing. */

@@ -8,6 +8,7 @@ import { toScheduleFacts } from './exploration-facts'
 import { readDefinition } from './read-definition'
 
 const place = ['behavior', 'schedule']
+const changeable = ['cron', 'timezone', 'task'] as const
 const shownRuns = 5
 const dayMs = 86_400_000
 
@@ -52,12 +53,27 @@ export function editSchedules(files: DefinitionFiles, edit: ScheduleEdit): Defin
     else document.setIn(place, document.createNode([entry]))
     return toFiles()
   }
-  const index = listSchedules(files, 0).findIndex(({ key }) => key === edit.key)
-  if (index < 0) return null
-  if (edit.kind === 'pause') document.setIn([...place, index, 'paused'], true)
-  else if (edit.kind === 'resume') document.deleteIn([...place, index, 'paused'])
-  else document.deleteIn([...place, index])
+  const entries = listSchedules(files, 0)
+  const index = entries.findIndex(({ key }) => key === edit.key)
+  const entry = entries[index]
+  if (!entry) return null
+  changeEntry(document, [...place, index], entry, edit)
   return toFiles()
+}
+
+function changeEntry(
+  document: Document,
+  path: (string | number)[],
+  entry: ScheduleEntry,
+  edit: Exclude<ScheduleEdit, { kind: 'add' }>,
+): void {
+  if (edit.kind === 'change') {
+    // What did not change stays as it is written.
+    const changed = changeable.filter((field) => edit[field] !== entry[field])
+    for (const field of changed) document.setIn([...path, field], edit[field])
+  } else if (edit.kind === 'pause') document.setIn([...path, 'paused'], true)
+  else if (edit.kind === 'resume') document.deleteIn([...path, 'paused'])
+  else document.deleteIn(path)
 }
 
 /** Writes a copy in place of each alias, so that a part can change, or go, without the others. */

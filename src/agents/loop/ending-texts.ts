@@ -1,11 +1,17 @@
 import type { BudgetShortage } from '../../hub/contract/hub'
 import { toIsoTime } from '../../shared/iso-time'
 
+/** Says who can raise a limit: whoever reads the reply may not be able to. */
+const raise = (fields: string, purpose: string): string =>
+  `An admin or my owner can raise ${fields} in my definition to ${purpose}.`
+
 /** The limit on tokens that lets an activation continue when it is raised. */
-const raiseTokens =
-  'Raise `behavior.max_tokens` or `brain.max_tokens_per_activation`, whichever is smaller, in my definition to let me continue.'
-const raiseOutput = 'Raise `brain.max_tokens` in my definition to allow longer answers.'
-const raiseDuration = 'Raise `behavior.max_duration_seconds` in my definition to give me more time.'
+const raiseTokens = raise(
+  '`behavior.max_tokens` or `brain.max_tokens_per_activation`, whichever is smaller,',
+  'let me continue',
+)
+const raiseOutput = raise('`brain.max_tokens`', 'allow longer answers')
+const raiseDuration = raise('`behavior.max_duration_seconds`', 'give me more time')
 
 /** Budgets by scope and period, within a sentence. */
 const budgetNames: Record<BudgetShortage['scope'], string> = {
@@ -44,7 +50,7 @@ function describeShortage(shortage: BudgetShortage): string {
 /** Texts that an agent posts when it ends without an answer of its own, as users read them. */
 export const endingTexts = {
   iterationLimit: (steps: number) =>
-    `I stopped after ${steps} steps, my iteration limit for one task. Raise \`behavior.max_iterations\` in my definition to let me continue.`,
+    `I stopped after ${steps} ${steps === 1 ? 'step' : 'steps'}, my iteration limit for one task. ${raise('`behavior.max_iterations`', 'let me continue')}`,
   iterationCeiling: (steps: number) =>
     `I stopped after ${steps} steps, the maximum for any agent. I may have been repeating myself.`,
   iterationCeilingWarning: (steps: number) =>
@@ -96,7 +102,7 @@ export const endingMessages = {
   emptyAnswers: () => 'The model returned an empty answer twice.',
   outputLimit: (outputTokens: number) =>
     `The model's answer reached its length limit before any text, after ${outputTokens} tokens, which include the model's thinking. ` +
-    "Raise `brain.max_tokens` in the agent's definition, or choose a model that thinks less or allows longer answers.",
+    "An admin or the agent's owner can raise `brain.max_tokens` in its definition, or choose a model that thinks less or allows longer answers.",
   runnerLost: () =>
     'The machine that did the work was lost after something had been written, so the work was not begun again.',
   noTools: (program: string) => `${program} did not connect to the hub's tools.`,

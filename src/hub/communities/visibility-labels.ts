@@ -1,10 +1,10 @@
 import type { Visibility } from '../schema/communities'
 
-/** Who can read a community, as an option of a form. */
+/** Who can read a community, as an option of a form: short, because a narrow field cuts a longer one off. */
 export const visibilityLabels: Record<Visibility, string> = {
-  public: 'Public: everybody who can open this hub',
-  members: 'Members: members and admins of this hub',
-  private: 'Private: only the members of this community',
+  public: 'Public',
+  members: 'Members',
+  private: 'Private',
 }
 
 /** Stands for a community in sums of money, for those who do not read it. */

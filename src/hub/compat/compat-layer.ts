@@ -24,8 +24,6 @@ import { isServiceKey } from './service-key-text'
 import { toggleVote } from './toggle-vote'
 import { isRecord } from './twins'
 
-type Adapted = WeakMap<Context<HubEnv>, AnswerRequest>
-
 /** Paths of the whole API, and the routes of the hub among them. */
 export interface CompatPaths {
   all: ApiPaths<{ method: string; path: string }>
@@ -33,19 +31,18 @@ export interface CompatPaths {
 }
 
 /**
- * Returns what runs around the API for existing clients: `answers` stands before the guard of entries, so
- * that refusals are adapted too, and `requests` after it, because it reads bodies.
+ * Returns what runs around the API for existing clients: `refusals` stands before the guard of entries, whose
+ * refusals are adapted too, and `requests` after it, because it reads bodies.
  */
 export function createCompat(
   paths: CompatPaths,
-): Record<'answers' | 'requests', MiddlewareHandler<HubEnv>> {
-  const adapted: Adapted = new WeakMap()
+): Record<'refusals' | 'requests', MiddlewareHandler<HubEnv>> {
   const acting = createActing()
   return {
-    answers: async (c, next) => {
+    refusals: async (c, next) => {
       acceptPrefixes(c)
       await next()
-      if (c.req.path.startsWith(`${apiBase}/`)) await adaptResponse(c, adapted.get(c))
+      if (c.req.path.startsWith(`${apiBase}/`)) await adaptRefusal(c)
       if (isRootPath(paths.all, c.req.raw, getPath(c.req.raw))) addVary(c)
     },
     requests: async (c, next) => {
@@ -56,7 +53,7 @@ export function createCompat(
       if (!route) return next()
       try {
         const request = await adaptRequest(c, route, acting)
-        if (request) adapted.set(c, request)
+        if (request) c.set('adaptAnswer', (answer) => adapt(c, answer, request))
       } catch (error) {
         c.res = toErrorResponse(c, error)
         return
@@ -166,26 +163,24 @@ function replaceRequest(c: Context<HubEnv>, url: URL, body: Body | undefined): v
 const isJson = ({ headers }: Response): boolean =>
   headers.get('content-type')?.startsWith('application/json') === true
 
-async function adaptResponse(
-  c: Context<HubEnv>,
-  request: AnswerRequest | undefined,
-): Promise<void> {
+/** Adapts the answer of a request that failed. */
+async function adaptRefusal(c: Context<HubEnv>): Promise<void> {
   const { status } = c.res
-  const isError = status >= 400
-  if (!isJson(c.res) || !(isError || request)) return
-  const retryAfter = c.res.headers.get('retry-after')
+  if (status < 400 || !isJson(c.res)) return
   const answer: unknown = await c.res.json()
-  const adapt = async (body: Record<string, unknown>) => {
-    if (isError) return adaptError(body, retryAfter)
-    return request ? adaptAnswer(body, request, await readFacts(c, body)) : body
-  }
-  const shown = isRecord(answer) ? await adapt(answer) : answer
+  const shown = isRecord(answer) ? adaptError(answer, c.res.headers.get('retry-after')) : answer
   const headers = new Headers(c.res.headers)
   headers.delete('content-length')
   const adapted = new Response(JSON.stringify(shown), { status, headers })
   c.res = undefined
   c.res = adapted
 }
+
+const adapt = async (
+  c: Context<HubEnv>,
+  answer: Record<string, unknown>,
+  request: AnswerRequest,
+): Promise<Record<string, unknown>> => adaptAnswer(answer, request, await readFacts(c, answer))
 
 async function readFacts(c: Context<HubEnv>, answer: Record<string, unknown>) {
   const { db, settings } = c.var.context

@@ -16,8 +16,18 @@ export const isRecord = (value: unknown): value is Json =>
 /** Objects whose fields are not the hub's. */
 const foreign = new Set(['metadata'])
 
-const toCamel = (name: string): string =>
-  name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+/** Names of fields in camel case. They are those of the API, so there are few. */
+const camelNames = new Map<string, string>()
+
+function toCamel(name: string): string {
+  const known = camelNames.get(name)
+  if (known !== undefined) return known
+  const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  if (camelNames.size < camelNamesMax) camelNames.set(name, camel)
+  return camel
+}
+/** Some answers have objects whose names users choose; those beyond are not kept. */
+const camelNamesMax = 2_000
 
 /** Returns an object with each field under its name in camel case too, and the fields that clients derive. */
 export function adaptFields(value: Json, facts: Facts): Json {

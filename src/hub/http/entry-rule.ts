@@ -1,4 +1,4 @@
-import type { Context, Handler, Hono } from 'hono'
+import type { Context, Handler } from 'hono'
 import { bodyLimits, type RateClass } from '../../shared/config'
 import type { HubEnv } from './hub-env'
 
@@ -53,10 +53,9 @@ export function declareEntry<Declared extends Handler<HubEnv>>(
 /** Returns the declared rule of a handler; undefined when it has none. */
 export const findEntryRule = (handler: object): EntryRule | undefined => rules.get(handler)
 
-/** Returns the rule of the first declared route of an app that matches a request. */
-export function matchEntryRule(app: Hono<HubEnv>, method: string, path: string): EntryRule {
-  const [matches] = app.router.match(method === 'HEAD' ? 'GET' : method, path)
-  for (const [[handler]] of matches) {
+/** Returns the rule of the first declared handler among those that match a request. */
+export function matchEntryRule(handlers: Iterable<object>): EntryRule {
+  for (const handler of handlers) {
     const rule = rules.get(handler)
     if (rule) return rule
   }

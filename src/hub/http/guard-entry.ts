@@ -1,4 +1,5 @@
-import type { Context, Hono, MiddlewareHandler } from 'hono'
+import type { Context, MiddlewareHandler } from 'hono'
+import { matchedRoutes } from 'hono/route'
 import { bodyLimits } from '../../shared/config'
 import { addSecurityHeaders, setHeaders } from './answer-headers'
 import { isFormType, isJsonType, requireFlatJson } from './body-types'
@@ -20,10 +21,10 @@ type GuardDeps = Pick<HubDeps, 'renderErrorPage' | 'rateLimiter'>
  * limits. It reads nothing from the database, so a refused request costs little. Every answer gets its
  * security headers here.
  */
-export function guardEntry(app: Hono<HubEnv>, deps: GuardDeps): MiddlewareHandler<HubEnv> {
+export function guardEntry(deps: GuardDeps): MiddlewareHandler<HubEnv> {
   const counter = createRequestCounter(deps.rateLimiter)
   return async (c, next) => {
-    const rule = matchEntryRule(app, c.req.method, c.req.path)
+    const rule = matchEntryRule(matchedRoutes(c).map(({ handler }) => handler))
     try {
       acceptHost(c)
       const sender = await counter.count(c, rule)

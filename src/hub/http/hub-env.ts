@@ -51,6 +51,8 @@ export interface HubEnv {
      * @throws RATE_LIMITED
      */
     countAs(rateClass: RequestClass): Promise<void>
+    /** Returns an answer as the client of this request reads it. */
+    adaptAnswer?: (answer: Record<string, unknown>) => Promise<Record<string, unknown>>
     /** Methods of the routes with this path, for 405 responses. */
     allowed?: string[]
   }

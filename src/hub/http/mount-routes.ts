@@ -50,7 +50,8 @@ async function answer(c: Context<HubEnv>, route: Route): Promise<Response> {
   const { call, found } = await (route.reads ? startWrite(c, route) : startCall(c, route))
   const body = await route.handle(call, found)
   if (body instanceof Response) return body
-  return c.json({ success: true, ...body }, route.status)
+  const answer = { success: true, ...body }
+  return c.json(c.var.adaptAnswer ? await c.var.adaptAnswer(answer) : answer, route.status)
 }
 
 interface StartedCall {

@@ -95,7 +95,7 @@ const SharedFields = <Name extends string>({ form }: { form: FormState<Name | Sh
       name="visibility"
       label="Visibility"
       options={visibilityLabels}
-      hint="Others can’t find the community or its posts. Admins see that a private community exists."
+      hint="Public: everybody who can open this hub. Members: this hub’s members and admins. Private: this community’s members only. Others can’t find the community or its posts. Admins see that a private community exists."
     />
     <Field
       form={form}

@@ -1,3 +1,4 @@
+import copy from '../client/copy.client.js'
 import drafts from '../client/drafts.client.js'
 import follow from '../client/follow.client.js'
 import keys from '../client/keys.client.js'
@@ -32,6 +33,7 @@ export type AssetName =
   | 'passkeys'
   | 'push'
   | 'preview'
+  | 'copy'
 
 export interface Asset {
   type: string
@@ -53,6 +55,7 @@ const sources: Record<AssetName, () => Asset> = {
   passkeys: () => script(passkeys),
   push: () => script(push),
   preview: () => script(preview),
+  copy: () => script(copy),
 }
 
 const style = (...texts: string[]): Asset => ({
@@ -114,6 +117,7 @@ function buildAssets() {
     passkeys: publish('passkeys'),
     push: publish('push'),
     preview: publish('preview'),
+    copy: publish('copy'),
   }
   built = { paths, byPath }
   return built

@@ -28,7 +28,7 @@ export interface LayoutProps {
    */
   sheet?: 'css' | 'thread' | 'trace' | 'chart' | 'admin'
   /** Scripts in addition to the common one. */
-  scripts?: ('live' | 'follow' | 'passkeys' | 'push')[]
+  scripts?: ('live' | 'follow' | 'passkeys' | 'push' | 'copy')[]
   /** URL that the page goes on to at once. */
   refreshTo?: string
 }
@@ -158,7 +158,7 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
             </a>
           )}
           {frame.viewer?.isAdmin && (
-            <a class="wide" href="/policy" aria-current={here('admin')}>
+            <a class="wide" href="/admin/people" aria-current={here('admin')}>
               Admin
             </a>
           )}
@@ -200,7 +200,7 @@ const MoreMenu: FC<{ viewer: PageViewer | null }> = ({ viewer }) => (
         </a>
       )}
       {viewer && <a href="/tools">Tools</a>}
-      {viewer?.isAdmin && <a href="/policy">Admin</a>}
+      {viewer?.isAdmin && <a href="/admin/people">Admin</a>}
       <a href="/search">Search</a>
       <a href="/docs">Docs</a>
     </div>

@@ -5,6 +5,7 @@ import { memoryLimits } from '../../shared/config'
 import { formatDay } from '../../shared/format'
 import { Field } from '../form/field'
 import { createForm } from '../form/form-state'
+import { DeleteForm } from './delete-form'
 import { knowsPath } from './knows-paths'
 import { PrivacyNote, ShareForm } from './share-form'
 
@@ -54,12 +55,7 @@ export const FactRow: FC<{ agent: SeenAgent; fact: KnownFact }> = ({ agent, fact
                 isShared={fact.sharedAt !== null}
               />
             )}
-            <form method="post" action={knowsPath(name)}>
-              <input type="hidden" name="id" value={id} />
-              <button type="submit" class="btn" name="change" value="delete_fact">
-                Delete<span class="vh"> fact {id}</span>
-              </button>
-            </form>
+            <DeleteForm name={name} target={{ change: 'delete_fact', id }} />
           </div>
         </>
       )}

@@ -9,6 +9,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
 import { RelativeTime } from '../parts/relative-time'
+import { DeleteForm } from './delete-form'
 import { FactRow } from './fact-row'
 import { knowsPath, sessionPath } from './knows-paths'
 import { describeSession } from './session-names'
@@ -184,13 +185,14 @@ const FileRow: FC<{ agent: SeenAgent; file: KnownFile }> = ({ agent, file }) => 
           />
         )}
         {canDelete && (
-          <form method="post" action={knowsPath(name)}>
-            <input type="hidden" name="path" value={file.path} />
-            <input type="hidden" name="is_shared" value={String(file.privateTo === null)} />
-            <button type="submit" class="btn" name="change" value="delete_file">
-              Delete<span class="vh"> {file.path}</span>
-            </button>
-          </form>
+          <DeleteForm
+            name={name}
+            target={{
+              change: 'delete_file',
+              path: file.path,
+              is_shared: String(file.privateTo === null),
+            }}
+          />
         )}
         {!canDelete && <a href={accountPath(name)}>Ask {name}</a>}
       </div>

@@ -15,6 +15,7 @@ import { handleAdminForm, readAdminPage, sendAdminPage } from '../tools/admin-pa
 import { toCredentialProblem } from '../tools/credential-errors'
 import { ModelsPage, type ModelsPageProps } from './models-page'
 import { createPriceForm, type PriceField, priceForm } from './price-form'
+import { settingsLabels } from './provider-props'
 
 interface Shown extends Pick<ModelsPageProps, 'typed' | 'test'> {
   /** The rejected form of a price. */
@@ -100,10 +101,9 @@ async function show(c: PageContext, models: ModelAdminApi, shown: Shown): Promis
   })
 }
 
-const settingsFields = ['base_url', 'allow_private', 'default_model'] as const
-
 function saveSettings(c: PageContext, models: ModelAdminApi): Promise<Response> {
   return handleAdminForm(c, {
+    labels: settingsLabels,
     async submit(field, admin) {
       const provider = field('provider')
       await models.putProvider(admin, provider, {
@@ -116,7 +116,8 @@ function saveSettings(c: PageContext, models: ModelAdminApi): Promise<Response> 
       return toPlace(provider)
     },
     showAgain: (rejection, field) => {
-      const fields = Object.fromEntries(settingsFields.map((name) => [name, field(name)]))
+      const names = Object.keys(settingsLabels)
+      const fields = Object.fromEntries(names.map((name) => [name, field(name)]))
       return show(c, models, {
         ...{ ...nothing, ...rejection },
         typed: { provider: field('provider'), fields },

@@ -2,7 +2,7 @@ import type { FC } from 'hono/jsx'
 import type { ProviderView } from '../../hub/models/models-view'
 import { outside } from '../../shared/config'
 import { RelativeTime } from '../parts/relative-time'
-import type { ProviderBlockProps } from './provider-props'
+import { type ProviderBlockProps, settingsLabels } from './provider-props'
 
 /** The form that makes one short call. */
 export const TestForm: FC<{ state: ProviderView; isOpen: boolean }> = ({ state, isOpen }) => {
@@ -98,7 +98,7 @@ export const SettingsForm: FC<ProviderBlockProps> = ({ state, stored, typed }) =
           <>
             <input type="hidden" name="has_address" value="yes" />
             <div>
-              <label for={`${provider}-url`}>Base URL</label>
+              <label for={`${provider}-url`}>{settingsLabels.base_url}</label>
               <input
                 id={`${provider}-url`}
                 name="base_url"
@@ -116,12 +116,12 @@ export const SettingsForm: FC<ProviderBlockProps> = ({ state, stored, typed }) =
             </div>
             <label class="check">
               <input type="checkbox" name="allow_private" checked={isPrivate} />
-              The server has a private address
+              {settingsLabels.allow_private}
             </label>
           </>
         )}
         <div>
-          <label for={`${provider}-default`}>Default model</label>
+          <label for={`${provider}-default`}>{settingsLabels.default_model}</label>
           <input
             id={`${provider}-default`}
             name="default_model"

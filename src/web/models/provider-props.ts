@@ -11,3 +11,10 @@ export interface ProviderBlockProps {
   typed: Record<string, string>
   test: TestShown | null
 }
+
+/** Labels of the fields of the form of address and default model. */
+export const settingsLabels = {
+  base_url: 'Base URL',
+  allow_private: 'The server has a private address',
+  default_model: 'Default model',
+} as const

@@ -42,7 +42,7 @@ export const InvitationBlock: FC<InvitationBlockProps> = ({ frame, invitations, 
       {url !== null && (
         <div class="form up3">
           <label for="link">Invitation link, shown only now</label>
-          <input id="link" type="text" readonly value={url} />
+          <input id="link" type="text" readonly value={url} data-copy="invitation link" />
           <p class="meta">
             Send it to one person. It works once.
             {isLoopback(url) &&

@@ -36,7 +36,13 @@ export interface PeoplePageProps {
 export const PeoplePage: FC<PeoplePageProps> = (props) => {
   const { frame, rows, values, next } = props
   return (
-    <Layout frame={frame} title="People" place="admin" sheet="admin">
+    <Layout
+      frame={frame}
+      title="People"
+      place="admin"
+      sheet="admin"
+      {...(props.invitation.url !== null && { scripts: ['copy'] })}
+    >
       <AdminTabs here="people" isAdmin={true} />
       <h1>People</h1>
       <p class="lede">All accounts of people and agents.</p>

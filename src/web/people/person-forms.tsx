@@ -140,10 +140,8 @@ export const DeleteForm: FC<{ name: string }> = ({ name }) => {
         as="select"
         name="words"
         label="Posts, comments and messages"
-        options={{
-          keep: 'Keep, shown as by a deleted account',
-          remove: 'Delete, also from traces, sessions, memory and search',
-        }}
+        options={{ keep: 'Keep', remove: 'Delete' }}
+        hint="Keep: shown as by a deleted account. Delete: also from traces, sessions, memory and search."
       />
       <Field
         form={form}

@@ -59,12 +59,16 @@ const CreatedKey: FC<{ label: string; apiKey: string; origin: string }> = (props
       <p class="up4">
         <strong>Copy the new key{label && ` "${label}"`} now.</strong> It is shown only once.
       </p>
-      <p class="code up3">{apiKey}</p>
+      <p class="code up3" data-copy="key">
+        {apiKey}
+      </p>
       <p class="up3">
         Put it into the variable ROOKERY_RUNNER_KEY of the machine, and start a runner there in a
         clone of the project:
       </p>
-      <p class="code up3">npx --no-install rookery runner --hub {origin}</p>
+      <p class="code up3" data-copy="command">
+        npx --no-install rookery runner --hub {origin}
+      </p>
     </div>
   )
 }

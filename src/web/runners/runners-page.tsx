@@ -25,7 +25,13 @@ interface RunnersPageProps {
 
 /** Lists runners with what they run, runs that wait for one, and runner keys. */
 export const RunnersPage: FC<RunnersPageProps> = ({ frame, list, ...keys }) => (
-  <Layout frame={frame} title="Runners" place="admin" sheet="admin">
+  <Layout
+    frame={frame}
+    title="Runners"
+    place="admin"
+    sheet="admin"
+    {...(keys.created && { scripts: ['copy'] })}
+  >
     <AdminTabs here="runners" isAdmin={true} />
     <h1>Runners</h1>
     <p class="lede">

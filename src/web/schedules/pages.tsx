@@ -7,18 +7,18 @@ import { readFiles, saveDefinition } from '../../hub/definitions/save-definition
 import { grantErrors } from '../../hub/grants/errors'
 import { type HubEnv, requireViewer, toAppError } from '../../hub/http/page-entry'
 import { run } from '../../shared/db/batch'
-import { createForm, type FormState } from '../form/form-state'
+import type { FormState } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { toProblem } from '../form/to-problem'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { selectLastRuns, selectScheduleNames } from './page-queries'
-import { type ScheduleField, scheduleForm, scheduleInput } from './schedule-form'
-import { type SchedulePreview, SchedulesPage, schedulesPath } from './schedules-page'
+import { emptyForm, type ScheduleField, scheduleForm, scheduleInput } from './schedule-form'
+import type { SchedulePreview } from './schedule-preview'
+import { SchedulesPage } from './schedules-page'
+import { schedulesPath } from './schedules-path'
 
 type Form = FormState<ScheduleField>
-
-const emptyForm = createForm<ScheduleField>({ cron: '', timezone: 'UTC', task: '' })
 
 /** Registers `/a/:name/schedules` with its forms. */
 export function registerSchedulePages(app: Hono<HubEnv>): void {
@@ -33,11 +33,16 @@ const nameOf = (c: PageContext): string => c.req.param('name') ?? ''
 
 interface Shown {
   form: Form
-  /** Whether the form is shown as a preview. */
-  isPreview?: boolean
+  /** Key of the schedule that the form changes; absent for a new one. */
+  edited?: string | null
+  /** The version that the author started from; absent: the current one. */
+  base?: number
+  /** The change to show before it is saved. */
+  preview?: ScheduleEdit
 }
 
-async function show(c: PageContext, { form, isPreview }: Shown, status = 200): Promise<Response> {
+async function show(c: PageContext, shown: Shown, status = 200): Promise<Response> {
+  const { form, edited = null } = shown
   const name = nameOf(c)
   const { frame, answers } = await readPage(c, {
     definition: selectDefinition({ name }),
@@ -50,34 +55,35 @@ async function show(c: PageContext, { form, isPreview }: Shown, status = 200): P
   if (!definition) throw definitionErrors.notFound()
   const { agents } = c.var.context
   const files = await readFiles(c.var.context, name, definition)
-  const checked = await agents.checkDefinition(files)
   const props = {
-    ...{ frame, name: definition.name, base: definition.version, form, lastRuns },
+    ...{ frame, name: definition.name, form, edited, lastRuns },
+    base: shown.base ?? definition.version,
     requesters: names?.requesters ?? [],
     ownerName: names?.ownerName ?? null,
     entries: agents.schedules.list(files, frame.now),
-    facts: checked.ok ? checked.facts : null,
-    preview: isPreview ? await preview(c, files, form) : null,
+    preview: shown.preview ? await preview(c, files, shown.preview) : null,
   }
   return sendPage(c, <SchedulesPage {...props} />, status)
 }
 
-/** Returns what a valid new schedule does, by the definition that has it. */
+/** Returns what a valid change of a schedule does, by the definition that has it. */
 async function preview(
   c: PageContext,
   files: DefinitionFiles,
-  { typed }: Form,
+  edit: ScheduleEdit,
 ): Promise<SchedulePreview | null> {
+  if (!('task' in edit)) return null
+  const { cron, timezone, task } = edit
   const { agents, clock } = c.var.context
-  const changed = agents.schedules.edit(files, { kind: 'add', ...typed })
+  const changed = agents.schedules.edit(files, edit)
   const checked = changed && (await agents.checkDefinition(changed))
-  const entry = changed && agents.schedules.list(changed, clock.now()).at(-1)
+  const entry =
+    changed &&
+    agents.schedules
+      .list(changed, clock.now())
+      .findLast((each) => each.cron === cron && each.timezone === timezone && each.task === task)
   if (!checked?.ok || !entry) return null
-  return {
-    entry,
-    facts: checked.facts,
-    rehearsal: await agents.schedules.rehearse(changed, typed.task),
-  }
+  return { entry, facts: checked.facts, rehearsal: await agents.schedules.rehearse(changed, task) }
 }
 
 async function submit(c: PageContext): Promise<Response> {
@@ -86,25 +92,25 @@ async function submit(c: PageContext): Promise<Response> {
   const definition = await run(c.var.context.db, selectDefinition({ name: nameOf(c) }))
   requireEditor(viewer, definition?.ownerId ?? null)
   if (!definition) throw definitionErrors.notFound()
-  const action = read('do')
-  const edit = readEdit(action, read('key'))
-  if (edit) return save(c, viewer, definition, { edit, form: emptyForm, base: read('base') })
+  const [action, key, base] = [read('do'), read('key'), Number(read('base')) || 0]
+  const edit = readEdit(action, key)
+  if (edit) return save(c, viewer, definition, { edit, form: emptyForm, base })
   const sent = readFormWith(scheduleInput, read, scheduleForm)
-  if (action === 'edit') return show(c, { form: { ...sent.form, problem: null } })
-  if (!sent.isValid) return show(c, { form: sent.form }, 400)
-  const added = {
-    edit: { kind: 'add' as const, ...sent.value },
-    form: sent.form,
-    base: read('base'),
-  }
-  return save(c, viewer, definition, { ...added, isPreview: action !== 'save' })
+  const edited = key === '' ? null : key
+  if (action === 'edit') return show(c, { form: { ...sent.form, problem: null }, edited, base })
+  if (!sent.isValid) return show(c, { form: sent.form, edited, base }, 400)
+  const change: ScheduleEdit =
+    edited === null ? { kind: 'add', ...sent.value } : { kind: 'change', key, ...sent.value }
+  const isPreview = action !== 'save'
+  return save(c, viewer, definition, { edit: change, form: sent.form, edited, base, isPreview })
 }
 
 interface Sent {
   edit: ScheduleEdit
   form: Form
+  edited?: string | null
   /** The version that the form started from. */
-  base: string
+  base: number
   isPreview?: boolean
 }
 
@@ -113,30 +119,35 @@ async function save(
   c: PageContext,
   editor: Editor,
   definition: DefinitionRow,
-  { edit, form, base, isPreview = false }: Sent,
+  { isPreview = false, ...sent }: Sent,
 ): Promise<Response> {
   const { context } = c.var
   const { name } = definition
   const { agents } = context
+  const { edit, base } = sent
   const changed = agents.schedules.edit(await readFiles(context, name, definition), edit)
-  if (!changed) return show(c, { form: { ...form, problem: goneProblem } }, 409)
+  if (!changed) return showGone(c, sent)
   try {
     if (!isPreview) {
-      const options = { baseVersion: Number(base) || 0, allowGrants: [] }
-      await saveDefinition(context, editor, name, changed, options)
+      await saveDefinition(context, editor, name, changed, { baseVersion: base, allowGrants: [] })
       return c.redirect(schedulesPath(name), 303)
     }
     const checked = await agents.checkDefinition(changed)
     if (!checked.ok) throw definitionErrors.invalid(name, checked.problems)
-    return show(c, { form, isPreview })
+    return show(c, { ...sent, preview: edit })
   } catch (error) {
-    return showRejected(c, form, error)
+    return showRejected(c, sent, error)
   }
 }
 
-const goneProblem = {
-  message: 'This schedule is not in the definition any more.',
-  hint: 'Somebody changed it since you opened the page. The list below is current.',
+/** Shows that the schedule is gone; what was typed is in the form of a new one. */
+function showGone(c: PageContext, { edit, form }: Sent): Promise<Response> {
+  const kept = edit.kind === 'change' ? ' What you typed is in the form for a new schedule.' : ''
+  const problem = {
+    message: 'This schedule is not in the definition any more.',
+    hint: `Somebody changed it since you opened the page. The list below is current.${kept}`,
+  }
+  return show(c, { form: { ...form, problem } }, 409)
 }
 
 function readEdit(action: string, key: string): ScheduleEdit | null {
@@ -145,14 +156,18 @@ function readEdit(action: string, key: string): ScheduleEdit | null {
 }
 
 /** Shows the form again: with the problem at its field, or above it. */
-function showRejected(c: PageContext, form: Form, error: unknown): Promise<Response> {
+function showRejected(
+  c: PageContext,
+  { form, edited = null, base }: Sent,
+  error: unknown,
+): Promise<Response> {
   const { code, details = [], status } = toAppError(error)
   if (code === 'CONFLICT') {
     const problem = {
       message: 'Somebody else changed the definition.',
       hint: 'Look at the list, then save again.',
     }
-    return show(c, { form: { ...form, problem } }, status)
+    return show(c, { form: { ...form, problem }, edited }, status)
   }
   if (code !== 'INVALID_DEFINITION') throw error
   const errors = Object.fromEntries(
@@ -165,5 +180,5 @@ function showRejected(c: PageContext, form: Form, error: unknown): Promise<Respo
     Object.keys(errors).length > 0
       ? { message: scheduleForm.rejected, hint: 'Correct the marked field below.' }
       : toProblem(error)
-  return show(c, { form: { ...form, errors, problem } }, 400)
+  return show(c, { form: { ...form, errors, problem }, edited, base }, 400)
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { describeText, type FormDefinition } from '../form/form-state'
+import { createForm, describeText, type FormDefinition, type FormState } from '../form/form-state'
 
 const taskCharsMax = 2_000
 
@@ -19,3 +19,13 @@ export const scheduleForm: FormDefinition<ScheduleField> = {
     task: { message: describeText('The task', taskCharsMax) },
   },
 }
+
+/** Returns the form of a schedule as it is. */
+export const formOf = ({
+  cron,
+  timezone,
+  task,
+}: Record<ScheduleField, string>): FormState<ScheduleField> => createForm({ cron, timezone, task })
+
+/** The form of a new schedule. */
+export const emptyForm = formOf({ cron: '', timezone: 'UTC', task: '' })

@@ -48,7 +48,7 @@ interface KeysPageProps {
 }
 
 export const KeysPage: FC<KeysPageProps> = ({ frame, form, keys, created, endsAt }) => (
-  <SettingsLayout frame={frame} tab="keys" title="Keys">
+  <SettingsLayout frame={frame} tab="keys" title="Keys" {...(created && { scripts: ['copy'] })}>
     <section class="block">
       <h2>Keys</h2>
       <p class="lede">
@@ -115,6 +115,8 @@ const CreatedKey: FC<{ label: string; apiKey: string }> = ({ label, apiKey }) =>
     <p class="up4">
       <strong>Copy the new key{label && ` "${label}"`} now.</strong> It is shown only once.
     </p>
-    <p class="code up3">{apiKey}</p>
+    <p class="code up3" data-copy="key">
+      {apiKey}
+    </p>
   </div>
 )

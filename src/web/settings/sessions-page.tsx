@@ -13,7 +13,12 @@ interface SessionsPageProps {
 }
 
 export const SessionsPage: FC<SessionsPageProps> = ({ frame, sessions, link }) => (
-  <SettingsLayout frame={frame} tab="sessions" title="Sessions">
+  <SettingsLayout
+    frame={frame}
+    tab="sessions"
+    title="Sessions"
+    {...(link !== null && { scripts: ['copy'] })}
+  >
     <section class="block">
       <h2>Signed in on</h2>
       <ul class="list">
@@ -68,7 +73,9 @@ export const SessionsPage: FC<SessionsPageProps> = ({ frame, sessions, link }) =
             Open this link on the other device within {signInLimits.deviceLinkMinutes} minutes.
             Whoever has it can sign in as you. It is shown only now.
           </p>
-          <p class="code up4">{link}</p>
+          <p class="code up4" data-copy="sign-in link">
+            {link}
+          </p>
         </div>
       )}
     </section>

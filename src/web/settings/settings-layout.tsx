@@ -7,7 +7,7 @@ interface SettingsLayoutProps {
   frame: Frame
   tab: SettingsTab
   title: string
-  scripts?: ['passkeys'] | ['push']
+  scripts?: ['passkeys'] | ['push'] | ['copy']
 }
 
 /** The layout of all settings pages. */

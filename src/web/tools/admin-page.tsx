@@ -52,6 +52,8 @@ export interface Rejection {
 type AdminForm = {
   /** Shows the page again with an error and the submitted fields. */
   showAgain: (rejection: Rejection, field: (name: string) => string) => Promise<Response>
+  /** Labels of the fields, by which an error names them. */
+  labels?: Readonly<Record<string, string>>
 } & (
   | {
       /** Performs what the form asks for and returns the path to redirect to. */
@@ -72,7 +74,7 @@ export async function handleAdminForm(c: PageContext, form: AdminForm): Promise<
     return c.redirect(await form.submit(field, admin), 303)
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    const { status, ...problem } = toProblem(error)
+    const { status, ...problem } = toProblem(error, form.labels)
     return form.showAgain({ problem, status }, field)
   }
 }

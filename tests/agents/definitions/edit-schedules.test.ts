@@ -44,3 +44,34 @@ test('D6: entries that are written once and referred to are changed as if each w
   const whole = `x-b: &b { schedule: [${JSON.stringify(daily)}] }\nbehavior: *b\n`
   expect(edit(whole, { kind: 'delete', key: keyOf('@daily', 'Count') }).entries).toEqual([])
 })
+
+test('D6: a changed schedule keeps its place, its comments and its pause', () => {
+  const yaml = `behavior:
+  schedule:
+    # Before the week.
+    - cron: "@daily" # early
+      task: |
+        Count.
+      paused: true
+    - { cron: "@hourly", task: Weigh }
+`
+  const change = { cron: '@daily', timezone: 'UTC', task: 'Count: "all"\nof # them' }
+  const { entries, text } = edit(yaml, {
+    kind: 'change',
+    key: keyOf('@daily', 'Count.\n'),
+    ...change,
+  })
+  expect(entries).toEqual([
+    [change.task, true],
+    ['Weigh', false],
+  ])
+  for (const kept of ['# Before the week.', 'cron: "@daily" # early', '# kept'])
+    expect(text).toContain(kept)
+  expect(text).not.toContain('timezone')
+  const moved = { ...change, cron: '0 9 * * *', timezone: 'Europe/Berlin' }
+  const key = keyOf('@daily', 'Count.\n')
+  expect(edit(yaml, { kind: 'change', key, ...moved }).text).toMatch(
+    /cron: "?0 9 \* \* \*"? # early[^{]+timezone: Europe\/Berlin/,
+  )
+  expect(edit(yaml, { kind: 'change', key: keyOf('@weekly', 'Count.\n'), ...change }).text).toBe('')
+})

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { endingTexts } from '../../../src/agents/loop/ending-texts'
 import { composeReply } from '../../../src/agents/loop/reply'
 import { Scenario } from './scenario'
 
@@ -35,4 +36,18 @@ test('T4: a refusal before the prompt is known says so too', () => {
   const run = new Scenario().wake().load({ admission: 'budget_exhausted', shortage: used })
   const { ending } = run.state
   expect(ending && composeReply(ending, run.events, ['mira'])).toContain('has 120 tokens left')
+})
+
+test('L8: a reply that stopped at a limit says who can raise it, because whoever reads it may not', () => {
+  const limited = [
+    endingTexts.iterationLimit(8),
+    endingTexts.tokensUsedUp(900),
+    endingTexts.answerLimit(),
+    endingTexts.timedOut(),
+  ]
+  for (const text of limited) {
+    expect(text).toMatch(/An admin or my owner can raise `(behavior|brain)\./)
+    expect(text).not.toMatch(/(^|\. )Raise /)
+  }
+  expect(endingTexts.iterationLimit(1)).toContain('after 1 step,')
 })

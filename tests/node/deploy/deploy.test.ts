@@ -110,7 +110,7 @@ async function runUpload(modules: Record<string, string>): Promise<void> {
   for (const [name, text] of Object.entries(modules)) {
     writeFileSync(join(bundlePath, 'worker', name), text)
   }
-  cpSync(join(await buildWorker(), 'options.json'), join(bundlePath, 'options.json'))
+  cpSync(join(await buildWorker(), 'local.json'), join(bundlePath, 'local.json'))
   hub = await startHub({ port, stateDir: join(folder, 'hub'), bundlePath, env: platform.secrets })
 }
 

@@ -67,7 +67,7 @@ test('L27: an admin sets up a local server on the page, and agents with provider
   const bad = await saveProvider({ base_url: 'not a url' })
   expect([bad.status, await readText(bad)]).toEqual([
     400,
-    expect.stringContaining('Must be a complete URL'),
+    expect.stringContaining('Base URL: Must be a complete URL'),
   ])
   expect((await saveProvider({ base_url: baseUrl })).status).toBe(303)
   const key = await send('/models/key', { provider, value: secret })

@@ -1,0 +1,24 @@
+import type { FC } from 'hono/jsx'
+import type { ScheduleEntry } from '../../agents/contract/agents'
+import { toIso } from '../../shared/format'
+
+/** The next runs in the time zone of the schedule, which is named. */
+export const NextRuns: FC<{ entry: ScheduleEntry }> = ({ entry: { nextRuns, timezone } }) => (
+  <>
+    <h3 class="up3">Next runs ({timezone})</h3>
+    <ol class="list">
+      {nextRuns.map((at) => (
+        <li>
+          <span>{formatInZone(at, timezone)}</span>
+          <span class="r meta">{toIso(at).slice(0, 16).replace('T', ' ')} UTC</span>
+        </li>
+      ))}
+    </ol>
+  </>
+)
+
+const formatInZone = (at: number, timeZone: string): string =>
+  new Intl.DateTimeFormat('en-GB', {
+    ...{ timeZone, weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' },
+    ...{ hour: '2-digit', minute: '2-digit' },
+  }).format(at)
