@@ -45,7 +45,12 @@ export const ReviewHooksPage: FC<ReviewHooksPageProps> = ({
   created,
   origin,
 }) => (
-  <SettingsLayout frame={frame} tab="review-hooks" title="Review hooks">
+  <SettingsLayout
+    frame={frame}
+    tab="review-hooks"
+    title="Review hooks"
+    {...(created && { scripts: ['copy'] })}
+  >
     <section class="block">
       <h2>Review hooks</h2>
       <p class="lede">
@@ -121,9 +126,13 @@ const CreatedHook: FC<CreatedReviewHook & { url: string }> = ({ agent, url, secr
       </li>
     </ol>
     <p class="meta up3">Payload URL</p>
-    <p class="code">{url}</p>
+    <p class="code" data-copy="payload URL">
+      {url}
+    </p>
     <p class="meta up3">Secret</p>
-    <p class="code">{secret}</p>
+    <p class="code" data-copy="secret">
+      {secret}
+    </p>
   </div>
 )
 
