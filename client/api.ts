@@ -2897,7 +2897,7 @@ export interface Routes {
       /** name of an agent */
       agent?: string | undefined
       outcome?: "completed" | "max_iterations" | "max_tokens" | "max_duration" | "context_limit" | "budget_exhausted" | "cancelled" | "content_filtered" | "failed" | "running" | "parked" | undefined
-      /** name of an account that asked for the run */
+      /** name of an account that asked for the run, or - for runs that nobody asked for */
       requester?: string | undefined
       /** part of the post's title, or of a task whose trace you see */
       text?: string | undefined
@@ -2926,7 +2926,7 @@ export interface Routes {
       /** name of an agent */
       agent?: string | undefined
       outcome?: "completed" | "max_iterations" | "max_tokens" | "max_duration" | "context_limit" | "budget_exhausted" | "cancelled" | "content_filtered" | "failed" | "running" | "parked" | undefined
-      /** name of an account that asked for the run */
+      /** name of an account that asked for the run, or - for runs that nobody asked for */
       requester?: string | undefined
       /** part of the post's title, or of a task whose trace you see */
       text?: string | undefined
@@ -3377,12 +3377,37 @@ export interface Routes {
       }>
     }
   }
-  /** Lists budgets with current spending and reservations. */
+  /** Lists budgets with current spending and reservations, and what was spent on behalf of whom. */
   'GET /budgets': {
     query: undefined
     body: undefined
     answer: {
       budgets: Array<Budget>
+      /** What was spent on behalf of whom; null unless you are signed in. */
+      requesters: {
+        /** The main budget of the hub, for whose period it is. */
+        budget_id: string
+        /** For admins the ten accounts on whose behalf the most was spent, and the runs that nobody asked for; for others what was spent on their behalf. Those who ask for a run together share its cost. */
+        spent: Array<{
+          /** Millionths of a US dollar. */
+          spent_microusd: number
+          spent_tokens: number
+          /** Null for runs that nobody asked for. */
+          requester: {
+            id: string
+            name: string | null
+            kind: "human" | "agent" | "system" | null
+          } | null
+          /** Of runs that nobody asked for; else null. */
+          task: string | null
+        }>
+        /** What the budget has spent besides. */
+        others: {
+          /** Millionths of a US dollar. */
+          spent_microusd: number
+          spent_tokens: number
+        }
+      } | null
     }
   }
   /** Updates limits and thresholds of a budget; null removes a limit, absent fields stay (admin). */
@@ -3981,6 +4006,14 @@ export interface Routes {
         /** Name of the agent. */
         agent: string
         created_at: string
+        /** The last delivery that was signed with the secret; null when none was. */
+        last_delivery: {
+          /** held: it starts a run with the rest of its review, seconds later. noted: it says which branch a pull request has, and starts nothing. */
+          outcome: "started" | "held" | "noted" | "ignored"
+          /** Why it was ignored. */
+          reason: string | null
+          at: string
+        } | null
       }>
     }
   }

@@ -19,3 +19,6 @@ export const runLists = {
 
 /** Feedback on answers: the length of a note, and what an agent's page shows. */
 export const runFeedbackLimits = { noteCharsMax: 1_000, daysShown: 30, notesShown: 5 } as const
+
+/** Limits of the list of spending by requester, and after what time a sweep counts a model call for it. */
+export const requesterLists = { shown: 10, tasksMax: 6, lagMs: 3_600_000 } as const

@@ -80,6 +80,7 @@ async function makeContent(): Promise<string[]> {
   await api('/agents/greeter/bans', { kind: 'mute', reason: `Too long: ${long}` })
   const moderated = await moderate(long)
   await connectRunner()
+  const { hook } = await api('/review-hooks', { agent: 'scout' })
   return [
     '/',
     '/?sort=top',
@@ -146,6 +147,8 @@ async function makeContent(): Promise<string[]> {
     '/settings/notifications',
     '/settings/sessions',
     '/settings/keys',
+    '/settings/review-hooks',
+    `/settings/review-hooks/${hook?.id}/delete`,
     '/docs',
     '/no-such-page',
   ]

@@ -49,6 +49,7 @@ const inserts = {
   usage: `INSERT INTO usage_events (activation_id, call, account_id, executor, model, task, input_tokens, cached_tokens,
       output_tokens, reasoning_tokens, cost_microusd, is_priced, is_estimated, duration_ms, created_at)
     SELECT ${id('d')}, 1, iif(i % 4, ${member}, (?3 ->> 'scout')), 'test', 'offline/extractive', 'mention', 1, 0, 1, 0, 1, 1, 0, 1, ${at} FROM n`,
+  spending: `INSERT INTO requester_spending (requester, spent_microusd, spent_tokens) SELECT ${id('a')}, i, i FROM n`,
   audit: `INSERT INTO audit_log (id, account_id, activation_id, call_id, tool, "grant", arguments_hash, decision, outcome, created_at)
     SELECT ${id('e')}, iif(i % 4, ${member}, (?3 ->> 'scout')), ${id('d')}, 'call', 'hub_search', 'hub:read', 'hash', 'allowed', 'ok', ${at} FROM n`,
   adminLog: `INSERT INTO admin_log (id, account_id, action, target_type, target_id, created_at)
@@ -65,6 +66,11 @@ export const sizeOf = (posts: number): Size => ({
   inboxItems: posts,
 })
 
+/** As the last sweep leaves it: what was spent on behalf of whom is counted until now. */
+const markCounted = `UPDATE requester_spending_progress SET (budget_id, starts_at) = (w.budget_id, w.starts_at), counted_until = ?1
+  FROM budgets b JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at <= ?1 AND w.ends_at > ?1
+  WHERE b.scope = 'hub' AND b.period = 'month'`
+
 /** Adds rows to a hub until it has this size. */
 export async function fillHub(
   db: Pick<D1Database, 'prepare'>,
@@ -75,7 +81,12 @@ export async function fillHub(
   // What there was is older than what is added, as its numbers say.
   await db.prepare('UPDATE posts SET created_at = created_at - 1e10').run()
   const counts = (of: Size): Record<keyof typeof inserts, number> => ({
-    ...{ accounts: of.accounts, agents: of.agents, inboxItems: of.inboxItems },
+    ...{
+      accounts: of.accounts,
+      spending: of.accounts,
+      agents: of.agents,
+      inboxItems: of.inboxItems,
+    },
     ...{ posts: of.posts, comments: of.posts, votes: of.posts, mentions: of.posts },
     ...{ activations: of.posts, usage: of.posts, audit: of.posts, adminLog: of.posts },
   })
@@ -92,4 +103,5 @@ export async function fillHub(
         .run()
     }
   }
+  await db.prepare(markCounted).bind(now).run()
 }

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
+import { sweep } from '../../src/hub/sweep/sweep'
 import { createTestHub, readCost } from '../hub/create-test-hub'
 import { fillDaysSql, generateUsage, insertCallsSql, officeAgents } from '../support/generate-usage'
 import { createBrowser, signIn } from './open-pages'
@@ -186,6 +187,9 @@ test('B10: 100,000 calls in a year are read as days: few rows for one round trip
     .bind(hub.clock.now() - 1)
     .run()
   await env.DB.prepare(fillDaysSql).run()
+  // Sweeps of the last minutes of an hour count what was spent on behalf of whom.
+  hub.clock.advance(55 * 60_000)
+  await sweep(hub.context(), hub.clock.now())
   const response = await browser.get('/budgets')
   expect(readCost(response.headers).roundTrips).toBe(1)
   // 30 days of ten agents, a few times, and a few dozen for budgets and activations

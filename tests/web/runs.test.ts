@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { encodeCursor } from '../../src/hub/cursor'
 import { runLists } from '../../src/shared/config'
+import { usageOf } from '../hub/activations/create-office'
 import { readCost } from '../hub/create-test-hub'
 import { canary, createRunScene } from './create-run-scene'
 import { signIn } from './open-pages'
@@ -254,4 +255,43 @@ describe('feedback on an answer', () => {
     const left = await office.first('SELECT * FROM run_feedback WHERE account_id = ?', people.bob)
     expect(left).toBeNull()
   })
+})
+
+test('B10 T3: each line of the spending by requester leads to the runs that cost as much', async () => {
+  const lark = await office.createAgent('lark')
+  await office.post(keys.olga ?? '', '@lark explore')
+  const { activationId } = await office.start(lark.id)
+  await run(
+    `UPDATE activations SET requesters = '[]', task = 'exploration' WHERE id = ?`,
+    activationId,
+  )
+  await office.commit(lark.id, activationId, { usage: [usageOf(700, 3)] })
+  await office.hubApi.sweep(hub.clock.now())
+  const page = await open('otto', '/budgets')
+  expect(readCost(page.headers).roundTrips).toBe(1)
+  const html = await page.text()
+  const section = /<section class="block" id="requesters">.*?<\/section>/s.exec(html)?.[0] ?? ''
+  const readLinks = (of: string) =>
+    [...of.matchAll(/href="\/runs\?(requester=[^"]*)"/g)].map(([, query = '']) =>
+      query.replaceAll('&amp;', '&'),
+    )
+  const costOf = async (who: string, query: string) =>
+    (await call(who, `/activations/totals?${query}`)).body.cost_microusd
+  const [ofOlga = '', ofNobody = ''] = readLinks(section)
+  expect([ofOlga, ofNobody]).toEqual([
+    expect.stringMatching(/^requester=olga&since=\d{4}-\d\d-01$/),
+    expect.stringMatching(/^requester=-&since=/),
+  ])
+  // olga sees all of her runs, which an admin does not.
+  expect([await costOf('olga', ofOlga), await costOf('otto', ofNobody)]).toEqual([100, 700])
+  const { body } = await call('otto', '/budgets')
+  expect(body.requesters.spent).toMatchObject([
+    { requester: { name: 'olga' }, spent_microusd: 100 },
+    { requester: null, task: 'exploration', spent_microusd: 700 },
+  ])
+  expect(section).toContain('exploration')
+  const own = await (await open('olga', '/budgets')).text()
+  expect(readLinks(own)).toEqual([ofOlga])
+  expect(await (await open('piet', '/budgets')).text()).not.toContain('requester=olga')
+  expect(await (await open('stranger', '/budgets')).text()).not.toContain('id="requesters"')
 })

@@ -97,7 +97,13 @@ test('pages: a theme is kept in the browser, and colors every page from its firs
 test('pages: settings are one round trip and need a session', async () => {
   const { browser } = await newPerson()
   await browser.get('/')
-  for (const path of ['/settings', '/settings/sign-in', '/settings/sessions', '/settings/keys']) {
+  for (const path of [
+    '/settings',
+    '/settings/sign-in',
+    '/settings/sessions',
+    '/settings/keys',
+    '/settings/review-hooks',
+  ]) {
     const { headers } = await browser.get(path)
     expect([path, headers.get('server-timing')]).toEqual([
       path,

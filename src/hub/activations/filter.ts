@@ -9,10 +9,17 @@ const name = z
   .max(100)
   .transform((text) => text.replace(/^@/, ''))
 
+/** Filters for runs that nobody asked for, where an account is named else. */
+export const nobody = '-'
+
 const common = {
   agent: name.optional().describe('name of an agent'),
   outcome: z.enum([...outcomes, 'running', 'parked']).optional(),
-  requester: name.optional().describe('name of an account that asked for the run'),
+  requester: name
+    .optional()
+    .describe(
+      `name of an account that asked for the run, or ${nobody} for runs that nobody asked for`,
+    ),
   text: z
     .string()
     .trim()

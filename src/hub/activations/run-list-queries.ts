@@ -17,7 +17,7 @@ import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
 import { hasTraceAccessSql, isRunShownSql } from '../traces/trace-access-queries'
 import type { Reader } from '../viewers/reader'
-import type { RunFilter } from './filter'
+import { nobody, type RunFilter } from './filter'
 import { recordColumns } from './list-queries'
 
 const x = alias(activations, 'x')
@@ -87,11 +87,13 @@ const tablesSql = (v: Operands, window: SQL): SQL => sql`
 const contains = (text: SQL | typeof p.title | typeof i.content, v: Operands): SQL =>
   sql`instr(lower(${text}), lower(${v.text})) > 0`
 
+const nobodySql = sql.raw(`'${nobody}'`)
+
 /** The condition of a filter, for runs whose page shows the reader who asked for them. */
 const matchSql = (v: Operands): SQL => sql`
   (${v.outcome} IS NULL OR coalesce(${x.outcome}, ${x.state}) = ${v.outcome})
   AND ${x.costMicrousd} >= ${v.costFrom} AND ${x.inputTokens} + ${x.outputTokens} >= ${v.tokensFrom}
-  AND (${v.requester} IS NULL OR EXISTS (SELECT 1 FROM json_each(${x.requesters}) q
+  AND (${v.requester} IS NULL OR (${v.requester} = ${nobodySql} AND ${x.requesters} = '[]') OR EXISTS (SELECT 1 FROM json_each(${x.requesters}) q
     WHERE q.value = (SELECT ${accounts.id} FROM ${accounts} WHERE ${accounts.name} = ${v.requester})))
   AND (${v.text} IS NULL OR ${contains(p.title, v)} OR (${hasTraceAccessSql(v.reader)} AND EXISTS (
     SELECT 1 FROM ${inboxItems} ${i} WHERE ${i.claimedBy} = ${x.id} AND ${i.isTask} = 1 AND ${contains(i.content, v)})))

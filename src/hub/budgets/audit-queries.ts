@@ -9,6 +9,7 @@ import { usageArchivedBeforeSql } from '../archive/queries'
 import { budgetAccountWindows, budgets, budgetWindows } from '../schema/budgets'
 import { accountSumsSql, usageCalls, writeAccountSums } from './account-window-queries'
 import { lastStartSql } from './crossing-queries'
+import { resetCounted } from './requester-queries'
 import { paysForSql, shareSql, spenderOf, usageSpendersSql } from './scope-sql'
 
 const b = alias(budgets, 'b')
@@ -87,8 +88,12 @@ const repairAccountWindows = prepare(() =>
   ),
 )
 
-/** Overwrites differing counters with the sums of the usage events at execution time. */
+/**
+ * Overwrites differing counters with the sums of the usage events at execution time. Spending by requester is
+ * counted again by the next sweep.
+ */
 export const repairWindows = (): Statement<void>[] => [
   repairBudgetWindows({}),
   repairAccountWindows({}),
+  ...resetCounted(),
 ]

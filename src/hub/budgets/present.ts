@@ -6,6 +6,7 @@ import { budgets } from '../schema/budgets'
 import { computeForecast, type Forecast } from './forecast'
 import { computeUsedShares, findWorstLevel, levels } from './levels'
 import type { PageBudget } from './page-queries'
+import { type RequesterSpending, readTask } from './requester-view'
 import type { UsageGroup, UsageGroupSums, UsageSums } from './usage-api-queries'
 
 const share = z.number().describe('Part of a limit; 1 is all of it.')
@@ -136,6 +137,44 @@ export const presentBudget = (
   needed_microusd: budget.neededMicrousd,
   needed_tokens: budget.neededTokens,
   status: findWorstLevel([budget]),
+})
+
+const spentAnswer = z.object({ spent_microusd: microusdAnswer, spent_tokens: countAnswer })
+
+export const requestersAnswer = z
+  .object({
+    budget_id: z.string().describe('The main budget of the hub, for whose period it is.'),
+    spent: z
+      .array(
+        spentAnswer.extend({
+          requester: briefPersonAnswer
+            .extend({ name: z.string().nullable(), kind: kindAnswer.nullable() })
+            .nullable()
+            .describe('Null for runs that nobody asked for.'),
+          task: z.string().nullable().describe('Of runs that nobody asked for; else null.'),
+        }),
+      )
+      .describe(
+        'For admins the ten accounts on whose behalf the most was spent, and the runs that nobody asked for; for others what was spent on their behalf. Those who ask for a run together share its cost.',
+      ),
+    others: spentAnswer.describe('What the budget has spent besides.'),
+  })
+  .nullable()
+  .describe('What was spent on behalf of whom; null unless you are signed in.')
+
+export const presentRequesters = ({
+  budget,
+  lines,
+  others,
+}: RequesterSpending): z.input<typeof requestersAnswer> => ({
+  budget_id: budget.id,
+  spent: lines.map((line) => ({
+    requester: line.isTask ? null : { id: line.requester, name: line.name, kind: line.kind },
+    task: readTask(line),
+    spent_microusd: line.spentMicrousd,
+    spent_tokens: line.spentTokens,
+  })),
+  others: { spent_microusd: others.spentMicrousd, spent_tokens: others.spentTokens },
 })
 
 const forecastAnswer = z.object({

@@ -11,11 +11,15 @@ import {
   healthAnswer,
   presentBudget,
   presentHealth,
+  presentRequesters,
   presentSums,
   presentUsage,
+  requestersAnswer,
   usageAnswer,
   usageSumsAnswer,
 } from './present'
+import { selectRequesterLines } from './requester-queries'
+import { toRequesterSpending } from './requester-view'
 import { usageGroups, usageStatements } from './usage-api-queries'
 
 const tag = 'budgets'
@@ -92,16 +96,28 @@ export const budgetRoutes: Route[] = [
   route({
     method: 'get',
     path: '/budgets',
-    summary: 'Lists budgets with current spending and reservations',
+    summary:
+      'Lists budgets with current spending and reservations, and what was spent on behalf of whom',
     tag,
     access: 'read',
     rate: 'read',
-    answer: z.object({ budgets: z.array(budgetAnswer) }),
+    answer: z.object({ budgets: z.array(budgetAnswer), requesters: requestersAnswer }),
     handle: async ({ context, read, reader }) => {
-      const now = context.clock.now()
-      const { answers, viewer } = await read({ budgets: selectBudgets({ now, reader }) })
+      const at = { now: context.clock.now(), reader }
+      const { answers, viewer } = await read({
+        budgets: selectBudgets(at),
+        lines: selectRequesterLines(at),
+      })
       const isAdmin = viewer?.role === 'admin'
-      return { budgets: answers.budgets.map((budget) => presentBudget(budget, isAdmin)) }
+      const spending = toRequesterSpending(
+        answers.lines,
+        answers.budgets,
+        viewer ? { isAdmin } : null,
+      )
+      return {
+        budgets: answers.budgets.map((budget) => presentBudget(budget, isAdmin)),
+        requesters: spending && presentRequesters(spending),
+      }
     },
   }),
   route({

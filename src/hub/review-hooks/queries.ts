@@ -43,7 +43,14 @@ const x = alias(activations, 'x')
 
 const hooksMax = sql.raw(String(reviewHookLimits.perAccountMax))
 
-const hookFields = { id: h.id, agent: a.name, createdAt: h.createdAt }
+const hookFields = {
+  id: h.id,
+  agent: a.name,
+  createdAt: h.createdAt,
+  deliveredAt: h.deliveredAt,
+  deliveryOutcome: h.deliveryOutcome,
+  deliveryReason: h.deliveryReason,
+}
 
 /** A hook without its secret. Times are milliseconds since the Unix epoch. */
 export type ReviewHookRow = RowOf<typeof hookFields>
@@ -71,7 +78,10 @@ export const selectReviewHooks = (
 export const insertReviewHook = ({
   createdAt,
   ...row
-}: typeof reviewHooks.$inferInsert): Statement<void> =>
+}: Pick<
+  typeof reviewHooks.$inferInsert,
+  'id' | 'agentId' | 'accountId' | 'createdAt'
+>): Statement<void> =>
   write(
     insertSelect(
       reviewHooks,
@@ -83,6 +93,14 @@ export const insertReviewHook = ({
       sql`WHERE true`,
     ),
   )
+
+type Delivered = Required<
+  Pick<typeof reviewHooks.$inferInsert, 'deliveredAt' | 'deliveryOutcome' | 'deliveryReason'>
+>
+
+/** Records the last delivery of a hook. */
+export const updateDelivery = (hookId: string, delivered: Delivered): Statement<void> =>
+  write(orm.update(reviewHooks).set(delivered).where(eq(reviewHooks.id, hookId)))
 
 /** Deletes a hook of an account, after what it received. `isDeleted` answers whether there was one. */
 export const deleteReviewHook = (id: string, accountId: AccountId) => ({

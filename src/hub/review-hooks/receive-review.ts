@@ -6,6 +6,7 @@ import { findFailedConstraint } from '../constraint-errors'
 import type { Review } from '../contract/review-hooks'
 import { armSweep, wakeAgents } from '../inbox/deliver'
 import { maskCredentials } from '../posts/credential-patterns'
+import type { deliveryOutcomes } from '../schema/review-hooks'
 import { writingConstraints } from '../writing-guard/errors'
 import { reviewHookErrors } from './errors'
 import { holdPart } from './held-queries'
@@ -15,8 +16,9 @@ import {
   type ReviewedThread,
   recordPullNumber,
   selectReviewedThread,
+  updateDelivery,
 } from './queries'
-import { readReview } from './read-review'
+import { type Delivery, readReview } from './read-review'
 
 /** What another service sent to a hook. */
 export interface Received {
@@ -29,7 +31,7 @@ export interface Received {
 
 /** What became of a delivery. `reason` says why nothing was started. */
 export interface DeliveryResult {
-  outcome: 'started' | 'held' | 'noted' | 'ignored'
+  outcome: (typeof deliveryOutcomes)[number]
   reason: string | null
 }
 
@@ -52,9 +54,26 @@ export async function receiveReview(
   context: ActionContext,
   { hookId, event, text, signature }: Received,
 ): Promise<DeliveryResult> {
-  const { db, clock, hookSecrets, settings } = context
+  const { db, clock, hookSecrets } = context
   if (!(await hookSecrets.isSigned(hookId, text, signature))) throw reviewHookErrors.notSigned()
-  const delivery = readReview(event, JSON.parse(text))
+  const result = await takeDelivery(context, hookId, readReview(event, JSON.parse(text)))
+  // What starts something, at once or later, is recorded with it.
+  if (result.outcome !== 'started' && result.outcome !== 'held') {
+    context.defer(run(db, updateDelivery(hookId, toDelivered(result, clock.now()))))
+  }
+  return result
+}
+
+const toDelivered = ({ outcome, reason }: DeliveryResult, deliveredAt: number) => ({
+  ...{ deliveredAt, deliveryOutcome: outcome, deliveryReason: reason },
+})
+
+async function takeDelivery(
+  context: ActionContext,
+  hookId: string,
+  delivery: Delivery,
+): Promise<DeliveryResult> {
+  const { db, clock, settings } = context
   if (delivery.kind === 'ignored') return ignore(delivery.reason)
   const pull = toPullOfHook(hookId, delivery.pull)
   const number = isNumberOfHead(delivery.pull) ? recordPullNumber(pull) : null
@@ -77,6 +96,9 @@ interface Taken {
   number: ReturnType<typeof recordPullNumber> | null
 }
 
+const held: DeliveryResult = { outcome: 'held', reason: null }
+const started: DeliveryResult = { outcome: 'started', reason: null }
+
 /** Holds a part of a review. The sweep is armed until it knows when the review is complete. */
 async function holdReview(
   context: ActionContext,
@@ -89,6 +111,7 @@ async function holdReview(
   await batch(db, {
     part: holdPart({ hookId, review, commentId, createdAt }),
     guard: guardReview(thread, createdAt),
+    delivery: updateDelivery(hookId, toDelivered(held, createdAt)),
     number,
   })
   const plan = async () => {
@@ -96,7 +119,7 @@ async function holdReview(
     if (token !== null) await scheduler.disarm(token, null)
   }
   context.defer(plan())
-  return { outcome: 'held', reason: null }
+  return held
 }
 
 /** Posts a comment on the pull request, which is whole. */
@@ -105,6 +128,7 @@ async function startRun(
   { hookId, thread, review, number }: Taken,
 ): Promise<DeliveryResult> {
   const { clock } = context
+  const createdAt = clock.now()
   const commentId = clock.newId<CommentId>()
   const { key } = review
   const token = await armSweep(context)
@@ -112,14 +136,13 @@ async function startRun(
     context,
     { hookId, thread, parts: [review], commentId, runKey: key },
     {
-      received: insertReceivedReview({
-        ...{ hookId, reviewKey: key, commentId, createdAt: clock.now() },
-      }),
+      received: insertReceivedReview({ hookId, reviewKey: key, commentId, createdAt }),
+      delivery: updateDelivery(hookId, toDelivered(started, createdAt)),
       number,
     },
   )
   context.defer(wakeAgents(context, woken, token))
-  return { outcome: 'started', reason: null }
+  return started
 }
 
 /** Returns why the batch was refused. @throws any other error */

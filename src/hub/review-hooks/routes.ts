@@ -1,9 +1,10 @@
 import * as z from 'zod'
 import { deletedAnswer, presentTime, timeAnswer } from '../http/answers'
-import { apiBase } from '../http/mount-routes'
 import { presentIdempotent, type Route, route } from '../http/route'
+import { deliveryOutcomes } from '../schema/review-hooks'
 import { createReviewHook, removeReviewHook, reviewHookInput } from './actions'
-import { selectReviewHooks } from './queries'
+import { toDeliveryUrl } from './hook-view'
+import { type ReviewHookRow, selectReviewHooks } from './queries'
 import { receiveReview } from './receive-review'
 
 const tag = 'review hooks'
@@ -14,6 +15,32 @@ const hookFields = {
   created_at: timeAnswer,
 }
 
+const deliveryAnswer = z.object({
+  outcome: z
+    .enum(deliveryOutcomes)
+    .describe(
+      'held: it starts a run with the rest of its review, seconds later. ' +
+        'noted: it says which branch a pull request has, and starts nothing.',
+    ),
+  reason: z.string().nullable().describe('Why it was ignored.'),
+})
+
+const lastDeliveryAnswer = deliveryAnswer
+  .extend({ at: timeAnswer })
+  .nullable()
+  .describe('The last delivery that was signed with the secret; null when none was.')
+
+const presentDelivery = (
+  hook: Pick<ReviewHookRow, 'deliveredAt' | 'deliveryOutcome' | 'deliveryReason'>,
+): z.input<typeof lastDeliveryAnswer> =>
+  hook.deliveredAt !== null && hook.deliveryOutcome !== null
+    ? {
+        at: presentTime(hook.deliveredAt),
+        outcome: hook.deliveryOutcome,
+        reason: hook.deliveryReason,
+      }
+    : null
+
 export const reviewHookRoutes: Route[] = [
   route({
     method: 'get',
@@ -22,14 +49,17 @@ export const reviewHookRoutes: Route[] = [
     tag,
     access: 'own',
     rate: 'read',
-    answer: z.object({ hooks: z.array(z.object(hookFields)) }),
+    answer: z.object({
+      hooks: z.array(z.object({ ...hookFields, last_delivery: lastDeliveryAnswer })),
+    }),
     handle: async ({ context, credential, read }) => {
       const { answers } = await read({
         hooks: credential && selectReviewHooks(credential, context.clock.now()),
       })
       return {
-        hooks: (answers.hooks ?? []).map(({ id, agent, createdAt }) => ({
+        hooks: (answers.hooks ?? []).map(({ id, agent, createdAt, ...hook }) => ({
           ...{ id, agent, created_at: presentTime(createdAt) },
+          last_delivery: presentDelivery(hook),
         })),
       }
     },
@@ -55,7 +85,7 @@ export const reviewHookRoutes: Route[] = [
       return presentIdempotent(call, done, ({ id, agent, createdAt, secret }) => ({
         hook: {
           ...{ id, agent, created_at: presentTime(createdAt), secret },
-          url: `${call.c.var.origin}${apiBase}/review-hooks/${id}/deliveries`,
+          url: toDeliveryUrl(call.c.var.origin, id),
         },
       }))
     },
@@ -83,15 +113,7 @@ export const reviewHookRoutes: Route[] = [
     rate: 'write',
     status: 202,
     body: z.looseObject({}).describe('The event, as GitHub sends it.'),
-    answer: z.object({
-      outcome: z
-        .enum(['started', 'held', 'noted', 'ignored'])
-        .describe(
-          'held: it starts a run with the rest of its review, seconds later. ' +
-            'noted: it says which branch a pull request has, and starts nothing.',
-        ),
-      reason: z.string().nullable().describe('Why it was ignored.'),
-    }),
+    answer: deliveryAnswer,
     handle: async ({ c, context, param }) =>
       receiveReview(context, {
         hookId: param('id'),

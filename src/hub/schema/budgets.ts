@@ -171,3 +171,30 @@ export const usageDays = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.scope, table.day, table.scopeId] })],
 )
+
+/**
+ * What runs spent on behalf of each requester in the current window of the hub's main budget, of the calls
+ * that a sweep has counted.
+ */
+export const requesterSpending = sqliteTable(
+  'requester_spending',
+  {
+    /** An account id, or `task:` and the task of runs that nobody asked for. */
+    requester: text('requester').primaryKey(),
+    spentMicrousd: integer('spent_microusd').notNull(),
+    spentTokens: integer('spent_tokens').notNull(),
+  },
+  (table) => [
+    index('requester_spending_most').on(
+      sql`${table.spentMicrousd} DESC`,
+      sql`${table.spentTokens} DESC`,
+    ),
+  ],
+)
+
+/** One row: the window that `requester_spending` counts, and before which time its calls are in it. */
+export const requesterSpendingProgress = sqliteTable('requester_spending_progress', {
+  budgetId: text('budget_id').$type<BudgetId>().primaryKey(),
+  startsAt: integer('starts_at').notNull(),
+  countedUntil: integer('counted_until').notNull(),
+})

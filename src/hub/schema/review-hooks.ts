@@ -28,6 +28,9 @@ export const pushedBranches = sqliteTable(
   (table) => [primaryKey({ columns: [table.agentId, table.repository, table.branch] })],
 )
 
+/** What becomes of a delivery; noted: it says which branch a pull request has, and starts nothing. */
+export const deliveryOutcomes = ['started', 'held', 'noted', 'ignored'] as const
+
 /** Addresses that take reviews of pull requests for an agent. */
 export const reviewHooks = sqliteTable(
   'review_hooks',
@@ -43,6 +46,11 @@ export const reviewHooks = sqliteTable(
       .notNull()
       .references(() => accounts.id),
     createdAt: integer('created_at').notNull(),
+    /** The last delivery that was signed; null: none was. */
+    deliveredAt: integer('delivered_at'),
+    deliveryOutcome: text('delivery_outcome', { enum: deliveryOutcomes }),
+    /** Why it was ignored. */
+    deliveryReason: text('delivery_reason'),
   },
   (table) => [
     index('review_hooks_by_account').on(table.accountId, table.createdAt),

@@ -6,6 +6,8 @@ import { archiveStatements } from '../archive/queries'
 import { clearEndedHold } from '../backup/hold'
 import { selectTransfer } from '../backup/hold-queries'
 import { extendBudgetWindows, findExpiringBudgets } from '../budgets/actions'
+import { countRequesters, isCountingTime } from '../budgets/count-requesters'
+import { selectUncountedCalls } from '../budgets/requester-queries'
 import { expireClaims } from '../claims/queries'
 import type { SweepQuery, SweepReport } from '../contract/hub'
 import { readExplorationReport } from '../exploration/sweep'
@@ -27,7 +29,7 @@ const settledAfterMs = 3_000
  * Returns the agents to wake because a wake-up may have been lost: those with unclaimed tasks, and those
  * with an activation that has run for a while, which they resume or commit, paused or not. Overdue
  * approvals expire first, so their agents are included. One round trip; more when budget windows have
- * to be created, reports or reviews have to be posted, or a provider that is down has to be tried.
+ * to be created, calls to be counted, reports or reviews posted, or a provider that is down tried.
  */
 export async function sweep(
   context: ActionContext,
@@ -44,6 +46,7 @@ export async function sweep(
     wake: selectLongestWaiting({ before: now - settledAfterMs }),
     count: countRunning({ now }),
     expiring: findExpiringBudgets(now),
+    uncounted: isCountingTime(now) ? selectUncountedCalls({ now }) : null,
     pushes: selectNextDue({}),
     transfer: selectTransfer(),
     heldReviews: selectHeldReviews(),
@@ -53,6 +56,9 @@ export async function sweep(
   })
   await extendBudgetWindows(db, answers.expiring, now).catch((error: unknown) =>
     log.error('failed to create budget windows', { error }),
+  )
+  await countRequesters(db, answers.uncounted, now).catch((error: unknown) =>
+    log.error('failed to count spending by requester', { error }),
   )
   await publishReports(context, answers, now).catch((error: unknown) =>
     log.error('failed to post reports', { error }),

@@ -4,6 +4,7 @@ import type { ArchiveView } from '../../hub/archive/archive-view'
 import { computeForecast } from '../../hub/budgets/forecast'
 import { thresholds } from '../../hub/budgets/levels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
+import type { RequesterSpending } from '../../hub/budgets/requester-view'
 import type { SeriesDay, UsageSeries, UsageTotal } from '../../hub/budgets/usage-queries'
 import { formatUsageQuery, type UsageView } from '../../hub/budgets/usage-view'
 import { formatDay } from '../../shared/format'
@@ -19,6 +20,7 @@ import { newBudgetPath } from './budget-paths'
 import { ChartPatterns } from './chart-colors'
 import { composeChart } from './chart-data'
 import { CumulativeSpend, findMainBudget, hasCumulativeSpend } from './cumulative-spend'
+import { RequesterSection } from './requester-section'
 import { SpendSection } from './spend-section'
 
 export interface BudgetsPageProps {
@@ -28,13 +30,15 @@ export interface BudgetsPageProps {
   series: UsageSeries[]
   total: UsageTotal | undefined
   days: SeriesDay[]
+  /** Null for anonymous viewers. */
+  requesters: RequesterSpending | null
   activations: ActivationRow[]
   /** Files of older model calls; empty for others than admins. */
   archives: ArchiveView[]
 }
 
 export const BudgetsPage: FC<BudgetsPageProps> = (props) => {
-  const { frame, view, budgets, series, total, days, activations, archives } = props
+  const { frame, view, budgets, series, total, days, requesters, activations, archives } = props
   const isAdmin = frame.viewer?.isAdmin === true
   const main = findMainBudget(budgets)
   const forecast = main && computeForecast(main, frame.now)
@@ -80,6 +84,7 @@ export const BudgetsPage: FC<BudgetsPageProps> = (props) => {
           run rate and ignore limits.
         </p>
       </section>
+      {requesters && <RequesterSection spending={requesters} isAdmin={isAdmin} />}
       <SpendSection view={view} chart={chart} rows={series} total={total} budgets={budgets} />
       <section class="block">
         <h2>

@@ -4,6 +4,8 @@ import { archiveName, readRecords, toArchiveView } from '../../hub/archive/archi
 import { selectFiles } from '../../hub/archive/queries'
 import { selectArchivedCalls } from '../../hub/budgets/archived-call-queries'
 import { selectBudgets } from '../../hub/budgets/page-queries'
+import { selectRequesterLines } from '../../hub/budgets/requester-queries'
+import { toRequesterSpending } from '../../hub/budgets/requester-view'
 import { usageViewStatements } from '../../hub/budgets/usage-queries'
 import { formatIsoDay, parseUsageView } from '../../hub/budgets/usage-view'
 import { type HubEnv, readCredential, readReader } from '../../hub/http/page-entry'
@@ -54,13 +56,16 @@ async function showBudgets(c: PageContext): Promise<Response> {
   const { frame, answers } = await readPage(c, {
     ...usageViewStatements(view, reader),
     budgets: selectBudgets({ now, reader }),
+    lines: selectRequesterLines({ now, reader }),
     activations: selectLatestActivations({ reader }),
     files: selectFiles('usage', { until: readDay(c.req.query('archived_before')) }),
   })
   const archives = frame.viewer?.isAdmin
     ? answers.files.map((each) => toArchiveView('usage', each))
     : []
-  return sendPage(c, <BudgetsPage frame={frame} view={view} {...answers} archives={archives} />)
+  const requesters = toRequesterSpending(answers.lines, answers.budgets, frame.viewer)
+  const shown = { frame, view, archives, requesters }
+  return sendPage(c, <BudgetsPage {...answers} {...shown} />)
 }
 
 /** Returns the start of a day such as `2026-01-31`, in UTC; undefined for any other text. */

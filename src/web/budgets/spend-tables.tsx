@@ -12,7 +12,8 @@ import { formatBucket } from './format-chart'
 const formatCost = (microusd: number, sums: UsageTotals): string =>
   microusd === 0 && sums.unpricedTokens > 0 ? 'unpriced' : formatMoney(microusd, 'budget')
 
-const formatCostShare = (share: number): string =>
+/** Formats a share; one that is not nothing is never 0 %. */
+export const formatCostShare = (share: number): string =>
   share < 0.01 ? 'under\u00a01\u00a0%' : formatShare(share)
 
 interface Column {

@@ -35,6 +35,14 @@ export const StatusShape: FC<{ look: 'ok' | 'warn' | 'hot' | 'crit'; word: strin
 /** End of the scale in percent, which leaves space after the mark of 100 %. */
 const percentMax = 110
 
+/** Draws a share of a whole; its number stands beside it. */
+export const ShareBar: FC<{ share: number }> = ({ share }) => (
+  <svg class="part" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+    <rect class="track" width="100" height="10" />
+    <rect class="k1" width={(Math.min(1, share) * 100).toFixed(2)} height="10" />
+  </svg>
+)
+
 export interface MeterProps {
   /** Used share of the limit; 1 is the whole limit. */
   share: number

@@ -15,12 +15,13 @@ import { registerKeySettings } from './key-pages'
 import { registerNotificationSettings } from './notification-pages'
 import { type ProfileFormState, ProfilePage, profileForm } from './profile-page'
 import { assertSignedIn, requireCredential, settingsPage } from './require-sign-in'
+import { registerReviewHookSettings } from './review-hook-pages'
 import { registerSessionSettings } from './session-pages'
 import { registerSignInSettings } from './sign-in-pages'
 
 const themeInput = z.enum(themes)
 
-/** Registers `/settings`: profile, theme, ways to sign in, notifications, sessions and keys of the viewer. */
+/** Registers `/settings`: profile, theme, ways to sign in, notifications, sessions, keys and review hooks of the viewer. */
 export function registerSettingsPages(app: Hono<HubEnv>): void {
   app.get(
     '/settings',
@@ -39,6 +40,7 @@ export function registerSettingsPages(app: Hono<HubEnv>): void {
   registerNotificationSettings(app)
   registerSessionSettings(app)
   registerKeySettings(app)
+  registerReviewHookSettings(app)
 }
 
 async function saveProfile(c: PageContext): Promise<Response> {

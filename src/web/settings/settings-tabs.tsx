@@ -7,6 +7,7 @@ const tabs = {
   notifications: { path: '/settings/notifications', label: 'Notifications' },
   sessions: { path: '/settings/sessions', label: 'Sessions' },
   keys: { path: '/settings/keys', label: 'Keys' },
+  'review-hooks': { path: '/settings/review-hooks', label: 'Review hooks' },
 } as const
 
 export type SettingsTab = keyof typeof tabs

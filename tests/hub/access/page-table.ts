@@ -3,6 +3,7 @@ import { definitionPageRows } from './definition-table'
 import { modelPageRows } from './model-table'
 import { peoplePageTable } from './people-page-table'
 import { remotePageRows } from './remote-page-table'
+import { reviewHookPageRows } from './review-hook-table'
 import { runnerPageRows } from './runner-table'
 import { runPageRows } from './runs-table'
 import { signInTable } from './sign-in-table'
@@ -154,6 +155,7 @@ export const pageTable: Table = {
 
   ...peoplePageTable,
   ...runnerPageRows,
+  ...reviewHookPageRows,
   // The requester and admins.
   'POST /activations/:id/stop': {
     expect: 'ownerOrAdminWrite',

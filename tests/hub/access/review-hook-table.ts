@@ -43,3 +43,25 @@ export const reviewHookRows: Table = {
     }),
   },
 }
+
+const page = '/settings/review-hooks'
+const deletePage = async (world: World) => `${page}/${(await newHook(world)).id}/delete`
+
+/** The pages of the same. */
+export const reviewHookPageRows: Table = {
+  [`GET ${page}`]: { expect: 'own' },
+  // The answer shows a secret on a page, which a session without the read scope cannot see.
+  [`POST ${page}`]: {
+    expect: 'write',
+    except: { guest: 403, external: 403, writer: 403 },
+    send: () => ({ path: page, body: { agent: 'scout' } }),
+  },
+  [`GET ${page}/:id/delete`]: {
+    expect: 'secretRead',
+    send: async (world) => ({ path: await deletePage(world) }),
+  },
+  [`POST ${page}/:id/delete`]: {
+    expect: 'secretWrite',
+    send: async (world) => ({ path: await deletePage(world), body: {} }),
+  },
+}

@@ -226,7 +226,9 @@ test('X15: people who are members create hooks; a secret is shown once, and ends
   const made = await createHook(mira, coder)
   expect(made.url).toBe(`http://hub.test/api/v1/review-hooks/${made.id}/deliveries`)
   const { body } = await hub.call('/review-hooks', { key: mira.key })
-  expect(body.hooks[0]).toEqual({ id: made.id, agent: 'coder', created_at: expect.any(String) })
+  expect(body.hooks[0]).toEqual({
+    ...{ id: made.id, agent: 'coder', created_at: expect.any(String), last_delivery: null },
+  })
   expect(JSON.stringify(body)).not.toContain(made.secret)
   expect((await hub.call('/review-hooks', { key: ada.key })).body.hooks).not.toContainEqual(
     expect.objectContaining({ id: made.id }),

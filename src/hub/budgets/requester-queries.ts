@@ -1,0 +1,196 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { requesterLists } from '../../shared/config'
+import { flag, number, type RowOf } from '../../shared/db/fields'
+import {
+  manySql,
+  oneSql,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+} from '../../shared/db/statement'
+import { addExcludedSql, insertSelect, updateSet } from '../../shared/db/write-sql'
+import type { BudgetId } from '../../shared/ids'
+import type { AccountKind } from '../contract/hub'
+import { accounts } from '../schema/accounts'
+import { activations } from '../schema/activations'
+import {
+  budgets,
+  budgetWindows,
+  requesterSpending,
+  requesterSpendingProgress,
+  usageEvents,
+} from '../schema/budgets'
+import type { Reader } from '../viewers/reader'
+import { accountOfReaderSql } from '../viewers/reader-sql'
+import { isCurrentWindowSql } from './scope-sql'
+
+/*
+ * What was spent on behalf of whom. A commit writes nothing for it: sweeps add the calls of the hours before to
+ * the sums, and a page adds the calls since then.
+ */
+
+const b = alias(budgets, 'b')
+const w = alias(budgetWindows, 'w')
+const e = alias(usageEvents, 'e')
+const x = alias(activations, 'x')
+const s = alias(requesterSpending, 's')
+const p = alias(requesterSpendingProgress, 'p')
+const n = alias(accounts, 'n')
+
+const lagMs = sql.raw(String(requesterLists.lagMs))
+const placesMax = sql.raw(String(requesterLists.shown))
+
+type Now = Params<{ now: number }>['now']
+
+/**
+ * The current window of the hub's main budget as a table `main`: of those with a limit, else of all, the one with
+ * the longest period. `since` is the time from which on its calls are not counted yet.
+ *
+ * @param condition without it no row is read
+ */
+const mainSql = (now: Now, condition = sql`1`): SQL => sql`(
+  SELECT ${b.id} AS budget_id, ${w.startsAt} AS starts_at, ${p.budgetId} AS counted_id, ${p.startsAt} AS counted_start,
+    ${p.countedUntil} AS counted_until, ${p.budgetId} = ${b.id} AND ${p.startsAt} = ${w.startsAt} AS is_counted,
+    iif(${p.budgetId} = ${b.id} AND ${p.startsAt} = ${w.startsAt}, ${p.countedUntil}, ${w.startsAt}) AS since
+  FROM (SELECT ${budgets.id} FROM ${budgets} WHERE ${budgets.scope} = 'hub' AND ${condition}
+    ORDER BY coalesce(${budgets.limitMicrousd}, ${budgets.limitTokens}) IS NULL,
+      instr('day week month', ${budgets.period}) DESC, ${budgets.id} LIMIT 1) ${b}
+  CROSS JOIN ${budgetWindows} ${w} ON ${isCurrentWindowSql(b, w, now)}
+  CROSS JOIN ${requesterSpendingProgress} ${p})`
+
+/** The requesters `r` of the call `e`: a JSON list of accounts or, when nobody asked, of `task:` and the task. */
+const requestersSql = sql`iif(coalesce(${x.requesters}, '[]') = '[]', json_array('task:' || ${e.task}), ${x.requesters})`
+
+/** What a requester pays of an amount of the call `e`: they share it equally, and the first one has the remainder. */
+const partSql = (amount: SQLWrapper): SQL => sql`sum(
+  ${amount} / json_array_length(${requestersSql}) + iif(r.key = 0, ${amount} % json_array_length(${requestersSql}), 0))`
+
+/** Sums of the calls of a time by requester: `requester`, `microusd`, `tokens`. */
+const sumsSql = (calls: SQL): SQL => sql`
+  SELECT r.value AS requester, ${partSql(e.costMicrousd)} AS microusd,
+    ${partSql(sql`(${e.inputTokens} + ${e.outputTokens})`)} AS tokens
+  FROM ${calls} LEFT JOIN ${activations} ${x} ON ${x.id} = ${e.activationId} CROSS JOIN json_each(${requestersSql}) r
+  GROUP BY r.value`
+
+const lineFields = {
+  budgetId: sql<BudgetId>`l.budget_id`,
+  /** An account id, or the task of runs that nobody asked for as `task:exploration`. */
+  requester: sql<string>`l.requester`,
+  /** Null for tasks, and when the account is deleted. */
+  name: sql<string | null>`n.name`,
+  kind: sql<AccountKind | null>`n.kind`,
+  isTask: flag(sql`l.is_task`),
+  /** Whether it is the reader. */
+  isOwn: flag(sql`l.is_own`),
+  /** Among accounts, from 1 on. */
+  place: sql<number>`l.place`,
+  spentMicrousd: number(sql`l.microusd`),
+  spentTokens: number(sql`l.tokens`),
+}
+
+/** What was spent on behalf of one requester in the current window of the hub's main budget. */
+export type RequesterLine = RowOf<typeof lineFields>
+
+/** Whether a requester is a task, such as `task:exploration`. */
+const isTaskSql = (requester: SQL): SQL => sql`(substr(${requester}, 1, 5) = 'task:')`
+
+/**
+ * Selects the accounts on whose behalf the most was spent, the reader, and the tasks that nobody asked for, the
+ * greatest first. Reads as many sums as it shows and the calls of the last hours: whoever has none of these and is
+ * not among the greatest sums is not among the greatest.
+ */
+export const selectRequesterLines = prepare((v: Params<{ now: number; reader: Reader }>) =>
+  manySql(
+    lineFields,
+    sql`FROM (
+        SELECT main.budget_id, c.requester, ${isTaskSql(sql`c.requester`)} AS is_task, coalesce(c.requester = me.id, 0) AS is_own,
+          coalesce(${s.spentMicrousd}, 0) + coalesce(recent.microusd, 0) AS microusd,
+          coalesce(${s.spentTokens}, 0) + coalesce(recent.tokens, 0) AS tokens,
+          row_number() OVER (PARTITION BY ${isTaskSql(sql`c.requester`)}
+            ORDER BY coalesce(${s.spentMicrousd}, 0) + coalesce(recent.microusd, 0) DESC,
+              coalesce(${s.spentTokens}, 0) + coalesce(recent.tokens, 0) DESC, c.requester) AS place
+        FROM main CROSS JOIN me CROSS JOIN (
+          SELECT requester FROM recent UNION SELECT requester FROM greatest
+          UNION SELECT id FROM me WHERE id IS NOT NULL) c
+        LEFT JOIN ${requesterSpending} ${s} ON ${s.requester} = c.requester AND main.is_counted
+        LEFT JOIN recent ON recent.requester = c.requester) l
+      LEFT JOIN ${accounts} ${n} ON ${n.id} = l.requester
+      WHERE l.is_own OR ((l.is_task OR l.place <= ${placesMax}) AND l.microusd + l.tokens > 0)
+      ORDER BY l.is_task, l.place`,
+    sql`WITH main AS MATERIALIZED (SELECT * FROM ${mainSql(v.now)}),
+      me AS MATERIALIZED (SELECT ${accountOfReaderSql(v.reader)} AS id),
+      recent AS MATERIALIZED (${sumsSql(sql`main CROSS JOIN ${usageEvents} ${e} ON ${e.createdAt} >= main.since`)}),
+      greatest AS MATERIALIZED (SELECT ${s.requester} AS requester FROM main CROSS JOIN ${requesterSpending} ${s}
+        WHERE main.is_counted ORDER BY ${s.spentMicrousd} DESC, ${s.spentTokens} DESC
+        LIMIT ${placesMax} + ${sql.raw(String(requesterLists.tasksMax))})`,
+  ),
+)
+
+const dueFields = {
+  budgetId: sql<BudgetId>`main.budget_id`,
+  startsAt: sql<number>`main.starts_at`,
+  since: sql<number>`main.since`,
+  /** Whether the sums are of this window. */
+  isCounted: flag(sql`main.is_counted`),
+  countedId: sql<BudgetId>`main.counted_id`,
+  countedStart: sql<number>`main.counted_start`,
+  countedUntil: sql<number>`main.counted_until`,
+}
+
+/** Calls that are old enough to be counted. */
+export type UncountedCalls = RowOf<typeof dueFields>
+
+/** Selects the window when there are calls to count; reads no calls but one or two. */
+export const selectUncountedCalls = prepare(({ now }: Params<{ now: number }>) => {
+  const hasCallsSince = (time: SQLWrapper) => sql`EXISTS (SELECT 1 FROM ${usageEvents} ${e}
+    WHERE ${e.createdAt} >= ${time} AND ${e.createdAt} < ${now} - 2 * ${lagMs})`
+  const hasNew = hasCallsSince(
+    sql`(SELECT ${p.countedUntil} FROM ${requesterSpendingProgress} ${p})`,
+  )
+  return oneSql(
+    dueFields,
+    sql`FROM ${mainSql(now, hasNew)} main WHERE ${hasCallsSince(sql`main.since`)}`,
+  )
+})
+
+/**
+ * Returns the statements that count calls before `until`, in one batch. They change nothing when another sweep has
+ * counted meanwhile.
+ */
+export function countCalls(due: UncountedCalls, until: number): Statement<void>[] {
+  const isUnchanged = sql`EXISTS (SELECT 1 FROM ${requesterSpendingProgress} ${p} WHERE ${p.budgetId} = ${due.countedId}
+    AND ${p.startsAt} = ${due.countedStart} AND ${p.countedUntil} = ${due.countedUntil})`
+  const { spentMicrousd, spentTokens } = requesterSpending
+  return [
+    write(sql`DELETE FROM ${requesterSpending} WHERE ${due.isCounted ? 0 : 1} AND ${isUnchanged}`),
+    write(
+      insertSelect(
+        requesterSpending,
+        { requester: sql`c.requester`, spentMicrousd: sql`c.microusd`, spentTokens: sql`c.tokens` },
+        sql`FROM (${sumsSql(sql`(SELECT * FROM ${usageEvents} WHERE ${usageEvents.createdAt} >= ${due.since}
+            AND ${usageEvents.createdAt} < ${until} AND ${isUnchanged}) ${e}`)}) c WHERE true
+          ON CONFLICT (requester) DO UPDATE SET ${addExcludedSql([spentMicrousd, spentTokens])}`,
+      ),
+    ),
+    write(
+      updateSet(
+        requesterSpendingProgress,
+        { budgetId: due.budgetId, startsAt: due.startsAt, countedUntil: until },
+        sql`WHERE ${isUnchanged}`,
+      ),
+    ),
+  ]
+}
+
+/** Forgets the sums: the next sweep counts the window again. */
+export const resetCounted = (): Statement<void>[] => [
+  write(
+    updateSet(
+      requesterSpendingProgress,
+      { budgetId: sql`''`, startsAt: sql`0`, countedUntil: sql`0` },
+      sql``,
+    ),
+  ),
+]
