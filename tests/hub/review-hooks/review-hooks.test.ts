@@ -8,25 +8,10 @@ import {
   signEvent,
 } from '../../support/github-events'
 import { adminKey, createTestHub } from '../create-test-hub'
-import {
-  type Account,
-  ada,
-  answer,
-  coder,
-  comments,
-  createHook,
-  finch,
-  hook,
-  mira,
-  office,
-  pushFrom,
-  type Sent,
-  send,
-  sendWhole,
-  settle,
-  waiting,
-} from './review-office'
+import { type Account, createReviewOffice, type Sent } from './review-office'
 
+const { office, mira, ada, coder, finch, hook, createHook, ...done } = await createReviewOffice()
+const { send, sendWhole, settle, answer, comments, pushFrom, waiting } = done
 const { hub, first, all, run } = office
 
 afterEach(async () => {

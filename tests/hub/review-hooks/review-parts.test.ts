@@ -2,20 +2,10 @@ import * as fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
 import type { PostId } from '../../../src/shared/ids'
 import { newEventId, person, pullOf, repository, review } from '../../support/github-events'
-import {
-  answer,
-  coder,
-  comments,
-  createHook,
-  mira,
-  office,
-  pushFrom,
-  send,
-  settle,
-  sweep,
-  waiting,
-} from './review-office'
+import { createReviewOffice } from './review-office'
 
+const { office, mira, coder, createHook, ...done } = await createReviewOffice()
+const { answer, comments, pushFrom, send, settle, sweep, waiting } = done
 const { hub, all, first, run } = office
 
 afterEach(async () => {
