@@ -192,6 +192,7 @@ test('story: from the printed link to the bill without a terminal', async () => 
 
   await page.goto(`${hub.url}/a/heron/knows`)
   await page.getByText('Herons nest in May.').first().waitFor()
+  await page.locator('#facts summary', { hasText: 'Delete' }).first().click()
   await press(page, /^Delete fact/)
   await page.getByText('No facts.').waitFor()
 
