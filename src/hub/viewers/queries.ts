@@ -93,29 +93,47 @@ const canServeSql = (
 
 const isPendingSql = sql`EXISTS (SELECT 1 FROM ${claims} WHERE ${claims.accountId} = ${a.id})`
 
-/** The account of a credential, as `WITH viewer`, if `condition` holds for the account `a`. */
-const accountCte = (v: BoundValues, condition: SQL): SQL => sql`
-  WITH viewer AS (
-    SELECT ${a.id}, ${a.name}, ${a.kind}, ${a.role}, ${a.displayName}, ${a.ownerId}, ${k.id} AS key_id, ${k.scopes},
+/** Columns of `WITH viewer`: of the account of a key, and of the admin's without one. */
+interface ViewerColumns {
+  found: SQL
+  admin: SQL
+}
+
+const allColumns = (now: SQLWrapper): ViewerColumns => ({
+  found: sql`${a.id}, ${a.name}, ${a.kind}, ${a.role}, ${a.displayName}, ${a.ownerId}, ${k.id} AS key_id, ${k.scopes},
            ${k.lastUsedAt}, ${isAccountDisabledSql(a)} AS is_disabled, ${isPendingSql} AS is_pending,
-           ${restrictionSql(a, null, v.now)} AS restriction
+           ${restrictionSql(a, null, now)} AS restriction`,
+  admin: sql`${a.id}, ${a.name}, ${a.kind}, 'admin', ${a.displayName}, NULL, NULL, '["read","write"]', NULL, 0, 0, NULL`,
+})
+
+const idAndRole: ViewerColumns = { found: sql`${a.id}, ${a.role}`, admin: sql`${a.id}, 'admin'` }
+
+/** The account of a credential, as `WITH viewer`, if `condition` holds for the account `a`. */
+const accountCte = (v: BoundValues, condition: SQL, columns = allColumns(v.now)): SQL => sql`
+  WITH viewer AS (
+    SELECT ${columns.found}
     FROM ${apiKeys} ${k} JOIN ${accounts} ${a} ON ${a.id} = ${k.accountId}${joinOpenerSql}
     WHERE ${k.hash} = ${v.hash} AND (${k.expiresAt} IS NULL OR ${k.expiresAt} > ${v.now})
       AND ${k.kind} IN ('key', 'service', 'session') AND (${k.kind} = 'session') = ${v.isSession}
       AND (${k.adminKeyHash} IS NULL OR ${k.adminKeyHash} = ${v.adminKeyHash})
       AND ${condition} AND ${canServeSql(v.now)}
     UNION ALL
-    SELECT ${a.id}, ${a.name}, ${a.kind}, 'admin', ${a.displayName}, NULL, NULL, '["read","write"]', NULL, 0, 0, NULL
+    SELECT ${columns.admin}
     FROM ${accounts} ${a} WHERE ${v.isAdminKey} = 1 AND ${a.id} = ${sql.raw(`'${adminAccountId}'`)}
   )`
+
+const isViewerSql = (now: SQLWrapper): SQL =>
+  sql`NOT ${isAccountShutOutSql(a, now)} AND NOT ${isPendingSql}`
 
 /**
  * `WITH viewer AS (...)`: the account of a credential, or no row. A query reads `FROM ${viewer}`, so that
  * a page needs no extra round trip for its viewer. An account that is disabled, banned or not claimed
  * yet is no viewer.
  */
-export const viewerCte = (v: BoundValues): SQL =>
-  accountCte(v, sql`NOT ${isAccountShutOutSql(a, v.now)} AND NOT ${isPendingSql}`)
+export const viewerCte = (v: BoundValues): SQL => accountCte(v, isViewerSql(v.now))
+
+/** The same with no columns but `id` and `role`, for conditions that stand many times in a statement. */
+export const viewerIdCte = (v: BoundValues): SQL => accountCte(v, isViewerSql(v.now), idAndRole)
 
 /** The same, and also an account that is banned: for what it can read of itself. */
 export const bannedViewerCte = (v: BoundValues): SQL =>
@@ -132,7 +150,7 @@ export const viewerIdSql = (credential: Credential | null, now: number): SQL => 
     sql`${typeof value === 'boolean' ? Number(value) : value}`,
   ])
   const bound: BoundValues = Object.fromEntries(values)
-  return sql`(${viewerCte(bound)} SELECT ${viewer.id} FROM ${viewer})`
+  return sql`(${viewerIdCte(bound)} SELECT ${viewer.id} FROM ${viewer})`
 }
 
 const selectViewerByValues = prepare((v: Params<ViewerValues>) =>

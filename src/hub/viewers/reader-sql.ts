@@ -1,9 +1,9 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import { viewer, viewerCte } from './queries'
+import { viewer, viewerIdCte } from './queries'
 
-/** `WITH viewer AS (...)`: the account of the request that a `Reader` stands for; no row for any other reader. */
+/** `WITH viewer (id, role)`: the account of the request that a `Reader` stands for; no row for any other reader. */
 export const readerCte = (reader: SQLWrapper): SQL =>
-  viewerCte({
+  viewerIdCte({
     hash: sql`${reader} ->> 'hash'`,
     now: sql`${reader} ->> 'now'`,
     isSession: sql`${reader} ->> 'is_session'`,
