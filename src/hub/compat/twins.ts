@@ -16,8 +16,10 @@ export const isRecord = (value: unknown): value is Json =>
 /** Objects whose fields are not the hub's. */
 const foreign = new Set(['metadata'])
 
-/** Names of fields in camel case. They are those of the API, so there are few. */
+/** Names of fields in camel case, by the name. */
 const camelNames = new Map<string, string>()
+/** More than the API has names. In some answers users choose names, so those beyond are not kept. */
+const camelNamesMax = 2_000
 
 function toCamel(name: string): string {
   const known = camelNames.get(name)
@@ -26,8 +28,6 @@ function toCamel(name: string): string {
   if (camelNames.size < camelNamesMax) camelNames.set(name, camel)
   return camel
 }
-/** Some answers have objects whose names users choose; those beyond are not kept. */
-const camelNamesMax = 2_000
 
 /** Returns an object with each field under its name in camel case too, and the fields that clients derive. */
 export function adaptFields(value: Json, facts: Facts): Json {
