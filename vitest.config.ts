@@ -77,7 +77,11 @@ const support = {
 /** More files than cores: those that kill processes or watch a clock mostly wait. */
 const maxWorkers = Math.ceil(availableParallelism() * 1.5)
 /** Far more than any test needs: a machine may be slow, and only what hangs ends here. */
-const patience = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000 } } }
+const patience = {
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  expect: { poll: { timeout: 120_000 } },
+}
 
 export default defineConfig({
   test: {
@@ -125,8 +129,6 @@ export default defineConfig({
           name: 'node',
           include: ['tests/node/**/*.test.ts'],
           ...patience,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
           maxWorkers,
         },
       },

@@ -6,8 +6,9 @@ export default defineConfig({
     include: ['tests/e2e/**/*.e2e.ts'],
     // each file has a hub and a browser of its own, which wait for each other half of the time
     maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
-    expect: { poll: { timeout: 20_000 } },
+    // far more than any test needs: only what hangs ends here
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 })

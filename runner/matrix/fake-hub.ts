@@ -96,10 +96,10 @@ function store(hub: FakeHub, message: Extract<RunnerMessage, { type: 'report' }>
 }
 
 async function until<Value>(read: () => Value | undefined | false | null): Promise<Value> {
-  for (const end = Date.now() + 20_000; Date.now() < end; ) {
+  for (const end = Date.now() + 120_000; Date.now() < end; ) {
     const value = read()
     if (value !== undefined && value !== false && value !== null) return value
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
-  throw new Error('It did not happen within 20 s')
+  throw new Error('It did not happen within 120 s')
 }

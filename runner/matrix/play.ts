@@ -34,7 +34,9 @@ export interface Played {
 }
 
 const key = 'the-key-of-the-matrix'
-/** Above the time that the slowest program needs to start. */
+/** Ends only what hangs: a program may need a minute to start on a busy machine. */
+const clockMs = 600_000
+/** For cases that may end by silence. */
 const silenceMs = 45_000
 const requestsMax = 12
 
@@ -83,7 +85,12 @@ export async function playCase(program: InstalledProgram, each: Case): Promise<P
   const leaks = watchProcesses(token)
   try {
     await hub.until(() => hub.hellos[0])
-    const order = toOrder(program.type, { token, models: models.url, mcp: mcp.url })
+    const order = toOrder(program.type, {
+      token,
+      models: models.url,
+      mcp: mcp.url,
+      silence: each.ends.includes('silent') ? silenceMs : clockMs,
+    })
     hub.send({ type: 'start', order })
     await done
     const left = await killGroup(undefined, toMarker(join(folder, 'runs', 'case-1')))
@@ -114,7 +121,7 @@ export async function playCase(program: InstalledProgram, each: Case): Promise<P
 
 const toOrder = (
   program: ProgramType,
-  { token, models, mcp }: { token: string; models: string; mcp: string },
+  { token, models, mcp, silence }: { token: string; models: string; mcp: string; silence: number },
 ): RunOrder => {
   const protocols = profiles[program].protocols.slice(0, 1)
   return {
@@ -131,8 +138,8 @@ const toOrder = (
       output_tokens: 8_000,
     },
     limits: {
-      ends_at: Date.now() + 240_000,
-      silence_ms: silenceMs,
+      ends_at: Date.now() + clockMs,
+      silence_ms: silence,
       model_requests: requestsMax,
       output_chars: 500_000,
     },

@@ -39,7 +39,7 @@ export interface DriveFacts {
   onUpdate(chars: number): void
 }
 
-const toolsWaitMs = 30_000
+const toolsWaitMs = 120_000
 
 /** Runs one turn over the Agent Client Protocol. */
 export function driveAcp(facts: DriveFacts): Drive {

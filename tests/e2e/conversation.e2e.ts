@@ -126,7 +126,7 @@ test('C1 C2 C3 C5: a person asks, follows up, steers, approves on a phone, makes
   await page.locator('#steering', { hasText: 'your reply reaches it now' }).waitFor()
   await reply(page, 'In two posts.')
   const phone = await signIn({ viewport: { width: 360, height: 780 } })
-  await page.getByText('2 calls').first().waitFor({ timeout: 20_000 })
+  await page.getByText('2 calls').first().waitFor()
   await phone.page.goto(thread)
   expect(await phone.page.locator('[data-parked]').textContent()).toMatch(/finch for @/)
   expect(await findOverflow(phone.page)).toEqual([])

@@ -231,7 +231,7 @@ test('pages: axe finds nothing and nothing scrolls sideways, wide and narrow, li
   await openEach({}, async (page, path) => {
     expect(await findLayoutProblems(page), path).toEqual([])
   })
-}, 180_000)
+})
 
 test('pages: the first paint needs one request besides the stylesheet, and under 30 KB of both', async () => {
   await openEach({}, async (page, path) => {

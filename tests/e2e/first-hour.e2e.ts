@@ -148,7 +148,7 @@ async function askAndRate(page: Page, approve: () => Promise<void>): Promise<voi
   await page.locator('[data-parked]').waitFor()
   await approve()
   const answer = page.locator('article.reply[data-author=heron]')
-  await answer.waitFor({ timeout: 30_000 })
+  await answer.waitFor()
   expect(await answer.textContent()).toContain('Seven herons were counted.')
   expect(await answer.locator('.prov').textContent()).toMatch(
     new RegExp(`openai-compatible/${name}.*\\$0\\.\\d`, 's'),
@@ -176,11 +176,9 @@ async function changePrompt(page: Page): Promise<void> {
 test('story: from the printed link to the bill without a terminal', async () => {
   const owner = await openPage(await browser.newContext())
   const { page } = owner
-  page.setDefaultTimeout(20_000)
   await page.goto(hub.signInLink)
   await press(page, 'Continue as admin')
   const mira = await invite(page)
-  mira.page.setDefaultTimeout(20_000)
   await setUpModel(page)
   await createAgent(page)
   await askAndRate(mira.page, async () => {
@@ -200,4 +198,4 @@ test('story: from the printed link to the bill without a terminal', async () => 
   const bill = page.getByRole('row', { name: /heron/ }).first()
   expect(await bill.textContent()).toMatch(/\$0\.\d*[1-9]/)
   expect([...owner.errors, ...mira.errors]).toEqual([])
-}, 120_000)
+})

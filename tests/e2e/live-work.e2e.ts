@@ -119,7 +119,7 @@ test('L22: in a thread the text of an agent streams in, then its answer replaces
   await stay(page)
   const block = page.locator('[data-activation]')
   const shown = block.locator('[data-words]')
-  await expect.poll(() => shown.textContent(), { timeout: 15_000 }).toContain('The tide comes in')
+  await expect.poll(() => shown.textContent()).toContain('The tide comes in')
   expect(words.startsWith(((await shown.textContent()) ?? '').trim())).toBe(true)
   expect(await page.locator('article.reply').count()).toBe(0)
   expect(await block.locator('.do').textContent()).toBe('pilot is writing')
@@ -142,7 +142,7 @@ test('L22: a run without steps of its own shows no share of them', async () => {
   await page.goto(`${hub.url}/p/${postId}`)
   const block = page.locator('[data-activation]')
   const shown = block.locator('[data-words]')
-  await expect.poll(() => shown.textContent(), { timeout: 15_000 }).toContain('The tide')
+  await expect.poll(() => shown.textContent()).toContain('The tide')
   expect(await block.locator('[data-plan]').textContent()).toBe('')
   expect(errors).toEqual([])
   await context.close()
@@ -158,9 +158,7 @@ test('L22 L41 L42: the page of an activation fills while it runs, and ends witho
   await page.goto(`${hub.url}/activations/${await findActivation('keeper')}`)
   await stay(page)
   expect(await page.textContent('h1')).toBe('keeper is working')
-  await expect
-    .poll(() => page.textContent('[data-text]'), { timeout: 15_000 })
-    .toContain('The tide')
+  await expect.poll(() => page.textContent('[data-text]')).toContain('The tide')
   await expect.poll(() => page.locator('.trace').textContent()).toContain('hub.search')
   const planBlock = page.locator('section', { has: page.locator('h2', { hasText: 'Plan' }) })
   expect(await planBlock.textContent()).toMatch(
@@ -168,7 +166,7 @@ test('L22 L41 L42: the page of an activation fills while it runs, and ends witho
   )
   await page.locator('#reasoning summary').click()
   await page.locator('#reasoning p', { hasText: 'They want hours.' }).waitFor()
-  await page.locator('h1', { hasText: 'Run of keeper' }).waitFor({ timeout: 15_000 })
+  await page.locator('h1', { hasText: 'Run of keeper' }).waitFor()
   expect(await page.textContent('main')).toContain('Reply')
   expect(await page.locator('#events li').count()).toBeGreaterThan(10)
   expect(await page.textContent('#announce')).toBe('The run has finished')
@@ -188,19 +186,14 @@ test.each([true, false])(
     await page.goto(`${hub.url}/p/${postId}`)
     const button = page.locator('button', { hasText: `Stop ${name}` })
     if (javaScriptEnabled) {
-      await expect
-        .poll(() => page.textContent('[data-words]'), { timeout: 15_000 })
-        .toContain('The')
+      await expect.poll(() => page.textContent('[data-words]')).toContain('The')
     }
     await button.click()
     await expect
-      .poll(
-        async () => {
-          if (!javaScriptEnabled) await page.reload()
-          return page.locator('article.reply', { hasText: 'asked to stop' }).count()
-        },
-        { timeout: 10_000 },
-      )
+      .poll(async () => {
+        if (!javaScriptEnabled) await page.reload()
+        return page.locator('article.reply', { hasText: 'asked to stop' }).count()
+      })
       .toBe(1)
     expect(await button.count()).toBe(0)
     expect(errors).toEqual([])
@@ -213,11 +206,9 @@ test('L34: a run stopped on its page shows its end without a reload', async () =
   await ask('drifter')
   const { context, page, errors } = await openSignedIn()
   await page.goto(`${hub.url}/activations/${await findActivation('drifter')}`)
-  await expect
-    .poll(() => page.textContent('[data-text]'), { timeout: 15_000 })
-    .toContain('The tide')
+  await expect.poll(() => page.textContent('[data-text]')).toContain('The tide')
   await page.locator('button', { hasText: 'Stop drifter' }).click()
-  await page.locator('.facts dd', { hasText: 'stopped' }).waitFor({ timeout: 10_000 })
+  await page.locator('.facts dd', { hasText: 'stopped' }).waitFor()
   await page.locator('#events summary').click()
   expect(await page.textContent('#events')).toContain('The agent was asked to stop.')
   expect(errors).toEqual([])
@@ -233,7 +224,7 @@ test('pages: typed text on an agent’s page stays while the page updates', asyn
   expect(await page.locator('[data-running]').count()).toBe(1)
   await page.locator('summary', { hasText: 'Assign a task to ferryman' }).click()
   await page.locator('#task').pressSequentially('Count the boats', { delay: 40 })
-  await expect.poll(() => page.locator('[data-running]').count(), { timeout: 15_000 }).toBe(0)
+  await expect.poll(() => page.locator('[data-running]').count()).toBe(0)
   expect(await page.inputValue('#task')).toBe('Count the boats')
   expect(await page.evaluate(() => document.activeElement?.id)).toBe('task')
   expect(errors).toEqual([])
@@ -257,7 +248,7 @@ test('pages: axe finds nothing at work in progress, and nothing scrolls sideways
   for (const [path, part] of looks) {
     await page.goto(hub.url + path)
     if (part !== 'progress') {
-      await expect.poll(() => page.textContent(part), { timeout: 15_000 }).toContain('never-ends')
+      await expect.poll(() => page.textContent(part)).toContain('never-ends')
     } else await page.locator(part).waitFor()
     const save = (look: string) => takePicture(page, `${path.split('/')[1]}-${look}`)
     expect(await findLayoutProblems(page, save), path).toEqual([])

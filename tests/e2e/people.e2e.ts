@@ -31,7 +31,6 @@ interface Person {
 
 async function open(): Promise<Person> {
   const context = await browser.newContext()
-  context.setDefaultTimeout(15_000)
   return openPage(context)
 }
 
@@ -277,4 +276,4 @@ test('story: invited people join, keep a secret, report what is wrong, and one i
   await expectAccessible(ben)
   await send(ben, 'Sign out')
   expect([pathOf(ben.page), await findAccount(ben.page)]).toEqual(['/', ''])
-}, 180_000)
+})

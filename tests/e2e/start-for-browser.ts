@@ -7,7 +7,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 
 const root = join(import.meta.dirname, '../..')
 const require = createRequire(import.meta.url)
-const startMsMax = 110_000
+const startMsMax = 300_000
 
 export interface RunningHub {
   url: string
@@ -117,6 +117,7 @@ export function launchBrowser(): Promise<Browser> {
 
 /** Opens a page and collects its errors. */
 export async function openPage(context: BrowserContext): Promise<{ page: Page; errors: string[] }> {
+  context.setDefaultTimeout(60_000)
   const page = await context.newPage()
   const errors: string[] = []
   page.on('pageerror', (error) => errors.push(error.message))

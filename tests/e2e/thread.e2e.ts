@@ -57,7 +57,7 @@ test('story: the printed link signs in, @scout is asked, its answer arrives with
   await page.click('main button[type=submit]')
   await page.waitForURL(/\/p\//)
   const answers = page.locator('article.reply[data-author=scout]')
-  await answers.first().waitFor({ timeout: 30_000 })
+  await answers.first().waitFor()
   expect(await answers.first().textContent()).toContain('tide tables')
   await expect.poll(() => page.locator('[data-activation]').count()).toBe(0)
 
@@ -67,7 +67,7 @@ test('story: the printed link signs in, @scout is asked, its answer arrives with
   })
   const question = '@scout and what else is in the almanac?'
   await addComment(new URL(page.url()).pathname.slice('/p/'.length), question)
-  await expect.poll(() => answers.count(), { timeout: 30_000 }).toBe(2)
+  await expect.poll(() => answers.count()).toBe(2)
   const answer = page.locator('article.reply article.reply[data-author=scout]')
   expect(await answer.locator('.prov').textContent()).toMatch(
     /completed.*tokens.*no cost.*View run/,
@@ -233,7 +233,7 @@ test('no scripts: all actions work, and the thread asks to reload', async () => 
         await page.reload()
         return page.locator('article.reply[data-author=scout]').count()
       },
-      { timeout: 30_000, interval: 500 },
+      { interval: 500 },
     )
     .toBe(1)
   await page.fill('#reply', 'Thank you')

@@ -69,7 +69,7 @@ test('T19: a copy of the state directory of a stopped hub is a backup, which ope
   }
   expect(await run('whole', keyOfCredential)).toBe('current')
   expect(await run('without-keys', keyOfCredential)).toBe('old')
-}, 120_000)
+})
 
 test('T19: keys that are given as settings are not stored in the state directory', async () => {
   const given = {
@@ -80,4 +80,4 @@ test('T19: keys that are given as settings are not stored in the state directory
   for (const name of keyNames) expect(existsSync(join(folder, 'given', name)), name).toBe(false)
   const text = readAll(join(folder, 'given'))
   for (const key of Object.values(given)) expect(text).not.toContain(key)
-}, 60_000)
+})

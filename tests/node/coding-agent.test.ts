@@ -12,7 +12,7 @@ import { isAlive } from './runner/start-runner.ts'
 
 /** Hub, runners and a program together; only the program's thoughts and the provider are scripted. */
 const providerKey = 'the-key-that-only-the-hub-has'
-const patience = { timeout: 20_000, interval: 100 }
+const patience = { timeout: 120_000, interval: 100 }
 const folder = mkdtempSync(join(tmpdir(), 'rookery-coding-'))
 const programFolder = join(folder, 'program')
 const runners: { process: ChildProcess; log: string }[] = []
@@ -154,7 +154,7 @@ beforeAll(async () => {
   const files = { 'config.yaml': config, 'system-prompt.md': 'You fix things.' }
   await api('PUT', '/agents/coder/definition', { files })
   await waitForRunner('first')
-}, 60_000)
+})
 
 afterAll(async () => {
   for (const { process: child } of runners) {

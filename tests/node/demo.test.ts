@@ -55,7 +55,7 @@ test('the month of the demo is written by real runs, stands on its days, and add
   } finally {
     await hub.stop()
   }
-}, 120_000)
+})
 
 test('the demo deletes only what an interrupted start of its own left, and nothing of a running one', async () => {
   const folder = join(stateDir, 'folders')

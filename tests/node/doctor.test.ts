@@ -90,4 +90,4 @@ test('H20: the doctor names what is wrong with settings, keys, versions, provide
     'versions failed',
     'hub warning',
   ])
-}, 120_000)
+})

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 
 /** The gateway on a real runtime, with a provider and a program on real connections. */
 const entry = fileURLToPath(new URL('../support/model-gateway-worker.ts', import.meta.url))
-const patience = { timeout: 30_000, interval: 50 }
+const patience = { timeout: 120_000, interval: 50 }
 
 /** Starts the gateway as a Worker. Returns its URL. */
 async function startGateway(): Promise<URL> {

@@ -158,7 +158,7 @@ beforeAll(async () => {
   source = await start('source')
   await write(source)
   await writeCrowd(source)
-}, 120_000)
+})
 
 afterAll(async () => {
   for (const hub of hubs) await hub.stop()
@@ -208,7 +208,7 @@ test('H19: a backup restored into an empty hub answers every request as the hub 
     ).results
   }
   expect(await listTriggers(target)).toEqual(await listTriggers(source))
-}, 180_000)
+})
 
 test('H19: a hub that is not empty, a newer backup, and a damaged one are refused before anything changes', async () => {
   const posts = await send(source, source.adminKey, 'GET', '/posts?sort=new')
@@ -230,7 +230,7 @@ test('H19: a hub that is not empty, a newer backup, and a damaged one are refuse
     ...posts,
     headers: expect.anything(),
   })
-}, 60_000)
+})
 
 test('H19: during a hold reading goes on, writes and runs wait, and only the admin key reads the rows', async () => {
   const client = openClient(source)
@@ -267,4 +267,4 @@ test('H19: during a hold reading goes on, writes and runs wait, and only the adm
   const { status, body } = await send(source, source.adminKey, 'POST', '/posts', post)
   expect(status).toBe(201)
   await waitForReply(source, body.post.id)
-}, 60_000)
+})

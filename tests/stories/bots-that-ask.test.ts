@@ -86,4 +86,4 @@ it('H11: six questions in six posts get six answers, and a bot that opens a post
     body: { submolt: 'general', title: 'Go on', content: '@parrot ask @scout once more' },
   })
   expect((await ask(parrot, 'Again', '@scout and then?')).notes).toBeUndefined()
-}, 120_000)
+})

@@ -79,7 +79,7 @@ beforeAll(async () => {
      FROM comments c JOIN accounts a ON a.id = c.author_id JOIN agents g ON g.account_id = a.id
      LEFT JOIN posts s ON instr(c.content, '](/p/' || s.id || ')') > 0 ORDER BY c.created_at`,
   )
-}, 120_000)
+})
 
 it('S9: over a day agents find the posts of their interests, and only those', ({ task }) => {
   Object.assign(task.meta, {

@@ -102,7 +102,7 @@ test('L9 L45: at the ceiling of all definitions the warning states the possible 
     'the warning',
   )
   expect(linesOf('spinner', 'possible infinite loop')).toMatchObject([{ level: 'warn' }])
-}, 120_000)
+})
 
 let isAsked = false
 async function askSpinner(): Promise<false> {

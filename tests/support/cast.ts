@@ -103,12 +103,12 @@ export async function listComments(postId: string): Promise<CommentRow[]> {
   return results
 }
 
-/** Waits until `read` returns a value, for at least 30 seconds; tests have their own timeout. */
+/** Waits until `read` returns a value, for at least two minutes; tests have their own timeout. */
 export async function waitForValue<Value>(
   read: () => Promise<Value | null | undefined | false>,
   what: string,
 ): Promise<Value> {
-  for (let attempt = 0; attempt < 2_000; attempt++) {
+  for (let attempt = 0; attempt < 6_000; attempt++) {
     const value = await read()
     if (value) return value
     await new Promise((resolve) => setTimeout(resolve, 20))

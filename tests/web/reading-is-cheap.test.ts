@@ -31,7 +31,7 @@ beforeAll(async () => {
     })
     commentIds.push(added.comment.id)
   }
-}, 120_000)
+})
 
 async function readThread(query = '') {
   const before = renderTotals.texts
@@ -80,7 +80,7 @@ test('T15: beyond the length of a page comments are excerpts with a link, the li
   expect(newest.excerpts.indexOf(false)).toBeGreaterThan(2)
   expect(newest.excerpts.at(-1)).toBe(false)
   expect((await read(`?comment=${ids[0]}`)).excerpts[0]).toBe(false)
-}, 120_000)
+})
 
 test('T15: links lead to all comments of a thread without a script, each on one page', async () => {
   let page = await readThread()

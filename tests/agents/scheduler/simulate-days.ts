@@ -12,7 +12,6 @@ export const { hub, post, run } = office
 const { hubApi } = office
 export const minute = 60_000
 export const hour = 60 * minute
-export const patience = { timeout: 60_000 }
 
 /** Key of a person who posts. */
 export const keyOfMira = () => mira.key

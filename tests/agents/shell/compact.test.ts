@@ -165,7 +165,7 @@ describe('compaction', () => {
       )
       expect(paid?.length).toBeLessThanOrEqual(at + 1)
     }
-  }, 30_000)
+  })
 
   test('L39 L20: the next activation has the summary of what was compacted', () =>
     inObject(async (state) => {

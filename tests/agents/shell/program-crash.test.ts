@@ -65,7 +65,7 @@ test('X1 X13: wherever the machine of the agent dies, there is one reply, every 
   ]
   const points = names.flatMap((name) => [`${name}.before`, `${name}.after`])
   expect([...met].sort()).toEqual(points.sort())
-}, 60_000)
+})
 
 /** The runner is lost after so many steps of the turn; the next one does the whole turn. */
 const loseAfter =

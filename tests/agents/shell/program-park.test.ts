@@ -271,4 +271,4 @@ test('X6 X13: wherever the machine of the agent dies around a wait for approval,
     expect([...met]).toContain(`${name}.before`)
     expect([...met]).toContain(`${name}.after`)
   }
-}, 60_000)
+})

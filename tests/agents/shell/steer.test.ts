@@ -113,4 +113,4 @@ test('C2 invariant 1: wherever the machine stops, each comment is answered once,
       }
     })
   }
-}, 120_000)
+})

@@ -20,7 +20,7 @@ const issuer = installFakeIssuer()
 afterAll(() => issuer.restore())
 beforeAll(async () => {
   world = await createWorld()
-}, 60_000)
+})
 
 /** Rows of each kind, which are read at / too. */
 const rowsAtRoot = new Set([
@@ -28,7 +28,6 @@ const rowsAtRoot = new Set([
   ...['GET /agents/status', 'GET /activations/:id', 'PUT /agents/:name/role', 'GET /admin/log'],
 ])
 
-const patience = 240_000
 const titleOf = ({ method, path }: { method: string; path: string }) =>
   `${method.toUpperCase()} ${path}`
 const rowsOf = (table: Table) => new Set(Object.keys(table).map((name) => titleOf(readName(name))))
@@ -129,18 +128,18 @@ test('T1: no row repeats what its group says', () => {
 })
 
 describe('T1: each kind of requester gets what the table says', () => {
-  test('T1: from the API of a public hub', { timeout: patience }, async () => {
+  test('T1: from the API of a public hub', async () => {
     const run = { ...json, isPublic: true, send: sendApi(true) }
     expect(formatDeviations(await runTable(world, apiTable, run))).toBe('')
   })
 
-  test('T1: from the API of a private hub', { timeout: patience }, async () => {
+  test('T1: from the API of a private hub', async () => {
     const run = { ...json, isPublic: false, send: sendApi(false) }
     const chosen = ['nobody', 'expired', 'token', 'writer', 'other'] as const
     expect(formatDeviations(await runTable(world, apiTable, run, chosen))).toBe('')
   })
 
-  test('T1, H3: from the API for existing clients', { timeout: patience }, async () => {
+  test('T1, H3: from the API for existing clients', async () => {
     const run = { ...json, isPublic: true, send: sendCompat }
     expect(formatDeviations(await runTable(world, compatTable, run))).toBe('')
     // Its other routes are those of the API, at the same place and at /.
@@ -149,7 +148,7 @@ describe('T1: each kind of requester gets what the table says', () => {
     expect(formatDeviations(await runTable(world, Object.fromEntries(rows), atRoot))).toBe('')
   })
 
-  test('T1: from the API of credentials and servers', { timeout: patience }, async () => {
+  test('T1: from the API of credentials and servers', async () => {
     const run = { ...json, isPublic: true, send: sendModule(true) }
     expect(formatDeviations(await runTable(world, moduleTable, run))).toBe('')
     const hidden = { ...run, isPublic: false, send: sendModule(false) }
@@ -157,9 +156,7 @@ describe('T1: each kind of requester gets what the table says', () => {
     expect(formatDeviations(await runTable(world, moduleTable, hidden, chosen))).toBe('')
   })
 
-  test('T1, X3: from tools, the model gateway and repositories', {
-    timeout: patience,
-  }, async () => {
+  test('T1, X3: from tools, the model gateway and repositories', {}, async () => {
     const isSuccess = (_name: string, { status }: Response) => status === 200
     const run = { ...json, base: '', isSuccess, isPublic: true, send: sendModule(true) }
     expect(formatDeviations(await runTable(world, programTable, run))).toBe('')
@@ -168,12 +165,12 @@ describe('T1: each kind of requester gets what the table says', () => {
     expect(formatDeviations(await runTable(world, programTable, hidden, chosen))).toBe('')
   })
 
-  test('T1: from the pages of a public hub', { timeout: patience }, async () => {
+  test('T1: from the pages of a public hub', async () => {
     const run = { ...forms, isPublic: true, send: sendPage(true) }
     expect(formatDeviations(await runTable(world, pageTable, run))).toBe('')
   })
 
-  test('T1: from the pages of a private hub', { timeout: patience }, async () => {
+  test('T1: from the pages of a private hub', async () => {
     const run = { ...forms, isPublic: false, send: sendPage(false) }
     const chosen = ['nobody', 'expired', 'token', 'writer'] as const
     expect(formatDeviations(await runTable(world, pageTable, run, chosen))).toBe('')

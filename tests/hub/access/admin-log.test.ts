@@ -11,7 +11,7 @@ import { pageTable } from './page-table'
 let world: World
 beforeAll(async () => {
   world = await createWorld()
-}, 60_000)
+})
 
 /** A preview writes nothing. */
 const isWrite = (name: string) => !/^(GET|HEAD) |\(preview\)$/.test(name)

@@ -44,7 +44,7 @@ beforeAll(async () => {
     ...[world.conversationId, world.requestId, world.budgetId, world.weekBudgetId],
     ...[world.olga.id, world.piet.id, world.scout.id, await world.newKey(world.piet)],
   ]
-}, 60_000)
+})
 
 const modulePaths = adminRoutes.map(({ path }) => new RegExp(`^${path.replace(/:\w+/g, '[^/]+')}$`))
 

@@ -10,7 +10,7 @@ import { type Caller, callers, findPrivateText } from './private-texts'
 let world: World
 beforeAll(async () => {
   world = await createWorld()
-}, 60_000)
+})
 
 /** Filters and orders that show more than a list does by itself. */
 const queries = ['', '?status=all&limit=100&sort=new&unread=false&include_comments=true&type=all']

@@ -8,7 +8,7 @@ import { pageTable } from './page-table'
 let world: World
 beforeAll(async () => {
   world = await createWorld()
-}, 60_000)
+})
 
 test('T21: a statement over posts or comments without the condition on the reader does not run', () => {
   const bad = 'SELECT "p"."title" FROM "posts" "p" WHERE "p"."id" = ?1'

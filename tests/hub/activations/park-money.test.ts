@@ -172,4 +172,4 @@ test('B4 L30: with parking and resuming in between nothing is overspent or paid 
     { numRuns: 20 },
   )
   expect(parks).toBeGreaterThan(20)
-}, 120_000)
+})

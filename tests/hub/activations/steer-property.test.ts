@@ -142,7 +142,7 @@ test('C1 C2 invariants 0 and 1: whoever writes whenever, each request is answere
     { numRuns: 25, seed: 11 },
   )
   expect(met).toBeGreaterThan(60)
-}, 120_000)
+})
 
 /** Somebody writes; an agent may be refused by a reply limit. */
 async function write(

@@ -45,7 +45,7 @@ test('archive: a crash at any point leaves each record in the database or in a f
   }
   // Twice the first read, and select, put and batch of each kind, names for traces, and the last select.
   expect(kills).toBe(28)
-}, 120_000)
+})
 
 test('archive: one sweep writes a bounded number of files, and the next goes on', async () => {
   const { results } = await env.DB.prepare('SELECT count(*) AS n FROM archive_files').all()

@@ -136,7 +136,7 @@ async function play({ limits, rounds }: { limits: Limits[]; rounds: Deed[][] }):
 
 test('X4 X9 B4: however requests of two runs are admitted, settled and lost, no budget is overspent and the books agree', async () => {
   await fc.assert(fc.asyncProperty(plans, play), { numRuns: 20, endOnFailure: true })
-}, 180_000)
+})
 
 test('X4 X9: a request is refused when a budget has less than its prompt and one token of the answer', async () => {
   for (const kind of kinds) {
@@ -156,7 +156,7 @@ test('X4 X9: a request is refused when a budget has less than its prompt and one
       await run.finish()
     }
   }
-}, 60_000)
+})
 
 afterAll(() => {
   expect(met.openMost, 'requests that were open together').toBeGreaterThan(1)

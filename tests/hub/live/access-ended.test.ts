@@ -9,7 +9,7 @@ const hub = createTestHub()
 const publisher = createLivePublisher(env.LIVE as never)
 const live = Object.assign(hub.context().live, publisher)
 /** A socket can be opened again after this time. */
-const patience = { timeout: liveLimits.closedMs + 5_000, interval: 200 }
+const patience = { timeout: liveLimits.closedMs + 60_000, interval: 200 }
 
 type Member = Awaited<ReturnType<typeof hub.join>>
 let count = 0

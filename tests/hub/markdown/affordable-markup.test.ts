@@ -133,4 +133,4 @@ test('markdown: no script, handler or script address comes out, however much mar
     { numRuns: 200, examples: [['*[a]: *\n\n[a]: *\n\n']] },
   )
   expect(renderTotals.disallowed).toBe(0)
-}, 30_000)
+})

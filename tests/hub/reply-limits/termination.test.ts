@@ -193,4 +193,4 @@ it('H11: whatever two or three agents write to each other ends without a person,
       ],
     },
   )
-}, 120_000)
+})

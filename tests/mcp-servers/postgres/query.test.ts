@@ -21,7 +21,7 @@ beforeAll(async () => {
   ]) {
     await answer('execute', sql)
   }
-}, 120_000)
+})
 
 describe('what comes back', () => {
   test('M1: columns and rows, each type so that nothing is lost', async () => {

@@ -36,7 +36,7 @@ export type CodingHub = Awaited<ReturnType<typeof startCodingHub>>
 export async function until<Value>(
   what: string,
   read: () => Promise<Value | null> | Value | null,
-  timeoutMs = 60_000,
+  timeoutMs = 180_000,
 ): Promise<Value> {
   for (const end = Date.now() + timeoutMs; Date.now() < end; ) {
     const value = await read()

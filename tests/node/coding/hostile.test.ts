@@ -52,7 +52,7 @@ beforeAll(async () => {
     await hub.pushAgent(name, name === 'victim' ? [...lines, 'runs_on: [hostile]'] : lines)
     await hub.api('PUT', `/agents/${name}/grants`, { allowed: grants })
   }
-}, 120_000)
+})
 afterAll(async () => {
   service.close()
   await hub.close()

@@ -51,7 +51,7 @@ const scripts: Partial<Record<ProgramType, Script>> = {
   },
 }
 
-const runTimeoutMs = 150_000
+const runTimeoutMs = 600_000
 const [firstText, secondText] = ['I put a line into the readme.', 'I added another line.']
 
 const { values, positionals } = parseArgs({

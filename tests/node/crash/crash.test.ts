@@ -12,7 +12,7 @@ const agentsCount = 10
 const recoveryMsMax = 10_000
 const calmRoundMs = 1_000
 /** Ends only what hangs. */
-const patienceMs = 60_000
+const patienceMs = 180_000
 const adminKey = 'crash_admin_key_0123456789'
 
 const effects = ['load', 'model1', 'tool', 'renew', 'model2', 'commit']

@@ -211,7 +211,7 @@ test('a deployment that was refused, then interrupted, is finished by the next o
     expect(count, creation).toBe(creation.startsWith('PUT') ? 2 : 1)
   }
   expect(readdirSync(stateDir).sort()).toEqual([basename(file), 'pushed.json'])
-}, 300_000)
+})
 
 test('a later deployment applies what was added, creates nothing and shows no key', async () => {
   const added = '9999_added.sql'
@@ -246,4 +246,4 @@ test('a later deployment applies what was added, creates nothing and shows no ke
   const older = await deploy(['--yes'])
   expect(older.output).toContain('a newer version was deployed')
   expect(older.code).toBe(1)
-}, 300_000)
+})
