@@ -3,6 +3,8 @@
 import { DurableObject } from 'cloudflare:workers'
 
 const readsOnly = /^\s*(?:SELECT|EXPLAIN)\b/i
+/** The others may change the database without changing a row. */
+const aboutRows = /^\s*(?:SELECT|EXPLAIN|INSERT|REPLACE|UPDATE|DELETE|WITH)\b/i
 const comments = /^\s+--.*/gm
 
 export class LocalDatabase extends DurableObject {
@@ -19,13 +21,16 @@ export class LocalDatabase extends DurableObject {
     try {
       const sent = JSON.parse(text)
       const queries = (Array.isArray(sent) ? sent : [sent]).filter(
-        ({ sql }) => sql.replace(comments, '').trim() !== '',
+        ({ sql }) => aboutRows.test(sql) || sql.replace(comments, '').trim() !== '',
       )
       if (queries.length === 0) throw new Error('No SQL statements detected.')
       const run = () => queries.map((query) => this.#run(query, asObjects))
       // Nothing comes between reads: they run without a pause. Only writes need a transaction.
-      if (queries.every(({ sql }) => readsOnly.test(sql))) return JSON.stringify(run())
-      return JSON.stringify(await this.#runInTransaction(run))
+      const isRead = queries.every(({ sql }) => readsOnly.test(sql))
+      const results = isRead ? run() : await this.#runInTransaction(run)
+      const size = this.ctx.storage.sql.databaseSize
+      for (const { meta } of results) meta.size_after = size
+      return JSON.stringify(results)
     } catch (error) {
       return JSON.stringify({ success: false, error: error?.message ?? String(error) })
     }
@@ -47,9 +52,11 @@ export class LocalDatabase extends DurableObject {
   }
 
   #run({ sql, params }, asObjects) {
+    const { sql: database } = this.ctx.storage
     const before = this.#last ?? this.#readState()
+    const sizeBefore = aboutRows.test(sql) ? null : database.databaseSize
     const startedAt = performance.now()
-    const cursor = this.ctx.storage.sql.exec(sql, ...(params ?? []).map(toSqlValue))
+    const cursor = database.exec(sql, ...(params ?? []).map(toSqlValue))
     const columns = cursor.columnNames
     const rows = Array.from(cursor.raw(), (row) => row.map(toJsonValue))
     const duration = performance.now() - startedAt
@@ -57,7 +64,9 @@ export class LocalDatabase extends DurableObject {
     this.#last = after
     const changes = after.changes - before.changes
     const changed =
-      changes !== 0 || after.lastRowId !== before.lastRowId || after.size !== before.size
+      changes !== 0 ||
+      after.lastRowId !== before.lastRowId ||
+      (sizeBefore !== null && database.databaseSize !== sizeBefore)
     return {
       success: true,
       results: asObjects ? rows.map((row) => toObject(columns, row)) : { columns, rows },
@@ -70,7 +79,6 @@ export class LocalDatabase extends DurableObject {
         changes,
         last_row_id: after.lastRowId,
         changed_db: changed,
-        size_after: after.size,
         rows_read: cursor.rowsRead,
         rows_written: cursor.rowsWritten,
       },
@@ -78,9 +86,9 @@ export class LocalDatabase extends DurableObject {
   }
 
   #readState() {
-    const { sql } = this.ctx.storage
-    const [[changes, lastRowId]] = sql.exec('SELECT total_changes(), last_insert_rowid()').raw()
-    return { changes, lastRowId, size: sql.databaseSize }
+    const counters = 'SELECT total_changes(), last_insert_rowid()'
+    const [[changes, lastRowId]] = this.ctx.storage.sql.exec(counters).raw()
+    return { changes, lastRowId }
   }
 }
 

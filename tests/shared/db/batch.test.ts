@@ -197,3 +197,18 @@ test('a write with returning gives its rows, and an empty batch takes no trip', 
   )
   expect(await run(db, newest)).toHaveLength(1)
 })
+
+test('a limit is no parameter alone, because SQLite compiles a statement again for each value of one', async () => {
+  const page = prepare(({ count, skipped }: Params<{ count: number; skipped: number }>) =>
+    many(
+      orm
+        .select({ n: sql<number>`value` })
+        .from(sql`json_each('[1, 2, 3, 4]')`)
+        .limit(count)
+        .offset(skipped),
+    ),
+  )
+  const statement = page({ count: 2, skipped: 1 })
+  expect(statement.compile().sql).toMatch(/ limit \?1 \+ 0 offset \?2$/)
+  expect(await run(db, statement)).toEqual([{ n: 2 }, { n: 3 }])
+})
