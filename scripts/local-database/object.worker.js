@@ -2,10 +2,36 @@
 // that Miniflare's has for development. It opens the file that Miniflare's own D1 would open.
 import { DurableObject } from 'cloudflare:workers'
 
-const readsOnly = /^\s*(?:SELECT|EXPLAIN)\b/i
-/** The others may change the database without changing a row. */
-const aboutRows = /^\s*(?:SELECT|EXPLAIN|INSERT|REPLACE|UPDATE|DELETE|WITH)\b/i
 const comments = /^\s+--.*/gm
+const kindsMax = 2_000
+
+/**
+ * What a statement is. Reading it costs as much as a short statement, so it is kept.
+ * @type {Map<string, { isEmpty: boolean, isRead: boolean, isAboutRows: boolean }>}
+ */
+const kinds = new Map()
+
+/** @param {string} sql */
+function findKind(sql) {
+  const known = kinds.get(sql)
+  if (known) return known
+  const [first = ''] = /^\s*\w+/.exec(sql) ?? []
+  const word = first.trim().toUpperCase()
+  const kind = {
+    isEmpty: sql.replace(comments, '').trim() === '',
+    // Only what surely reads: calling a read a write costs a transaction, and nothing else.
+    isRead:
+      ['SELECT', 'EXPLAIN'].includes(word) ||
+      (word === 'WITH' && !/\b(?:INSERT|REPLACE|UPDATE|DELETE)\b/i.test(sql)),
+    // Others may change the database without changing a row.
+    isAboutRows: ['SELECT', 'EXPLAIN', 'WITH', 'INSERT', 'REPLACE', 'UPDATE', 'DELETE'].includes(
+      word,
+    ),
+  }
+  if (kinds.size >= kindsMax) kinds.clear()
+  kinds.set(sql, kind)
+  return kind
+}
 
 export class LocalDatabase extends DurableObject {
   /** What the next statement finds; null when it may have changed since. */
@@ -21,12 +47,12 @@ export class LocalDatabase extends DurableObject {
     try {
       const sent = JSON.parse(text)
       const queries = (Array.isArray(sent) ? sent : [sent]).filter(
-        ({ sql }) => aboutRows.test(sql) || sql.replace(comments, '').trim() !== '',
+        ({ sql }) => !findKind(sql).isEmpty,
       )
       if (queries.length === 0) throw new Error('No SQL statements detected.')
       const run = () => queries.map((query) => this.#run(query, asObjects))
       // Nothing comes between reads: they run without a pause. Only writes need a transaction.
-      const isRead = queries.every(({ sql }) => readsOnly.test(sql))
+      const isRead = queries.every(({ sql }) => findKind(sql).isRead)
       const results = isRead ? run() : await this.#runInTransaction(run)
       const size = this.ctx.storage.sql.databaseSize
       for (const { meta } of results) meta.size_after = size
@@ -54,13 +80,14 @@ export class LocalDatabase extends DurableObject {
   #run({ sql, params }, asObjects) {
     const { sql: database } = this.ctx.storage
     const before = this.#last ?? this.#readState()
-    const sizeBefore = aboutRows.test(sql) ? null : database.databaseSize
+    const { isRead, isAboutRows } = findKind(sql)
+    const sizeBefore = isAboutRows ? null : database.databaseSize
     const startedAt = performance.now()
     const cursor = database.exec(sql, ...(params ?? []).map(toSqlValue))
     const columns = cursor.columnNames
     const rows = Array.from(cursor.raw(), (row) => row.map(toJsonValue))
     const duration = performance.now() - startedAt
-    const after = readsOnly.test(sql) ? before : this.#readState()
+    const after = isRead ? before : this.#readState()
     this.#last = after
     const changes = after.changes - before.changes
     const changed =

@@ -1,13 +1,13 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { sharedTable } from '../../shared/db/compile-sql'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { communities } from '../schema/communities'
 import { communityMembers } from '../schema/places'
 import { posts } from '../schema/posts'
 import { subscriptions } from '../schema/subscriptions'
-import { viewer } from '../viewers/queries'
-import { readerCte } from '../viewers/reader-sql'
+import { requestAccountSql } from '../viewers/reader-sql'
 
 export { unfiltered } from '../unfiltered-sql'
 
@@ -32,14 +32,20 @@ const isListedSql = (community: SQLWrapper, account: SQLWrapper): SQL =>
 const readsClosedSql = (account: { id: SQLWrapper; role: SQLWrapper }): SQL =>
   sql`((${k.visibility} = 'members' AND coalesce(${account.role} IN ('member', 'admin'), 0)) OR ${isListedSql(k.id, account.id)})`
 
-/** The accounts of a reader, all of whom have to read: `id`, `role`. A run without a requester adds nobody. */
-export const readersSql = (reader: SQLWrapper): SQL => sql`(
-  ${readerCte(reader)}
-  SELECT ${viewer.id}, ${viewer.role} FROM ${viewer}
+/**
+ * The accounts of a reader, all of whom have to read, for FROM: `id`, `role`. A run without a requester adds nobody.
+ */
+export const readersSql = (reader: SQLWrapper): SQL =>
+  sharedTable(
+    'readers',
+    'id, role',
+    reader,
+    () => sql`SELECT id, role FROM ${requestAccountSql(reader)}
   UNION ALL SELECT ${a.id}, ${a.role} FROM ${accounts} ${a} WHERE ${a.id} = ${reader} ->> 'account'
   UNION ALL SELECT ${a.id}, ${a.role} FROM ${activations} ${x}
     CROSS JOIN json_each(iif(${x.requesters} = '[]', '[null]', ${x.requesters})) n LEFT JOIN ${accounts} ${a} ON ${a.id} = n.value
-    WHERE ${x.id} = ${reader} ->> 'activation')`
+    WHERE ${x.id} = ${reader} ->> 'activation'`,
+  )
 
 /**
  * Whether a run may read the community `closed`: all who read the run's answer have to read it too. So a
@@ -56,24 +62,25 @@ const isForAudienceSql = (
         SELECT 1 FROM ${communityMembers} ${m} JOIN ${accounts} ${a} ON ${a.id} = ${m.accountId}
         WHERE ${m.communityId} = ${x.communityId} AND ${a.role} = 'guest'))))))`
 
-/**
- * Ids of the communities that a reader does not read. A subquery of FROM, because SQLite limits how deep
- * an expression can be, and those that use this are deep already.
- */
-const unreadableSql = (reader: SQLWrapper): SQL => sql`SELECT u.id FROM (
-  SELECT ${k.id} FROM ${closedSql} AND NOT (${isForAudienceSql(reader)}
-    AND coalesce((SELECT min(${readsClosedSql({ id: sql`r.id`, role: sql`r.role` })}) FROM ${readersSql(reader)} r), 0))) u`
+/** The communities that a reader does not read, for FROM: `id`. */
+const unreadableSql = (reader: SQLWrapper): SQL =>
+  sharedTable(
+    'unreadable',
+    'id',
+    reader,
+    () => sql`SELECT ${k.id} FROM ${closedSql} AND NOT (${isForAudienceSql(reader)}
+    AND coalesce((SELECT min(${readsClosedSql({ id: sql`r.id`, role: sql`r.role` })}) FROM ${readersSql(reader)} r), 0))`,
+  )
 
 /**
  * Whether a reader reads a community's posts. Every query that returns posts or comments, or counts them,
- * for somebody has this condition; `tests/hub/access/readable.test.ts` checks it. Its inner
- * queries do not depend on the row, so SQLite runs them once for a statement.
+ * for somebody has this condition; `tests/hub/access/readable.test.ts` checks it.
  *
  * @param community the id of a community; of an outer join put the condition in its ON clause
  * @param reader a `Reader`
  */
 export const canReadSql = (community: SQLWrapper, reader: SQLWrapper): SQL =>
-  sql`/* readable */ (${isAllPublicSql} OR ${community} NOT IN (${unreadableSql(reader)}))`
+  sql`/* readable */ (${isAllPublicSql} OR ${community} NOT IN (SELECT id FROM ${unreadableSql(reader)}))`
 
 /** Whether a reader reads a post, where its row is not at hand; true without a post. */
 export const canReadPostSql = (post: SQLWrapper, reader: SQLWrapper): SQL =>

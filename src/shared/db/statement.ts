@@ -1,7 +1,7 @@
 import type { D1Database, D1Result } from '@cloudflare/workers-types'
-import { is, Param, Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { is, Param, type Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/d1'
-import { SQLiteAsyncDialect } from 'drizzle-orm/sqlite-core'
+import { type CompiledSql, compileSql, findPlaceholder } from './compile-sql'
 import {
   createRowReader,
   type FieldList,
@@ -13,12 +13,6 @@ import {
 
 /** One row as D1 returns it: an object by SQL name. */
 export type RawRow = Record<string, unknown>
-
-/** SQL text with numbered parameters, ready to bind. */
-export interface CompiledSql {
-  sql: string
-  params: unknown[]
-}
 
 /** An SQL expression that one module passes to a statement of another. */
 export type Expression = SQL
@@ -34,41 +28,6 @@ export interface Statement<Result> {
  * `many` and `write`. A query costs about 30 us to build; statements of hot paths are `prepare`d.
  */
 export const orm = drizzle({} as D1Database)
-
-const dialect = new SQLiteAsyncDialect()
-
-/** Compiles a query. A placeholder that stands in several places is one parameter: D1 takes at most 100. */
-function compileSql(query: SQL): CompiledSql {
-  const params: unknown[] = []
-  const numbers = new Map<string, number>()
-  const config = {
-    // Declared as internal, and needed by every query that names a column.
-    casing: Reflect.get(dialect, 'casing'),
-    escapeName: (name: string) => dialect.escapeName(name),
-    escapeString: (text: string) => dialect.escapeString(text),
-    escapeParam: (_index: number, value: unknown) => {
-      const placeholder = findPlaceholder(value)
-      const known = placeholder && numbers.get(placeholder.name)
-      if (known) return `?${known}`
-      params.push(value)
-      if (placeholder) numbers.set(placeholder.name, params.length)
-      return `?${params.length}`
-    },
-  }
-  const text = query.toQuery(config as Parameters<SQL['toQuery']>[0]).sql
-  return { sql: text.replace(bareLimit, '$& + 0'), params }
-}
-
-/**
- * SQLite reads a limit that is a parameter alone while it compiles, to plan with it, and so compiles the statement
- * again for each value that is bound: several ms instead of 0.05 for a long one (`sqlite3ExprIsInteger`, since 3.48).
- */
-const bareLimit = /\blimit \?\d+/gi
-
-function findPlaceholder(value: unknown): Placeholder | null {
-  const inner = is(value, Param) ? value.value : value
-  return is(inner, Placeholder) ? inner : null
-}
 
 class SqlStatement<Result> implements Statement<Result> {
   readonly #query: SQL
