@@ -1,13 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { startHub } from '../scripts/hub-runtime.mjs'
 
 /**
  * A hub of its own with empty storage, removed afterwards.
  * @template Result
  * @param {Record<string, string>} env
- * @param {(hub: Awaited<ReturnType<typeof startHub>>, api: Api) => Promise<Result>} measure
+ * @param {(hub: Awaited<ReturnType<typeof startHub>>, api: Api, stateDir: string) => Promise<Result>} measure
  * @param {Record<string, string>} [bindings] more variables for the Worker
  * @returns {Promise<Result>}
  */
@@ -20,7 +21,7 @@ export async function withHub(env, measure, bindings = {}) {
     bindings,
   })
   try {
-    return await measure(hub, createApi(hub))
+    return await measure(hub, createApi(hub), stateDir)
   } finally {
     await hub.stop()
     rmSync(stateDir, { recursive: true, force: true })
@@ -60,4 +61,20 @@ export function readD1Cost(headers) {
   const found = /round_trips=(\d+) rows_read=(\d+)/.exec(headers.get('server-timing') ?? '')
   if (!found) throw new Error('The answer has no Server-Timing header.')
   return { roundTrips: Number(found[1]), rowsRead: Number(found[2]) }
+}
+
+/**
+ * The file of the hub's database, to look into without asking the process that is measured.
+ * @param {string} stateDir
+ */
+export function openDatabaseFile(stateDir) {
+  const folder = join(stateDir, 'data', 'd1')
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    if (!name.endsWith('.sqlite')) continue
+    const file = new DatabaseSync(join(folder, name), { readOnly: true, timeout: 5_000 })
+    const tables = file.prepare("SELECT 1 FROM sqlite_master WHERE name = 'activations'")
+    if (tables.get() !== undefined) return file
+    file.close()
+  }
+  throw new Error(`There is no database of a hub in ${stateDir}.`)
 }

@@ -1,9 +1,11 @@
 import { startFakeModelServer } from '../tests/support/fake-model-server.ts'
 import { median } from './activation.mjs'
-import { readD1Cost, withHub } from './hub.mjs'
+import { openDatabaseFile, readD1Cost, withHub } from './hub.mjs'
 import { readCpuMs } from './miniflare.mjs'
 
 const agents = 16
+
+/** @typedef {import('node:sqlite').DatabaseSync} DatabaseFile */
 
 /**
  * The whole Worker: a mention by HTTP, LOAD, two model turns over HTTP, one tool call through the
@@ -17,23 +19,22 @@ export async function measureWhole(scale) {
   })
   const env = { OPENAI_COMPATIBLE_API_KEY: 'none', OPENAI_COMPATIBLE_BASE_URL: `${fake.url}/v1` }
   try {
-    return await withHub(env, async (hub, api) => {
+    return await withHub(env, async (hub, api, stateDir) => {
+      const file = openDatabaseFile(stateDir)
       for (let index = 0; index < agents; index++) await createAgent(api, `a${index}`)
       const perAgent = Math.max(3, Math.round(20 * scale))
-      await askAll(hub, api, 2)
+      await askAll(file, api, 2)
       const before = readCpuMs(hub.workerdPid)
-      await askAll(hub, api, perAgent)
+      await askAll(file, api, perAgent)
       const cpu = (readCpuMs(hub.workerdPid) - before) / (perAgent * agents)
       const latency = []
       for (let round = 0; round < Math.round(40 * scale); round++)
-        latency.push(await timeAnswer(hub, api))
+        latency.push(await timeAnswer(file, api))
+      const roundTrips = await countRoundTrips(hub, api, file)
+      file.close()
       return [
         { name: 'activation.whole.cpu_ms', value: Number(cpu.toFixed(3)), unit: 'ms' },
-        {
-          name: 'activation.d1_round_trips',
-          value: await countRoundTrips(hub, api),
-          unit: 'round trips',
-        },
+        { name: 'activation.d1_round_trips', value: roundTrips, unit: 'round trips' },
         { name: 'mention_to_reply.p50_ms', value: median(latency), unit: 'ms' },
       ]
     })
@@ -63,50 +64,42 @@ const ask = (api, name) =>
 
 /**
  * Every agent gets `times` mentions, each in a thread of its own, and works them off one by one.
- * @param {Pick<import('../scripts/hub-runtime.mjs').Hub, 'openDatabase'>} hub
+ * @param {DatabaseFile} file
  * @param {import('./hub.mjs').Api} api
  * @param {number} times
  */
-async function askAll(hub, api, times) {
-  const db = await hub.openDatabase()
-  const count = async () => {
-    const statement = db.prepare("SELECT count(*) AS n FROM activations WHERE state = 'done'")
-    return Number((await statement.first())?.n)
-  }
-  const wanted = (await count()) + times * agents
+async function askAll(file, api, times) {
+  const done = file.prepare("SELECT count(*) AS n FROM activations WHERE state = 'done'")
+  const count = () => Number(done.get()?.n)
+  const wanted = count() + times * agents
   const work = async (/** @type {string} */ name) => {
     for (let time = 0; time < times; time++) await ask(api, name)
   }
   await Promise.all(Array.from({ length: agents }, (_, index) => work(`a${index}`)))
-  // looking costs the process that is measured, so it is done rarely
-  while ((await count()) < wanted) await new Promise((resolve) => setTimeout(resolve, 250))
+  while (count() < wanted) await new Promise((resolve) => setTimeout(resolve, 100))
 }
 
 /**
- * Asks the database beside the Worker, so that waiting costs the Worker little.
- * @param {Pick<import('../scripts/hub-runtime.mjs').Hub, 'openDatabase'>} hub
+ * @param {DatabaseFile} file
  * @param {string} postId
  */
-async function waitForReply(hub, postId, pauseMs = 25) {
-  const db = await hub.openDatabase()
-  const statement = db
-    .prepare("SELECT 1 FROM activations WHERE post_id = ? AND state = 'done'")
-    .bind(postId)
-  for (let attempt = 0; attempt < 2000; attempt++) {
-    if ((await statement.all()).results.length > 0) return
-    await new Promise((resolve) => setTimeout(resolve, pauseMs))
+async function waitForReply(file, postId) {
+  const isDone = file.prepare("SELECT 1 FROM activations WHERE post_id = ? AND state = 'done'")
+  for (let attempt = 0; attempt < 60_000; attempt++) {
+    if (isDone.get(postId) !== undefined) return
+    await new Promise((resolve) => setTimeout(resolve, 1))
   }
   throw new Error('no reply')
 }
 
 /**
- * @param {Pick<import('../scripts/hub-runtime.mjs').Hub, 'openDatabase'>} hub
+ * @param {DatabaseFile} file
  * @param {import('./hub.mjs').Api} api
  */
-async function timeAnswer(hub, api) {
+async function timeAnswer(file, api) {
   const startedAt = performance.now()
   const { body } = await ask(api, 'a0')
-  await waitForReply(hub, body.post.id, 1)
+  await waitForReply(file, body.post.id)
   return performance.now() - startedAt
 }
 
@@ -115,11 +108,12 @@ async function timeAnswer(hub, api) {
  * posts it, from the counter that the hub's metrics show.
  * @param {import('../scripts/hub-runtime.mjs').Hub} hub
  * @param {import('./hub.mjs').Api} api
+ * @param {DatabaseFile} file
  */
-async function countRoundTrips(hub, api) {
+async function countRoundTrips(hub, api, file) {
   const before = await readCounter(hub)
   const { body, headers } = await ask(api, 'a1')
-  await waitForReply(hub, body.post.id)
+  await waitForReply(file, body.post.id)
   await new Promise((resolve) => setTimeout(resolve, 200))
   const { roundTrips } = readD1Cost(headers)
   return (await readCounter(hub)) - before - roundTrips
