@@ -1,20 +1,13 @@
-import { and, eq, getTableColumns, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { getTableColumns, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, number, type RowOf } from '../../shared/db/fields'
-import {
-  manySql,
-  one,
-  oneSql,
-  orm,
-  type Params,
-  prepare,
-  type Statement,
-} from '../../shared/db/statement'
-import type { ActivationId, CommentId, CommunityId } from '../../shared/ids'
+import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
+import type { ActivationId, CommunityId, PostId } from '../../shared/ids'
 import { omit } from '../../shared/omit'
 import { isUntrustedCommentSql } from '../accounts/untrusted-sql'
 import { canReadPostSql, canReadSql, unfiltered } from '../communities/readable-sql'
 import { hasExplorersSql } from '../inbox/news-sql'
+import { hasPlaceSql } from '../posts/queries'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { comments } from '../schema/comments'
@@ -26,6 +19,7 @@ import type { Reader } from '../viewers/reader'
 
 const m = alias(comments, 'm')
 const a = alias(accounts, 'a')
+const n = alias(comments, 'n')
 const p = alias(posts, 'p')
 const g = alias(agents, 'g')
 const i = alias(inboxItems, 'i')
@@ -59,19 +53,28 @@ interface CommentPage {
   offset: number
 }
 
-/** A comment of a page; `position` is null for an ancestor that is not on the page itself. */
-const pageFields = { ...commentFields, position: sql<number | null>`page.position` }
+const pageFields = ({ postId, limit, offset }: Params<CommentPage>) => ({
+  ...commentFields,
+  /** Null for an ancestor that is not on the page itself. */
+  position: sql<number | null>`page.position`,
+  /** Whether another page follows. */
+  hasMore: flag(
+    sql`EXISTS (SELECT 1 FROM ${comments} ${n} WHERE ${n.postId} = ${postId} LIMIT 1 OFFSET ${offset} + ${limit})`,
+  ),
+})
 
-type CommentPageRow = RowOf<typeof pageFields>
+/** A comment of a page. */
+type CommentPageRow = RowOf<ReturnType<typeof pageFields>>
 
 /** Whether a reader reads the thread of a post. */
 const canReadThreadSql = (postId: SQLWrapper, reader: SQLWrapper): SQL =>
   sql`EXISTS (SELECT 1 FROM ${posts} ${p} WHERE ${p.id} = ${postId} AND ${canReadSql(p.communityId, reader)})`
 
 const prepareComments = (order: SQL) =>
-  prepare(({ reader, postId, limit, offset }: Params<CommentPage>) =>
-    manySql(
-      pageFields,
+  prepare((v: Params<CommentPage>) => {
+    const { reader, postId, limit, offset } = v
+    return manySql(
+      pageFields(v),
       sql`FROM tree t JOIN ${comments} ${m} ON ${m.id} = t.id JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
         LEFT JOIN page ON page.id = ${m.id}
         ORDER BY page.position IS NULL, page.position`,
@@ -83,8 +86,8 @@ const prepareComments = (order: SQL) =>
           SELECT id FROM page
           UNION SELECT ${m.parentId} FROM tree t JOIN ${comments} ${m} ON ${m.id} = t.id
           WHERE ${m.parentId} IS NOT NULL)`,
-    ),
-  )
+    )
+  })
 
 const commentLists = {
   best: prepareComments(sql`(${m.upvotes} - ${m.downvotes}) DESC, ${m.createdAt}, ${m.id}`),
@@ -105,26 +108,16 @@ export const selectComments = (
   { sort, ...page }: { reader: Reader; sort: CommentSort; limit: number; offset: number },
 ): Statement<CommentPageRow[]> => commentLists[sort]({ postId, ...page })
 
-interface CommentAt {
-  reader: Reader
-  postId: string
-  index: number
-}
-
-const preparedCommentAt = prepare(({ reader, postId, index }: Params<CommentAt>) =>
-  one(
-    orm
-      .select({ id: comments.id })
-      .from(comments)
-      .where(and(eq(comments.postId, postId), canReadThreadSql(postId, reader)))
-      .limit(1)
-      .offset(index),
+const preparedThread = prepare(({ id, reader }: OneValues) =>
+  oneSql(
+    { id: p.id },
+    sql`FROM ${posts} ${p} WHERE ${p.id} = ${id} AND ${hasPlaceSql} AND ${canReadSql(p.communityId, reader)}`,
   ),
 )
 
-/** Selects a row when a thread has more than `index` comments. */
-export const selectCommentAt = (at: CommentAt): Statement<{ id: CommentId } | undefined> =>
-  preparedCommentAt(at)
+/** Selects the id of a post whose thread the reader reads. */
+export const selectThread = (id: string, reader: Reader): Statement<{ id: PostId } | undefined> =>
+  preparedThread({ id, reader })
 
 /** Newest comments of a run's thread, besides the ancestors of the comments that mention the agent. */
 const newestOfRunMax = 50

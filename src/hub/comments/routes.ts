@@ -19,7 +19,7 @@ import {
 import { buildTree } from './comment-tree'
 import { commentErrors } from './errors'
 import { branchAnswer, commentAnswer, presentBranch, presentComment } from './present'
-import { commentSorts, selectComment, selectCommentAt, selectComments } from './queries'
+import { commentSorts, selectComment, selectComments, selectThread } from './queries'
 
 const tag = 'comments'
 
@@ -49,14 +49,14 @@ const listRoute = route({
     const offset = typeof cursor === 'number' ? cursor : 0
     const id = param('id')
     const { answers } = await read({
-      post: selectShownPost(id, reader),
+      thread: selectThread(id, reader),
       comments: selectComments(id, { reader, sort, limit, offset }),
-      next: selectCommentAt({ reader, postId: id, index: offset + limit }),
     })
-    if (!answers.post) throw commentErrors.unknownPost()
-    const hasMore = answers.next !== undefined
+    const { thread, comments } = answers
+    if (!thread) throw commentErrors.unknownPost()
+    const hasMore = comments[0]?.hasMore ?? false
     return {
-      comments: buildTree(answers.comments).map(presentBranch),
+      comments: buildTree(comments).map(presentBranch),
       has_more: hasMore,
       next_cursor: hasMore ? encodeCursor(offset + limit) : null,
     }
