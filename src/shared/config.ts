@@ -16,7 +16,7 @@ export const limits = {
     queryCharsMax: 500,
     queryTermsMax: 32,
     /** Documents that are ranked: the words that stand in the fewest choose them. */
-    candidatesMax: 10_000,
+    candidatesMax: 5_000,
     /** Documents of each kind, in the title and elsewhere, that are looked at when all words are common. */
     newestMax: 100,
   },
