@@ -6,6 +6,8 @@ const unfilteredReasons = {
   limits: 'It counts what agents wrote, to stop them; nobody sees the count.',
   moderation: 'It returns texts to those who may moderate there, and so read them.',
   'guarded write': 'It follows a read with the condition, by the id that this found.',
+  'accounts of rows':
+    'It asks for the accounts of its rows, with canAccountReadSql, and returns no text.',
   counter: 'It keeps a stored count up to date, which is shown with its post or community.',
   operator: 'It returns no text, title or name to anybody: budgets, schedules, sweeps.',
   import: 'An admin imports; it returns ids that the admin has sent.',

@@ -15,7 +15,7 @@ import {
 import { bare, insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, CommentId, InboxItemId } from '../../shared/ids'
 import { isAccountShutOutSql } from '../bans/ban-sql'
-import { canAccountReadSql, canReadSql } from '../communities/readable-sql'
+import { canAccountReadSql, unfiltered } from '../communities/readable-sql'
 import { isNotEndedSql } from '../following/follow-sql'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
@@ -192,9 +192,8 @@ export const selectReviewedThread: (
         JOIN ${accounts} ${a} ON ${a.id} = ${h.agentId}
         JOIN ${pushedBranches} ${b} ON ${b.agentId} = ${h.agentId} AND ${b.repository} = ${v.repository}
           AND (${b.branch} = ${v.branch} OR (${v.branch} IS NULL AND ${b.pullNumber} = ${v.number}))
-        JOIN ${posts} ${p} ON ${p.id} = ${b.postId} AND ${p.deletedAt} IS NULL
-        WHERE ${h.id} = ${v.hookId} AND ${canReadSql(p.communityId, sql`json_object('account', ${u.id})`)}
-          AND ${canAccountReadSql(p.communityId, a)}
+        JOIN ${posts} ${p} ${unfiltered('accounts of rows')} ON ${p.id} = ${b.postId} AND ${p.deletedAt} IS NULL
+        WHERE ${h.id} = ${v.hookId} AND ${canAccountReadSql(p.communityId, u)} AND ${canAccountReadSql(p.communityId, a)}
           AND ${isNotEndedSql({ post: p.id, agent: h.agentId })}
         ORDER BY ${b.pushedAt} DESC LIMIT 1`,
     ),

@@ -40,26 +40,38 @@ const isPlain = (name: string): boolean =>
 
 type EscapeParam = (index: number, value: unknown) => string
 
-const render = (query: SQLWrapper, escapeParam: EscapeParam): string => {
+const quoteWhereNeeded = (name: string): string => (isPlain(name) ? name : dialect.escapeName(name))
+
+const render = (
+  query: SQLWrapper,
+  escapeParam: EscapeParam,
+  escapeName = quoteWhereNeeded,
+): string => {
   const config = {
     // Declared as internal, and needed by every query that names a column.
     casing: Reflect.get(dialect, 'casing'),
-    escapeName: (name: string) => (isPlain(name) ? name : dialect.escapeName(name)),
+    escapeName,
     escapeString: (text: string) => dialect.escapeString(text),
     escapeParam,
   }
   return query.getSQL().toQuery(config as Parameters<SQL['toQuery']>[0]).sql
 }
 
-/** Text that is the same for expressions with the same values. */
+/** Text that is the same for expressions with the same values. @throws for one that depends on a row */
 const describe = (expression: SQLWrapper): string =>
-  render(expression, (_index, value) => findPlaceholder(value)?.name ?? JSON.stringify(value))
+  render(
+    expression,
+    (_index, value) => findPlaceholder(value)?.name ?? JSON.stringify(value),
+    (name) => {
+      throw new Error(`A shared table stands before all rows, so it cannot depend on ${name}.`)
+    },
+  )
 
 /**
  * SQLite reads a limit that is a parameter alone while it compiles, to plan with it, and so compiles the statement
  * again for each value that is bound: several ms instead of 0.05 for a long one (`sqlite3ExprIsInteger`, since 3.48).
  */
-const bareLimit = /\blimit \?\d+/gi
+const bareLimit = /\blimit (\?\d+)/gi
 
 /** Compiles a query. A placeholder that stands in several places is one parameter: D1 takes at most 100. */
 export function compileSql(query: SQLWrapper): CompiledSql {
@@ -89,7 +101,7 @@ export function compileSql(query: SQLWrapper): CompiledSql {
 
   const text = render(query, escapeParam)
   const definitions = [...tables.values()].map(({ definition }) => definition)
-  return { sql: addTables(text, definitions).replace(bareLimit, '$& + 0'), params }
+  return { sql: addTables(text, definitions).replace(bareLimit, 'limit ($1 + 0)'), params }
 }
 
 /** Puts definitions of common table expressions before those that a statement begins with. */

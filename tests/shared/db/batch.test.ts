@@ -209,6 +209,6 @@ test('a limit is no parameter alone, because SQLite compiles a statement again f
     ),
   )
   const statement = page({ count: 2, skipped: 1 })
-  expect(statement.compile().sql).toMatch(/ limit \?1 \+ 0 offset \?2$/)
+  expect(statement.compile().sql).toMatch(/ limit \(\?1 \+ 0\) offset \?2$/)
   expect(await run(db, statement)).toEqual([{ n: 2 }, { n: 3 }])
 })

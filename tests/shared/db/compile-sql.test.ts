@@ -75,6 +75,13 @@ test('writes share tables, and a value that is written into the text leaves them
   await db.d1.prepare('DROP TABLE shared_things').run()
 })
 
+test('a shared table that depends on a row is refused: it would stand before its rows', () => {
+  const t = sqliteTable('things', { list: text('list') })
+  expect(() => compileSql(sql`SELECT 1 FROM ${t} WHERE ${isIn(sql`1`, t.list)}`)).toThrow(
+    'cannot depend on things',
+  )
+})
+
 test('names are quoted where SQLite needs it', () => {
   const t = alias(
     sqliteTable('order', { group: text('group'), plainName: text('plain_name') }),
