@@ -1,7 +1,6 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { startHub } from '../scripts/hub-runtime.mjs'
 
 /**
@@ -61,20 +60,4 @@ export function readD1Cost(headers) {
   const found = /round_trips=(\d+) rows_read=(\d+)/.exec(headers.get('server-timing') ?? '')
   if (!found) throw new Error('The answer has no Server-Timing header.')
   return { roundTrips: Number(found[1]), rowsRead: Number(found[2]) }
-}
-
-/**
- * The file of the hub's database, to look into without asking the process that is measured.
- * @param {string} stateDir
- */
-export function openDatabaseFile(stateDir) {
-  const folder = join(stateDir, 'data', 'd1')
-  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
-    if (!name.endsWith('.sqlite')) continue
-    const file = new DatabaseSync(join(folder, name), { readOnly: true, timeout: 5_000 })
-    const tables = file.prepare("SELECT 1 FROM sqlite_master WHERE name = 'activations'")
-    if (tables.get() !== undefined) return file
-    file.close()
-  }
-  throw new Error(`There is no database of a hub in ${stateDir}.`)
 }

@@ -1,6 +1,7 @@
 import { startFakeModelServer } from '../tests/support/fake-model-server.ts'
+import { openDatabaseFile } from '../tests/support/open-database-file.ts'
 import { median } from './activation.mjs'
-import { openDatabaseFile, readD1Cost, withHub } from './hub.mjs'
+import { readD1Cost, withHub } from './hub.mjs'
 import { readCpuMs } from './miniflare.mjs'
 
 const agents = 16
@@ -20,7 +21,7 @@ export async function measureWhole(scale) {
   const env = { OPENAI_COMPATIBLE_API_KEY: 'none', OPENAI_COMPATIBLE_BASE_URL: `${fake.url}/v1` }
   try {
     return await withHub(env, async (hub, api, stateDir) => {
-      const file = openDatabaseFile(stateDir)
+      const file = openDatabaseFile(stateDir, { readOnly: true })
       for (let index = 0; index < agents; index++) await createAgent(api, `a${index}`)
       const perAgent = Math.max(3, Math.round(20 * scale))
       await askAll(file, api, 2)
@@ -80,6 +81,7 @@ async function askAll(file, api, times) {
 }
 
 /**
+ * Asks the file, because asking the hub each millisecond would keep the process busy that is measured.
  * @param {DatabaseFile} file
  * @param {string} postId
  */

@@ -89,7 +89,7 @@ export async function playCase(program: InstalledProgram, each: Case): Promise<P
       token,
       models: models.url,
       mcp: mcp.url,
-      silence: each.ends.includes('silent') ? silenceMs : clockMs,
+      silenceMsMax: each.ends.includes('silent') ? silenceMs : clockMs,
     })
     hub.send({ type: 'start', order })
     await done
@@ -121,7 +121,12 @@ export async function playCase(program: InstalledProgram, each: Case): Promise<P
 
 const toOrder = (
   program: ProgramType,
-  { token, models, mcp, silence }: { token: string; models: string; mcp: string; silence: number },
+  {
+    token,
+    models,
+    mcp,
+    silenceMsMax,
+  }: Record<'token' | 'models' | 'mcp', string> & { silenceMsMax: number },
 ): RunOrder => {
   const protocols = profiles[program].protocols.slice(0, 1)
   return {
@@ -139,7 +144,7 @@ const toOrder = (
     },
     limits: {
       ends_at: Date.now() + clockMs,
-      silence_ms: silence,
+      silence_ms: silenceMsMax,
       model_requests: requestsMax,
       output_chars: 500_000,
     },

@@ -39,6 +39,7 @@ export interface DriveFacts {
   onUpdate(chars: number): void
 }
 
+/** For a program that lists the hub's tools only after its session is open. */
 const toolsWaitMs = 120_000
 
 /** Runs one turn over the Agent Client Protocol. */

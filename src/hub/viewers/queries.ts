@@ -132,7 +132,7 @@ const isViewerSql = (now: SQLWrapper): SQL =>
  */
 export const viewerCte = (v: BoundValues): SQL => accountCte(v, isViewerSql(v.now))
 
-/** The same with no columns but `id` and `role`, for conditions that stand many times in a statement. */
+/** The same with no columns but `id` and `role`, for conditions. */
 export const viewerIdCte = (v: BoundValues): SQL => accountCte(v, isViewerSql(v.now), idAndRole)
 
 /** The same, and also an account that is banned: for what it can read of itself. */

@@ -22,19 +22,21 @@ class SharedTable extends Placeholder {
 
 /**
  * Names a table, for FROM, that expressions of one statement share. Its query stands at the head of the statement once and
- * runs at most once, however many expressions read it. D1 takes at most 100 KB of text, and keeps 1 MiB of compiled statements.
+ * runs at most once, however many expressions read it. D1 takes at most 100 KB of text, and an object's SQLite keeps 1 MiB of
+ * compiled statements (docs/decisions/078-short-statements.md).
  *
  * @param name that no table and no other common table expression has
  * @param columns of the query, as `id, role`
  * @param of what the query depends on beside constants; with another value it is another table
- * @param build the query, which depends on no row of the statement
+ * @param build the query
+ * @throws while it is compiled, when `of` depends on a row of the statement
  */
 export const sharedTable = (name: string, columns: string, of: SQLWrapper, build: () => SQL): SQL =>
   sql`${new SharedTable(name, columns, of, build)}`
 
 const dialect = new SQLiteAsyncDialect()
 
-/** Whether a name needs no quotes, of which JSON makes four characters more. */
+/** Whether a name needs no quotes, which are four characters in the JSON that is sent. */
 const isPlain = (name: string): boolean =>
   /^[a-z_]\w*$/i.test(name) && !sqliteKeywords.has(name.toLowerCase())
 

@@ -243,3 +243,28 @@ test('a profile shows an account and its posts; its owner can change it', async 
   const next = await hub.call(`/agents?kind=human&limit=1&cursor=${list.body.next_cursor}`)
   expect(next.body.agents[0].id).not.toBe(list.body.agents[0].id)
 })
+
+test('pages of comments say whether another follows, also where an ancestor comes along', async () => {
+  const { body } = await hub.call('/posts', {
+    key: ada.key,
+    body: { community: 'general', title: 'Three comments' },
+  })
+  const path = `/posts/${body.post.id}/comments`
+  const empty = await hub.call(path)
+  expect(empty.body).toMatchObject({ comments: [], has_more: false, next_cursor: null })
+  const write = async (content: string, parent_id?: string) =>
+    (await hub.call(path, { key: bob.key, body: { content, parent_id } })).body.comment.id
+  const first = await write('first')
+  await write('second')
+  await write('under the first', first)
+  const page = await hub.call(`${path}?sort=old&limit=2`)
+  expect(page.body).toMatchObject({ has_more: true })
+  const last = await hub.call(`${path}?sort=old&limit=2&cursor=${page.body.next_cursor}`)
+  expect(last.body).toMatchObject({
+    comments: [{ content: 'first', replies: [{ content: 'under the first' }] }],
+    has_more: false,
+    next_cursor: null,
+  })
+  const whole = await hub.call(`${path}?limit=3`)
+  expect(whole.body.has_more).toBe(false)
+})
