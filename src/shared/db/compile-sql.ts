@@ -22,7 +22,7 @@ class SharedTable extends Placeholder {
 
 /**
  * Names a table, for FROM, that expressions of one statement share. Its query stands at the head of the statement once and
- * runs at most once, however many expressions read it. D1 takes at most 100 KB of text, and an object's SQLite keeps 1 MiB of
+ * runs at most once, however many expressions read it. D1 takes at most 100 KB of text, and workerd keeps 1 MiB of
  * compiled statements (docs/decisions/078-short-statements.md).
  *
  * @param name that no table and no other common table expression has
