@@ -18,7 +18,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { buildWorker } from '../../../scripts/build-worker.mjs'
 import { type Hub, startHub } from '../../../scripts/hub-runtime.mjs'
 import { root } from '../../../scripts/local-state.mjs'
-import { databaseId, FakePlatform, Refusal } from './fake-platform'
+import { Refusal } from './fake-d1'
+import { databaseId, FakePlatform } from './fake-platform'
+import { findDeviations } from './published-api'
 
 const folder = mkdtempSync(join(tmpdir(), 'rookery-deploy-test-'))
 const clone = join(folder, 'clone')
@@ -190,6 +192,12 @@ test('a deployment that was refused, then interrupted, is finished by the next o
   expect((await fetch(login)).status).toBe(200)
   expect(platform.crons).toEqual(['* * * * *'])
   expect(platform.isOnSubdomain).toBe(true)
+  expect(platform.requests).toContainEqual({
+    operation: 'PATCH /accounts/:account/workers/scripts/rookery/script-settings',
+    parameters: expect.objectContaining({
+      observability: expect.objectContaining({ enabled: true }),
+    }),
+  })
   expect(platform.uploads.at(-1)?.metadata).toMatchObject({
     compatibility_flags: ['nodejs_compat', 'global_fetch_strictly_public'],
     placement: { mode: 'smart' },
@@ -246,4 +254,16 @@ test('a later deployment applies what was added, creates nothing and shows no ke
   const older = await deploy(['--yes'])
   expect(older.output).toContain('a newer version was deployed')
   expect(older.code).toBe(1)
+})
+
+test('every request has the shape that Cloudflare publishes', () => {
+  const operations = platform.requests.map(({ operation }) => operation)
+  // the first upload, and a later one
+  expect(operations).toContain('PUT /accounts/:account/workers/scripts/rookery')
+  expect(operations).toContain('POST /accounts/:account/workers/scripts/rookery/versions')
+  const operation = 'POST /accounts/:account/r2/buckets'
+  const wrong = { account_id: 'a', name: 'rookery-files', color: 'green' }
+  expect(findDeviations([...platform.requests, { operation, parameters: wrong }])).toEqual([
+    expect.stringMatching(/^POST \/accounts\/:account\/r2\/buckets: .*"color"' does not exist/),
+  ])
 })

@@ -1,77 +1,57 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
-import * as z from 'zod'
+import type { DatabaseCreateParams } from 'cloudflare/resources/d1/database/database'
+import type { ScriptUpdateParams } from 'cloudflare/resources/workers/scripts/scripts'
+import { Refusal, runQuery } from './fake-d1'
+import type { OperationWithBody, PlayedRequest, PublishedApi } from './published-api'
 
 const accountId = 'a'.repeat(32)
 export const databaseId = '11111111-1111-4111-8111-111111111111'
 const versionId = '22222222-2222-4222-8222-222222222222'
 const token = 'token-of-the-test'
 
-/** What an upload says beside its modules. */
-const uploadMetadata = z.object({
-  main_module: z.literal('worker.js'),
-  compatibility_date: z.iso.date(),
-  compatibility_flags: z.array(z.string()),
-  placement: z.looseObject({ mode: z.literal('smart') }).optional(),
-  bindings: z.array(z.looseObject({ name: z.string(), type: z.string() })),
-  keep_bindings: z.array(z.string()).optional(),
-  migrations: z
-    .object({
-      old_tag: z.string().optional(),
-      new_tag: z.string(),
-      steps: z.array(z.object({ new_sqlite_classes: z.array(z.string()) })),
-    })
-    .optional(),
-})
-const newDatabase = z.strictObject({
-  name: z.string().min(1),
-  jurisdiction: z.enum(['eu', 'fedramp', 'us']).optional(),
-})
-const newBucket = z.strictObject({ name: z.string().regex(/^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/) })
-const query = z.strictObject({ sql: z.string().min(1), params: z.array(z.unknown()).optional() })
-const schedules = z.array(z.object({ cron: z.string() }))
-const deployment = z.looseObject({
-  strategy: z.literal('percentage'),
-  versions: z.tuple([z.strictObject({ version_id: z.uuid(), percentage: z.literal(100) })]),
-})
-const scriptSettings = z.looseObject({ observability: z.looseObject({ enabled: z.literal(true) }) })
-const subdomain = z.looseObject({ enabled: z.boolean() })
-
 export interface Upload {
   modules: Record<string, string>
-  metadata: z.infer<typeof uploadMetadata>
+  metadata: ScriptUpdateParams.Metadata
 }
 
-export class Refusal extends Error {
-  readonly status: number
-  readonly code: number
-
-  constructor(status: number, code: number, message: string) {
-    super(message)
-    this.status = status
-    this.code = code
-  }
+interface Request {
+  url: URL
+  body: Buffer
+  headers: Headers
 }
+type Handler<Result> = (request: Request) => Result | Promise<Result>
+type Published = { [Name in keyof PublishedApi]: Handler<PublishedApi[Name]['result']> }
+type Place = NonNullable<DatabaseCreateParams['jurisdiction']>
+type UploadOperation = Extract<OperationWithBody, `${string}/${'rookery' | 'versions'}`>
 
-type Handler = (request: { url: URL; body: Buffer; headers: Headers }) => unknown
+/** Wrangler reads it for the last migration of classes; it is not published. */
+const unpublished = 'GET /accounts/:account/workers/services/rookery'
+const madeAt = '2026-01-01T00:00:00Z'
+const deployment = {
+  ...{ id: versionId, created_on: madeAt, source: 'wrangler', strategy: 'percentage' as const },
+  versions: [{ version_id: versionId, percentage: 100 }],
+}
 
 /**
- * The part of Cloudflare's API that a deployment uses. Requests and answers have the shapes that wrangler's
- * source sends and reads; a request of another shape, or to another path, is refused and noted in `surprises`.
+ * The part of Cloudflare's API that a deployment uses. Answers have the published types; requests are kept in `requests`, to be
+ * compared with theirs. A request to another path is refused and noted in `surprises`.
  */
 export class FakePlatform {
   database: DatabaseSync | null = null
   hasBucket = false
   /** Where the database was created to stay, and the bucket; null: anywhere. */
-  databasePlace: string | null = null
-  bucketPlace: string | null = null
+  databasePlace: Place | null = null
+  bucketPlace: Place | null = null
   isOnSubdomain = false
   uploads: Upload[] = []
   secrets: Record<string, string> = {}
   crons: string[] = []
   /** Method and path of every request that changes something. */
   writes: string[] = []
+  /** Requests with a body, in the order in which they came. */
+  requests: PlayedRequest[] = []
   surprises: string[] = []
   isAllowed = true
   /** Runs before the answer to an upload that was accepted. */
@@ -115,15 +95,19 @@ export class FakePlatform {
     this.#server.closeAllConnections()
   }
 
-  async #answer(method: string, request: Parameters<Handler>[0]) {
-    const path = request.url.pathname.replace('/client/v4', '').replace(accountId, ':account')
+  async #answer(method: string, request: Request) {
+    const path = request.url.pathname
+      .replace('/client/v4', '')
+      .replace(accountId, ':account')
+      .replace(databaseId, ':database')
+      .replace(versionId, ':version')
     const name = `${method} ${path}`
     try {
       if (request.headers.get('authorization') !== `Bearer ${token}`) {
         throw new Refusal(401, 10000, 'Authentication error')
       }
-      const handler = this.#routes[name]
-      if (handler === undefined) throw new Refusal(404, 7003, `No route ${name}`)
+      const handler = Object.hasOwn(this.#routes, name) && this.#routes[name as keyof Published]
+      if (!handler) throw new Refusal(404, 7003, `No route ${name}`)
       if (!this.isAllowed && path !== '/accounts') {
         throw new Refusal(403, 10000, 'Authentication error')
       }
@@ -146,104 +130,127 @@ export class FakePlatform {
     }
   }
 
-  readonly #routes: Record<string, Handler> = {
-    'GET /accounts': () => [{ id: accountId, name: 'Acme' }],
-    'GET /accounts/:account/d1/database': () =>
-      this.database
-        ? [
-            {
-              ...{ uuid: databaseId, name: 'rookery', version: 'production' },
-              jurisdiction: this.databasePlace,
-            },
-          ]
-        : [],
+  readonly #routes: Published & Record<typeof unpublished, Handler<unknown>> = {
+    'GET /accounts': () => [{ id: accountId, name: 'Acme', type: 'standard' }],
+    'GET /accounts/:account/d1/database': () => (this.database ? [this.#describeDatabase()] : []),
     'POST /accounts/:account/d1/database': ({ body }) => {
-      const { name, jurisdiction = null } = newDatabase.parse(JSON.parse(body.toString()))
+      const { name, jurisdiction } = this.#read('POST /accounts/:account/d1/database', body)
       if (this.database) throw new Refusal(400, 7502, `${name} exists`)
       this.database = new DatabaseSync(':memory:')
-      this.databasePlace = jurisdiction
-      return { uuid: databaseId, name, version: 'production' }
+      this.databasePlace = jurisdiction ?? null
+      return this.#describeDatabase()
     },
-    [`POST /accounts/:account/d1/database/${databaseId}/query`]: ({ body }) =>
-      this.#query(query.parse(JSON.parse(body.toString()))),
+    'POST /accounts/:account/d1/database/:database/query': ({ body }) => {
+      const query = this.#read('POST /accounts/:account/d1/database/:database/query', body)
+      if ('batch' in query) throw new Refusal(400, 7400, 'A deployment sends one text.')
+      return runQuery(this.database, query.sql)
+    },
     'GET /accounts/:account/workers/scripts/rookery/secrets': () => {
-      if (this.uploads.length === 0) throw new Refusal(404, 10007, 'This Worker does not exist.')
+      this.#findScript()
       return Object.keys(this.secrets).map((name) => ({ name, type: 'secret_text' }))
     },
-    'GET /accounts/:account/workers/services/rookery': () => {
+    [unpublished]: () => {
       if (this.uploads.length === 0) throw new Refusal(404, 10090, 'This service does not exist.')
-      return {
-        id: 'rookery',
-        default_environment: {
-          environment: 'production',
-          script: {
-            ...{ tag: 'tag', last_deployed_from: 'wrangler' },
-            migration_tag: this.uploads.findLast(({ metadata }) => metadata.migrations)?.metadata
-              .migrations?.new_tag,
-          },
-        },
+      const migrated = this.uploads.findLast(({ metadata }) => metadata.migrations)
+      const script = {
+        ...{ tag: 'tag', last_deployed_from: 'wrangler' },
+        migration_tag: migrated?.metadata.migrations?.new_tag,
       }
+      return { id: 'rookery', default_environment: { environment: 'production', script } }
     },
     'GET /accounts/:account/r2/buckets/rookery-files': ({ headers }) => {
-      const isThere = this.hasBucket && headers.get('cf-r2-jurisdiction') === this.bucketPlace
+      const isThere = this.hasBucket && readPlace(headers) === this.bucketPlace
       if (!isThere) throw new Refusal(404, 10006, 'The specified bucket does not exist.')
-      return { name: 'rookery-files' }
+      return { name: 'rookery-files', creation_date: madeAt }
     },
     'POST /accounts/:account/r2/buckets': ({ body, headers }) => {
-      const bucket = newBucket.parse(JSON.parse(body.toString()))
+      const place = readPlace(headers)
+      const { name } = this.#read('POST /accounts/:account/r2/buckets', body, {
+        ...(place && { 'cf-r2-jurisdiction': place }),
+      })
       if (this.hasBucket) throw new Refusal(409, 10004, 'The bucket exists.')
       this.hasBucket = true
-      this.bucketPlace = headers.get('cf-r2-jurisdiction')
-      return bucket
+      this.bucketPlace = place
+      return { name, creation_date: madeAt }
     },
     'GET /accounts/:account/workers/subdomain': () => ({ subdomain: 'acme' }),
-    'PUT /accounts/:account/workers/scripts/rookery': (request) => this.#upload(request),
-    'GET /accounts/:account/workers/scripts/rookery/deployments': () => {
-      if (this.uploads.length === 0) throw new Refusal(404, 10007, 'This Worker does not exist.')
-      return {
-        deployments: [{ id: versionId, versions: [{ version_id: versionId, percentage: 100 }] }],
-      }
+    'PUT /accounts/:account/workers/scripts/rookery': async (request) => {
+      await this.#upload('PUT /accounts/:account/workers/scripts/rookery', request)
+      return { id: 'rookery', etag: 'etag', startup_time_ms: 50 }
     },
-    [`GET /accounts/:account/workers/scripts/rookery/versions/${versionId}`]: () => ({
+    'GET /accounts/:account/workers/scripts/rookery/deployments': () => {
+      this.#findScript()
+      return { deployments: [deployment] }
+    },
+    'GET /accounts/:account/workers/scripts/rookery/versions/:version': () => ({
       id: versionId,
       metadata: { source: 'wrangler' },
       resources: { bindings: [], script: { etag: 'etag' } },
     }),
     // A later upload without new classes is a version, which a deployment makes the one that runs.
-    'POST /accounts/:account/workers/scripts/rookery/versions': async (request) => ({
-      ...(await this.#upload(request)),
-      id: versionId,
-      resources: { script: { etag: 'etag' } },
-    }),
-    'POST /accounts/:account/workers/scripts/rookery/deployments': ({ body }) =>
-      deployment.parse(JSON.parse(body.toString())),
+    'POST /accounts/:account/workers/scripts/rookery/versions': async (request) => {
+      await this.#upload('POST /accounts/:account/workers/scripts/rookery/versions', request)
+      return { id: versionId, resources: { script: { etag: 'etag' } }, startup_time_ms: 50 }
+    },
+    'POST /accounts/:account/workers/scripts/rookery/deployments': ({ body }) => {
+      this.#read('POST /accounts/:account/workers/scripts/rookery/deployments', body)
+      return deployment
+    },
     'PATCH /accounts/:account/workers/scripts/rookery/script-settings': ({ body }) =>
-      scriptSettings.parse(JSON.parse(body.toString())),
+      this.#read('PATCH /accounts/:account/workers/scripts/rookery/script-settings', body),
     'GET /accounts/:account/workers/scripts/rookery/settings': () => {
-      if (this.uploads.length === 0) throw new Refusal(404, 10007, 'This Worker does not exist.')
+      this.#findScript()
       return { bindings: this.uploads.at(-1)?.metadata.bindings ?? [], tags: [] }
     },
     'GET /accounts/:account/workers/workers/rookery': () => ({
       id: 'worker',
       name: 'rookery',
-      subdomain: { enabled: this.isOnSubdomain, previews_enabled: this.isOnSubdomain },
+      ...{ created_on: madeAt, updated_on: madeAt },
+      ...{ logpush: false, observability: {}, tags: [], tail_consumers: [] },
+      references: {
+        ...{ dispatch_namespace_outbounds: [], domains: [], durable_objects: [], queues: [] },
+        workers: [],
+      },
+      subdomain: this.#describeSubdomain(),
     }),
-    'GET /accounts/:account/workers/scripts/rookery/subdomain': () => ({
-      enabled: this.isOnSubdomain,
-      previews_enabled: this.isOnSubdomain,
-    }),
+    'GET /accounts/:account/workers/scripts/rookery/subdomain': () => this.#describeSubdomain(),
     'POST /accounts/:account/workers/scripts/rookery/subdomain': ({ body }) => {
-      this.isOnSubdomain = subdomain.parse(JSON.parse(body.toString())).enabled
-      return { enabled: this.isOnSubdomain, previews_enabled: this.isOnSubdomain }
+      const name = 'POST /accounts/:account/workers/scripts/rookery/subdomain'
+      this.isOnSubdomain = this.#read(name, body).enabled
+      return this.#describeSubdomain()
     },
     'PUT /accounts/:account/workers/scripts/rookery/schedules': ({ body }) => {
-      const wanted = schedules.parse(JSON.parse(body.toString()))
-      this.crons = wanted.map(({ cron }) => cron)
-      return { schedules: wanted }
+      const schedules = JSON.parse(body.toString())
+      const operation = 'PUT /accounts/:account/workers/scripts/rookery/schedules'
+      this.requests.push({ operation, parameters: { account_id: accountId, body: schedules } })
+      this.crons = schedules.map(({ cron }: { cron: string }) => cron)
+      return { schedules }
     },
   }
 
-  async #upload({ body, headers }: Parameters<Handler>[0]) {
+  #describeDatabase() {
+    return {
+      ...{ uuid: databaseId, name: 'rookery', version: 'production', created_at: madeAt },
+      jurisdiction: this.databasePlace,
+    }
+  }
+
+  #describeSubdomain() {
+    return { enabled: this.isOnSubdomain, previews_enabled: this.isOnSubdomain }
+  }
+
+  #findScript(): void {
+    if (this.uploads.length === 0) throw new Refusal(404, 10007, 'This Worker does not exist.')
+  }
+
+  /** Keeps the request, and returns it as if it had the published type: whether it has is told at the end. */
+  #read<Name extends OperationWithBody>(operation: Name, body: Buffer | string, more = {}) {
+    const parameters = { account_id: accountId, ...more, ...JSON.parse(body.toString()) }
+    this.requests.push({ operation, parameters })
+    return parameters as PublishedApi[Name]['request']
+  }
+
+  async #upload(operation: UploadOperation, { body, headers }: Request) {
     this.refuseUpload?.()
     const form = await new Response(new Uint8Array(body), { headers }).formData()
     const modules: Record<string, string> = {}
@@ -251,36 +258,22 @@ export class FakePlatform {
       if (name !== 'metadata')
         modules[name] = typeof value === 'string' ? value : await value.text()
     }
-    const metadata = uploadMetadata.parse(JSON.parse(String(form.get('metadata'))))
+    const { metadata } = this.#read(operation, `{ "metadata": ${form.get('metadata')} }`)
+    for (const each of metadata.bindings ?? []) {
+      // Wrangler calls it by its former name, which is published as such.
+      if (each.type === 'd1') each.database_id ??= each.id ?? ''
+    }
     if (!metadata.keep_bindings?.includes('secret_text')) this.secrets = {}
-    for (const each of metadata.bindings) {
-      if (each.type === 'secret_text') this.secrets[each.name] = z.string().parse(each.text)
+    for (const each of metadata.bindings ?? []) {
+      if (each.type === 'secret_text') this.secrets[each.name] = each.text
     }
     const upload = { modules, metadata }
     this.uploads.push(upload)
     await this.onUpload(upload)
-    return { id: 'rookery', etag: 'etag', deployment_id: versionId, startup_time_ms: 50 }
-  }
-
-  #query({ sql }: z.infer<typeof query>) {
-    const { database } = this
-    if (database === null) throw new Refusal(404, 7404, 'The database does not exist')
-    const meta = { duration: 1, rows_read: 0, rows_written: 0 }
-    if (/^\s*SELECT/i.test(sql)) {
-      return [{ results: database.prepare(sql).all(), success: true, meta }]
-    }
-    // The platform runs the statements of a request as one transaction.
-    database.exec('BEGIN')
-    try {
-      database.exec(sql)
-      database.exec('COMMIT')
-    } catch (error) {
-      database.exec('ROLLBACK')
-      throw new Refusal(400, 7500, `${error}`)
-    }
-    return [{ results: [], success: true, meta }]
   }
 }
+
+const readPlace = (headers: Headers) => headers.get('cf-r2-jurisdiction') as Place | null
 
 const pages = (result: unknown) =>
   Array.isArray(result)
