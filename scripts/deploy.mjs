@@ -72,7 +72,8 @@ function readFlags() {
       },
     })
     const { 'dry-run': isDryRun = false, yes: isAccepted = false, jurisdiction } = values
-    return { isDryRun, isAccepted, jurisdiction }
+    // Cloudflare's builds are started in its dashboard or by a push, and have nobody to ask.
+    return { isDryRun, isAccepted: isAccepted || process.env.WORKERS_CI === '1', jurisdiction }
   } catch {
     throw new PlainError(usage)
   }

@@ -15,7 +15,7 @@ const jurisdictionName = 'ROOKERY_JURISDICTION'
 const jurisdictions = ['eu', 'us', 'fedramp']
 const keyNames = ['ROOKERY_ADMIN_KEY', 'ROOKERY_VAULT_KEY']
 
-/** @typedef {{ worker: string, database: string, bucket: string, text: string }} Config */
+/** @typedef {{ worker: string, database: string, databaseId: string, bucket: string, text: string }} Config */
 
 /**
  * @typedef {object} Plan
@@ -36,21 +36,22 @@ function readConfig() {
     if (value === undefined) throw new PlainError(`wrangler.toml has no ${key}. Restore the file.`)
     return value
   }
-  if (text.split(placeholderId).length !== 2) {
-    throw new PlainError(
-      `The database_id in wrangler.toml has to be ${placeholderId}: \`npm run deploy\` writes the real one into ${configName}. Restore the file.`,
-    )
+  return {
+    worker: find('name'),
+    database: find('database_name'),
+    databaseId: find('database_id'),
+    bucket: find('bucket_name'),
+    text,
   }
-  const [worker, database, bucket] = [find('name'), find('database_name'), find('bucket_name')]
-  return { worker, database, bucket, text }
 }
 
 /**
  * @param {Pick<Plan, 'config' | 'jurisdiction'>} plan
  * @param {string} databaseId
  */
-export function toDeployedConfig({ config: { text, bucket }, jurisdiction }, databaseId) {
-  const withDatabase = text.replace(placeholderId, databaseId)
+export function toDeployedConfig({ config, jurisdiction }, databaseId) {
+  const { text, bucket } = config
+  const withDatabase = text.replace(config.databaseId, databaseId)
   const bucketLine = `bucket_name = "${bucket}"\n`
   const restricted =
     jurisdiction === null
@@ -98,6 +99,12 @@ export async function makePlan(platform, env, wantedJurisdiction) {
     platform.readVariables(config.worker),
     platform.listSecrets(config.worker),
   ])
+  // Cloudflare's button creates the database and writes its id into the copy of the repository that it makes.
+  if (config.databaseId !== placeholderId && config.databaseId !== database?.id) {
+    throw new PlainError(
+      `wrangler.toml names the database ${config.databaseId}, which is not the account's ${config.database}. Write ${placeholderId} as its database_id: \`npm run deploy\` finds or creates the database by its name. Nothing was changed.`,
+    )
+  }
   const jurisdiction = chooseJurisdiction(wantedJurisdiction, variables, database)
   const hasBucket = await platform.hasBucket(config.bucket, jurisdiction)
   const databaseId = database?.id ?? null

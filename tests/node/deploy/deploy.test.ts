@@ -27,6 +27,7 @@ const clone = join(folder, 'clone')
 const stateDir = join(folder, 'state')
 const temporary = join(folder, 'tmp')
 const platform = new FakePlatform()
+const placeholder = '00000000-0000-0000-0000-000000000000'
 const creations = [
   'POST /accounts/:account/d1/database',
   'POST /accounts/:account/r2/buckets',
@@ -221,10 +222,31 @@ test('a deployment that was refused, then interrupted, is finished by the next o
   expect(readdirSync(stateDir).sort()).toEqual([basename(file), 'pushed.json'])
 })
 
+test('a build of Cloudflare deploys to the database that its button created', async () => {
+  const file = join(clone, 'wrangler.toml')
+  const tracked = readFileSync(file, 'utf8')
+  const name = (id: string) => writeFileSync(file, tracked.replace(placeholder, id))
+  platform.onUpload = () => undefined
+  platform.writes.length = 0
+
+  name('33333333-3333-4333-8333-333333333333')
+  const foreign = await deploy([], '', { WORKERS_CI: '1' })
+  expect(foreign.output).toContain("not the account's rookery")
+  expect([foreign.code, platform.writes]).toEqual([1, []])
+
+  name(databaseId)
+  // a new secret, about which a person is asked
+  const { code, output } = await deploy([], '', { WORKERS_CI: '1', ROOKERY_PUBLIC: 'true' })
+  expect(output).toContain('Add secrets: ROOKERY_PUBLIC')
+  expect(code).toBe(0)
+  expect(platform.secrets.ROOKERY_PUBLIC).toBe('true')
+  expect(platform.writes.filter((write) => creations.includes(write))).toEqual([])
+  writeFileSync(file, tracked)
+})
+
 test('a later deployment applies what was added, creates nothing and shows no key', async () => {
   const added = '9999_added.sql'
   writeFileSync(join(clone, 'migrations', added), 'CREATE TABLE added_later (id TEXT);\n')
-  platform.onUpload = () => undefined
   platform.writes.length = 0
   const before = { ...platform.secrets }
   // this machine was interrupted before another one deployed
