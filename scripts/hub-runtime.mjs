@@ -103,6 +103,8 @@ async function runHub(options, settings, release) {
           // Straight to the Worker. Miniflare's own port leads through a Worker of its own, which costs 0.5 ms of
           // CPU a request and has paths for development that a hub must not have.
           unsafeDirectSockets: [{ host, port }],
+          // Nothing here uses it, and its simulation is a Worker of its own.
+          cacheAPI: false,
           unsafeHandleRuntimeRestart: noteDown,
           bindings: {
             ...bundle.options.bindings,

@@ -1,5 +1,7 @@
 // `npm start`: the whole hub on this machine. Data stays in ROOKERY_STATE_DIR (.rookery).
-import { findStateDir, PlainError } from './local-state.mjs'
+import { enableCompileCache } from 'node:module'
+import { join } from 'node:path'
+import { findStateDir, PlainError, root } from './local-state.mjs'
 import { returnFreedMemory } from './return-freed-memory.mjs'
 import { runCli } from './run-cli.mjs'
 import { readNamedKeys, seedAgents } from './seed-agents.mjs'
@@ -15,6 +17,8 @@ const providerKeys = [
 ]
 
 returnFreedMemory()
+// The next start need not compile what this one imports, nor load the compiler that takes types out of scripts.
+enableCompileCache(join(root, 'dist/scripts'))
 await runCli(async () => {
   const stopRequest = listenForStop()
   checkNode()

@@ -1,4 +1,12 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -30,6 +38,13 @@ beforeAll(async () => {
   bundlePath = await buildWorker()
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+test('the script of the Worker takes one byte a character in memory', () => {
+  const script = readFileSync(join(bundlePath, 'worker/worker.js'), 'utf8')
+  // One character above U+00FF, and V8 keeps the whole script with two bytes each. esbuild escapes them in
+  // strings, but not in regular expressions.
+  expect(script.match(/.{0,40}[\u0100-\uffff].{0,40}/g)).toBeNull()
+})
 
 describe('the hub as a part of a test', () => {
   test('two hubs in one process: killing one leaves the other', async () => {

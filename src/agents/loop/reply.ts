@@ -113,6 +113,6 @@ export function mentionRequesters(text: string, requesters: string[]): string {
   const missing = findUnmentioned(text, requesters)
   if (missing.length === 0) return text
   const names = missing.map((name) => `@${name}`).join(' ')
-  const startsAsProse = /^[\p{L}\p{N}"'“(]/u.test(text) && !/^\d+[.)]\s/.test(text)
+  const startsAsProse = /^[\p{L}\p{N}"'\p{Pi}(]/u.test(text) && !/^\d+[.)]\s/.test(text)
   return startsAsProse ? `${names} ${text}` : `${names}\n\n${text}`
 }

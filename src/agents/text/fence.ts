@@ -34,8 +34,11 @@ const letters = new Map(
   ),
 )
 
-const unsafeInAttribute =
-  /["<>“”„‟″ʺ＂‹›〈〉⟨⟩❮❯＜＞﹤﹥\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
+const quotesAndBrackets = '"<>“”„‟″ʺ＂‹›〈〉⟨⟩❮❯＜＞﹤﹥'
+const unsafeInAttribute = new RegExp(
+  `[${quotesAndBrackets}\\p{C}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]`,
+  'gu',
+)
 
 /** Characters that do not stand between two others for a reader: spaces, marks, controls, fillers. */
 const ignorable = /[\p{C}\p{M}\p{Z}\s\u2800\p{Default_Ignorable_Code_Point}]/gu

@@ -122,7 +122,7 @@ export function extractTerms(text: string): Term[] {
 }
 
 /** Matches text after which a capital does not start a sentence. */
-const isInSentence = /[\p{L}\p{N},;]\s*["'“‘(*_]*$/u
+const isInSentence = /[\p{L}\p{N},;]\s*["'\p{Pi}(*_]*$/u
 
 function keepHeavier(terms: Map<string, Term>, term: Term): void {
   if (term.stem.length < 2) return

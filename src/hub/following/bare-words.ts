@@ -32,12 +32,14 @@ const toWords = (text: string): string[] =>
     .replace(mention, ' ')
     .match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
 
+const questionMarks = ['?', '？', '؟']
+
 /**
  * Whether a text is only thanks, consent, an emoji or punctuation: it asks nothing of an agent. A question mark
  * makes it a question.
  */
 export function isBareCourtesy(text: string): boolean {
-  if (text.length > 200 || /[?？؟]/.test(text)) return false
+  if (text.length > 200 || questionMarks.some((mark) => text.includes(mark))) return false
   const words = toWords(text)
   if (words.length === 0) return true
   return (

@@ -98,7 +98,8 @@ function stemBytes(word: string): string {
 function foldLetter(letter: string): string {
   const lower = letter === 'ς' ? 'σ' : letter.toLowerCase()
   const [base = ''] = lower.normalize('NFD')
-  return /[a-zα-ω]/.test(base) ? base : lower
+  const isLatinOrGreek = /[a-z\u03b1-\u03c9]/.test(base)
+  return isLatinOrGreek ? base : lower
 }
 
 /**

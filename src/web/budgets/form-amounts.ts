@@ -4,8 +4,8 @@ import { invalidText } from '../form/form-state'
 /** A parsed form field: null for an empty field. */
 type Amount = number | null | typeof invalidText
 
-/** Digits, optionally with thousands separators: tokens have no decimals, so a comma is unambiguous. */
-const tokensPattern = /^(\d{1,16}|\d{1,3}([,’' ]\d{3})+)$/
+/** Digits, optionally with thousands separators (U+2019 is an apostrophe): tokens have no decimals, so a comma is unambiguous. */
+const tokensPattern = /^(\d{1,16}|\d{1,3}([,'\u2019 ]\d{3})+)$/
 
 export function parseTokens(text: string): Amount {
   const trimmed = text.trim().replace(/[\u00a0\u202f]/g, ' ')

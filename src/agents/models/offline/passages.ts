@@ -72,7 +72,8 @@ function toWindows(text: string): string[] {
   ).filter(Boolean)
 }
 
-const sentenceEnd = /(?<=[.!?…]["'”’)*_]*)\s+|(?<=[。！？])|\n+/u
+/** After a full stop or an ellipsis (U+2026) and space; after full stops of Chinese and Japanese without one; a line's end. */
+const sentenceEnd = /(?<=[.!?\u2026]["'\p{Pf})*_]*)\s+|(?<=[\u3002\uff01\uff1f])|\n+/u
 
 function splitSentences(text: string): string[] {
   return text

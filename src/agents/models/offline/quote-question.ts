@@ -11,7 +11,7 @@ export function quoteQuestion(text: string, agentName: string): string {
   const line = asked
     .replace(/(?<![\p{L}\p{N}])@(?=\w)/gu, '')
     .replace(/\s+/g, ' ')
-    .replace(/^[\s,.:;!?–—-]+/, '')
+    .replace(/^[\s,.:;!?\p{Pd}]+/u, '')
     .trim()
   if (line.length <= quoteCharsMax) return line
   const space = line.lastIndexOf(' ', quoteCharsMax)
