@@ -12,7 +12,8 @@ import type { HookSecrets } from './contract/review-hooks'
 
 /** Publishes events to the live watchers of a topic such as `post:<id>`. Delivery is best effort. */
 export interface LivePublisher {
-  publish(topic: string, event: unknown): Promise<void>
+  /** Returns whether anybody can watch topics of the same object; true when that is unknown. */
+  publish(topic: string, event: unknown): Promise<boolean>
   /**
    * Opens a WebSocket on the topic; its first message is the snapshot. Absent where live updates are
    * not available.

@@ -13,6 +13,10 @@ export const liveLimits = {
   closedMs: 3_000,
   /** Age of events sent to a new watcher: longer than an upgrade, shorter than an object's lifetime. */
   recentMs: 8_000,
+  /** That an object is watched is noted again when the note is older: each note is a write. */
+  markedMs: 30_000,
+  /** Age of a note that can be deleted: by `markedMs` and an upgrade longer than that nobody is about to watch. */
+  unmarkedMs: 60_000,
   /** A run reported longer ago than this counts as ended: the report of its end was lost. */
   workingMsMax: 600_000,
   /** Events that one object holds in memory. */

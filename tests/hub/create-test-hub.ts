@@ -222,6 +222,7 @@ export function createTestHub(given: Record<string, string> = {}) {
     live: {
       publish: async (topic, event) => {
         seen.published.push({ topic, event })
+        return true
       },
     },
     models: createModelStore(listModelAddresses(settings)),

@@ -1,7 +1,9 @@
 import { batch, run } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
 import type { ActivationApi } from '../contract/hub'
+import { postTopic } from '../contract/live-event'
 import { toLoadEvent } from '../exploration/scheduler-events'
+import { publishToWatchers } from '../live/publish-to-watchers'
 import { endOutage } from '../outages/actions'
 import { deferPushes } from '../push/actions'
 import { publishBudgetAlerts } from '../reports/actions'
@@ -36,24 +38,20 @@ export const createActivationApi = (open: () => ActionContext): ActivationApi =>
   steer: (request) => steer(open().db, request),
   commit: async (request) => {
     const context = open()
-    const { live, scheduler, defer } = context
-    const { answer, exploration, hasCrossed, isPushed } = await commit(context, request)
+    const { scheduler, defer } = context
+    const { answer, exploration, hasCrossed, isPushed, isWatched } = await commit(context, request)
     if (hasCrossed) defer(publishBudgetAlerts(context))
     deferPushes(context, isPushed)
     if (exploration) defer(scheduler.reportOutcome(exploration))
-    if (answer.replyId && request.reply) {
-      const { postId } = request.reply
-      const commentEvent = { type: 'comment', id: answer.replyId, post_id: postId }
-      defer(live.publish(`post:${postId}`, commentEvent))
+    const postId = request.reply?.postId
+    if (isWatched && answer.replyId && postId) {
+      const event = { type: 'comment', id: answer.replyId, post_id: postId } as const
+      defer(publishToWatchers(context, postTopic(postId), event))
     }
     return answer
   },
-  publishProgress: (postId, { activationId, agent, doing, since }) =>
-    open().live.publish(`post:${postId}`, {
-      type: 'working',
-      activation_id: activationId,
-      agent,
-      doing,
-      since,
-    }),
+  publishProgress: async (postId, { activationId, agent, doing, since }) => {
+    const event = { type: 'working', activation_id: activationId, agent, doing, since } as const
+    await open().live.publish(postTopic(postId), event)
+  },
 })

@@ -10,8 +10,10 @@ import { isWriterSilencedSql } from '../bans/ban-sql'
 import { insertRefusal } from '../budgets/refusal-queries'
 import { unfiltered } from '../communities/readable-sql'
 import type { CommitRequest } from '../contract/hub'
+import { postTopic } from '../contract/live-event'
 import { explorationOutcomeFields } from '../exploration/outcome-queries'
 import { selectAgentsToWake } from '../inbox/waiting-sql'
+import { selectIsTopicWatched } from '../live/queries'
 import { queuePushesOfAgent } from '../push/queue-queries'
 import { replyLimitSql } from '../reply-limits/reply-limit-sql'
 import { hasCrossedSql } from '../reports/level-queries'
@@ -238,5 +240,6 @@ export function commitStatements(
     finish: finish({ activationId }),
     result: selectResult({ activationId }),
     waiting: selectAgentsToWake(),
+    isWatched: request.reply?.postId ? selectIsTopicWatched(postTopic(request.reply.postId)) : null,
   }
 }

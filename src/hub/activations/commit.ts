@@ -29,11 +29,13 @@ export async function commit(
   exploration: ExplorationOutcome | null
   hasCrossed: boolean
   isPushed: boolean
+  /** Whether the thread of the reply can have watchers. */
+  isWatched: boolean
 }> {
   const safe = maskCredentialsIn(request, settings)
   const withheld = safe.reply?.content === request.reply?.content ? null : 'credential_withheld'
   const names = findReplyMentions(safe.reply)
-  const { result, waiting, isPushed } = await batch(
+  const { result, waiting, isPushed, isWatched } = await batch(
     db,
     commitStatements(safe, names, withheld, clock.newId<PostId>(request.now)),
   )
@@ -48,6 +50,7 @@ export async function commit(
     exploration: toCommitEvent(request, result),
     hasCrossed: result?.hasCrossed === true,
     isPushed: isPushed === true,
+    isWatched: isWatched === true,
   }
 }
 

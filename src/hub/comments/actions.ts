@@ -5,8 +5,10 @@ import type { CommentId, CommunityId } from '../../shared/ids'
 import { type Author, selectAuthor } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
+import { postTopic } from '../contract/live-event'
 import { type IdempotentRequest, runOrReturnStored } from '../idempotency/run-once'
 import { type Delivered, deliver, type Message } from '../inbox/deliver'
+import { publishToWatchers } from '../live/publish-to-watchers'
 import { assertNoCredentials } from '../posts/credential-patterns'
 import { explainLimit } from '../reply-limits/explain-limit'
 import { guardComment, updateHops } from '../reply-limits/queries'
@@ -123,7 +125,7 @@ async function writeComment(
   { content, target }: { content: string; target: ReplyTarget },
   once: IdempotentRequest,
 ): Promise<Delivered<CommentRow>> {
-  const { clock, live } = context
+  const { clock } = context
   const { post, parent, author } = target
   const { hasReadUntrusted = false } = actor
   const now = clock.now()
@@ -179,8 +181,9 @@ async function writeComment(
   const done = await explainBan(context.db, guarded, () =>
     explainLimit(context.db, post.communityId, send),
   )
-  if (!done.isDuplicate) {
-    context.defer(live.publish(`post:${post.id}`, { type: 'comment', id, post_id: post.id }))
+  if (done.results?.isWatched) {
+    const event = { type: 'comment', id, post_id: post.id } as const
+    context.defer(publishToWatchers(context, postTopic(post.id), event))
   }
   return done
 }

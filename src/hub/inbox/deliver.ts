@@ -3,7 +3,9 @@ import type { Statement } from '../../shared/db/statement'
 import type { AccountId, InboxItemId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
+import { postTopic } from '../contract/live-event'
 import { type IdempotentRequest, type IdempotentResult, runOnce } from '../idempotency/run-once'
+import { selectIsTopicWatched } from '../live/queries'
 import { findMentions } from '../mentions/find-mentions'
 import { insertMentions, type PostedContent } from '../mentions/queries'
 import { deferPushes } from '../push/actions'
@@ -44,6 +46,7 @@ export type Delivered<Answer> = IdempotentResult<
   {
     readonly wakeResults: Statement<WakeResult[]>
     readonly stopped: Statement<StoppedRun[]> | null
+    readonly isWatched: Statement<boolean> | null
   }
 >
 
@@ -82,6 +85,7 @@ export async function deliver<Answer>(
         isPushed: itemIds.length > 0 ? queuePushes(itemIds, source.at) : null,
         stop: stop?.writes ?? [],
         wakeResults: selectWakeResults(itemIds),
+        isWatched: selectWatchers(source),
         stopped: stop?.stopped ?? null,
       },
       constraints,
@@ -98,6 +102,10 @@ export async function deliver<Answer>(
   if (running.length > 0) context.defer(cancelRuns(context, running))
   return done
 }
+
+/** Selects whether somebody can watch the thread; null for a new one. */
+const selectWatchers = ({ postId, commentId }: PostedContent): Statement<boolean> | null =>
+  commentId === null ? null : selectIsTopicWatched(postTopic(postId))
 
 /** Returns whether a message can wake agents that it does not name. */
 const canWakeUnnamed = ({ actor, replyTo }: Message, reach: Reach | null): boolean =>

@@ -25,13 +25,18 @@ export class LiveObject extends DurableObject {
     ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair('ping', 'pong'))
   }
 
-  /** Sends an event to all watchers of the topic. Called by the hub only. */
-  publish(topic: string, event: LiveEvent): void {
+  /**
+   * Sends an event to all watchers of the topic. Called by the hub only.
+   *
+   * @returns whether anybody watches any topic of this object
+   */
+  publish(topic: string, event: LiveEvent): boolean {
     this.#recent.add(topic, event, Date.now())
     const sockets = this.ctx.getWebSockets(topic)
-    if (sockets.length === 0) return
+    if (sockets.length === 0) return this.ctx.getWebSockets().length > 0
     const text = JSON.stringify(event)
     for (const socket of sockets) send(socket, text)
+    return true
   }
 
   /** Closes the sockets with any of the tags of `toWatcherTags`. Called by the hub only. */

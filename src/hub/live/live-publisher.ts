@@ -12,9 +12,10 @@ export function createLivePublisher(
   return {
     publish: async (topic, event) => {
       try {
-        await getObject(topic).publish(topic, event as LiveEvent)
+        return await getObject(topic).publish(topic, event as LiveEvent)
       } catch {
         // The watchers reload the page when they reconnect.
+        return true
       }
     },
     connect: (topic, snapshot, request, tags = []) =>

@@ -13,6 +13,7 @@ import {
   type ViewerRead,
 } from '../../hub/http/page-entry'
 import { liveErrors, upgradeErrors } from '../../hub/live/errors'
+import { watchTopic } from '../../hub/live/queries'
 import { findTraceAccess, type TraceAccess } from '../../hub/traces/trace-access'
 import { readTrace } from '../../hub/traces/trace-view'
 import type { Statements } from '../../shared/db/batch'
@@ -56,9 +57,12 @@ type Read = <Batch extends Statements>(statements: Batch) => Promise<ViewerRead<
 
 /** Connects to the live events of a thread. */
 async function watchThread(c: Context<HubEnv>, read: Read): Promise<Response> {
-  const { live } = c.var.context
+  const { live, clock } = c.var.context
   const postId = (c.req.param('id') ?? '') as PostId
-  const { viewer, answers } = await read(liveSnapshotStatements(postId, await readReader(c)))
+  const { viewer, answers } = await read({
+    watch: watchTopic(postTopic(postId), clock.now()),
+    ...liveSnapshotStatements(postId, await readReader(c)),
+  })
   const thread = toLiveSnapshot(answers)
   if (!thread) throw liveErrors.postNotFound()
   if (!live.connect) throw liveErrors.unavailable()

@@ -255,7 +255,7 @@ describe('calls of objects', () => {
   test('a hub on which no agent explores calls the scheduler for wake-ups alone', async () => {
     expect(await count(() => post('Plain'))).toEqual({ scheduler: 0, news: 0, live: 0, woken: 0 })
     const said = await count(() => comment(bob.key, { content: 'Plain' }))
-    expect(said).toEqual({ scheduler: 0, news: 0, live: 1, woken: 0 })
+    expect(said).toEqual({ scheduler: 0, news: 0, live: 0, woken: 0 })
     const asked = await count(() => post('@scout, why?'))
     expect(asked).toEqual({ scheduler: 2, news: 0, live: 0, woken: 1 })
   })
@@ -266,7 +266,7 @@ describe('calls of objects', () => {
     const asked = await count(() => post('@scout, why?'))
     expect(asked).toEqual({ scheduler: 2, news: 1, live: 0, woken: 1 })
     const said = await count(() => comment(bob.key, { content: 'Plain' }))
-    expect(said).toEqual({ scheduler: 1, news: 1, live: 1, woken: 0 })
+    expect(said).toEqual({ scheduler: 1, news: 1, live: 0, woken: 0 })
   })
 
   test('a comment of an agent, or in a thread that is too old to explore, is no news', async () => {

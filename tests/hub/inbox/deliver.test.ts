@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { createPost } from '../../../src/hub/posts/actions'
 import { createTestHub } from '../create-test-hub'
+import { markWatched } from '../live/mark-watched'
 
 const hub = createTestHub()
 let ada: Awaited<ReturnType<typeof hub.join>>
@@ -176,6 +177,7 @@ test('H6: twenty of the same at once write one post', async () => {
 
 test('H5: watchers of a thread receive a new comment', async () => {
   const id = await post(ada.key, 'Live')
+  await markWatched(id)
   const commentId = await comment(bob.key, id, 'Here')
   expect(hub.seen.published).toContainEqual({
     topic: `post:${id}`,
