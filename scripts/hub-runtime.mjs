@@ -9,7 +9,7 @@ import { readSettings, settingsSchema } from '../src/shared/settings.ts'
 import { applyMigrations } from './apply-migrations.mjs'
 import { buildWorker, quietWranglerEnv } from './build-worker.mjs'
 import { claimStateDir } from './claim-state-dir.mjs'
-import { bindLocalDatabase, openDatabase } from './local-database/plugin.mjs'
+import { bindLocalDatabase, databaseFlag, openDatabase } from './local-database/plugin.mjs'
 import { ensureAdminKey, ensureVaultKey, PlainError, writeRunningHub } from './local-state.mjs'
 import { describeLogLine } from './print-log.mjs'
 
@@ -212,6 +212,7 @@ function readBundle(directory, dataDir) {
   const { worker, migrations } = JSON.parse(readFileSync(join(directory, 'local.json'), 'utf8'))
   // Without the platform's rate limiters: each call of one costs a millisecond, and memory counts too.
   const { ratelimits: _ratelimits, d1Databases, ...options } = worker
+  options.compatibilityFlags = [...options.compatibilityFlags, databaseFlag]
   options.unsafeBindings = Object.entries(d1Databases).map(([name, { id }]) =>
     bindLocalDatabase(name, id, dataDir),
   )

@@ -3,21 +3,14 @@
 import { DurableObject } from 'cloudflare:workers'
 
 const comments = /^\s+--.*/gm
-const kindsMax = 2_000
-
-/**
- * What a statement is. Reading it costs as much as a short statement, so it is kept.
- * @type {Map<string, { isEmpty: boolean, isRead: boolean, isAboutRows: boolean }>}
- */
-const kinds = new Map()
+const statementsMax = 2_000
 
 /** @param {string} sql */
-function findKind(sql) {
-  const known = kinds.get(sql)
-  if (known) return known
+function describe(sql) {
   const [first = ''] = /^\s*\w+/.exec(sql) ?? []
   const word = first.trim().toUpperCase()
-  const kind = {
+  return {
+    sql,
     isEmpty: sql.replace(comments, '').trim() === '',
     // Only what surely reads: calling a read a write costs a transaction, and nothing else.
     isRead:
@@ -28,38 +21,76 @@ function findKind(sql) {
       word,
     ),
   }
-  if (kinds.size >= kindsMax) kinds.clear()
-  kinds.set(sql, kind)
-  return kind
+}
+
+/** Statements that were sent, by numbers that hold as long as this does. */
+class Statements {
+  id = crypto.randomUUID()
+  /** @type {Map<string, number>} */
+  #numbers = new Map()
+  /** @type {ReturnType<typeof describe>[]} */
+  #all = []
+
+  get size() {
+    return this.#all.length
+  }
+
+  /** @param {number} number */
+  get = (number) => this.#all[number]
+
+  /** @param {string} sql */
+  add(sql) {
+    const known = this.#numbers.get(sql)
+    if (known !== undefined) return known
+    this.#numbers.set(sql, this.#all.length)
+    return this.#all.push(describe(sql)) - 1
+  }
 }
 
 export class LocalDatabase extends DurableObject {
+  #statements = new Statements()
   /** What the next statement finds; null when it may have changed since. */
   #last = null
 
   /**
-   * Runs the statements as one transaction.
-   * @param {string} text JSON of `{ sql, params }`, or of a list of them
-   * @param {boolean} asObjects whether rows are objects; arrays otherwise
-   * @returns {Promise<string>} JSON as D1's binding reads it
+   * Runs statements as one transaction.
+   * @param {string} message JSON of `{ memory, sent, isInSession }`: statements as texts, or numbers of this memory, each
+   *   with its values
+   * @returns {Promise<string>} JSON of `{ memory, numbers }`, the numbers of the texts by their places, and what D1's binding
+   *   reads: `{ results, bookmark }` or `{ error }`. Neither: the numbers were of another memory
    */
-  async query(text, asObjects) {
+  async query(message) {
+    const { memory, sent, isInSession } = JSON.parse(message)
+    if (this.#statements.size > statementsMax) this.#statements = new Statements()
+    const { id } = this.#statements
+    const isText = sent.map(([each]) => typeof each === 'string')
+    if (memory !== id && isText.includes(false)) return JSON.stringify({ memory: id })
+    const all = sent.map(([each]) => (typeof each === 'string' ? this.#statements.add(each) : each))
+    const known = { memory: id, ...(isText.includes(true) && { numbers: all }) }
     try {
-      const sent = JSON.parse(text)
-      const queries = (Array.isArray(sent) ? sent : [sent]).filter(
-        ({ sql }) => !findKind(sql).isEmpty,
+      const results = await this.#runAll(
+        all.map(this.#statements.get),
+        sent.map(([, params]) => params),
       )
-      if (queries.length === 0) throw new Error('No SQL statements detected.')
-      const run = () => queries.map((query) => this.#run(query, asObjects))
-      // Nothing comes between reads: they run without a pause. Only writes need a transaction.
-      const isRead = queries.every(({ sql }) => findKind(sql).isRead)
-      const results = isRead ? run() : await this.#runInTransaction(run)
-      const size = this.ctx.storage.sql.databaseSize
-      for (const { meta } of results) meta.size_after = size
-      return JSON.stringify(results)
+      const bookmark = isInSession ? await this.ctx.storage.getCurrentBookmark() : undefined
+      return JSON.stringify({ ...known, results, bookmark })
     } catch (error) {
-      return JSON.stringify({ success: false, error: error?.message ?? String(error) })
+      return JSON.stringify({ ...known, error: error?.message ?? String(error) })
     }
+  }
+
+  async #runAll(statements, params) {
+    if (statements.every(({ isEmpty }) => isEmpty)) throw new Error('No SQL statements detected.')
+    const run = () =>
+      statements.flatMap((statement, at) =>
+        statement.isEmpty ? [] : [this.#run(statement, params[at])],
+      )
+    // Nothing comes between reads: they run without a pause. Only writes need a transaction.
+    const isRead = statements.every(({ isRead, isEmpty }) => isRead || isEmpty)
+    const results = isRead ? run() : await this.#runInTransaction(run)
+    const size = this.ctx.storage.sql.databaseSize
+    for (const { meta } of results) meta.size_after = size
+    return results
   }
 
   async #runInTransaction(run) {
@@ -72,20 +103,14 @@ export class LocalDatabase extends DurableObject {
     }
   }
 
-  /** Where a session of the client stands. */
-  bookmark() {
-    return this.ctx.storage.getCurrentBookmark()
-  }
-
-  #run({ sql, params }, asObjects) {
+  #run({ sql, isRead, isAboutRows }, params) {
     const { sql: database } = this.ctx.storage
     const before = this.#last ?? this.#readState()
-    const { isRead, isAboutRows } = findKind(sql)
     const sizeBefore = isAboutRows ? null : database.databaseSize
     const startedAt = performance.now()
-    const cursor = database.exec(sql, ...(params ?? []).map(toSqlValue))
+    const cursor = database.exec(sql, ...params.map(toSqlValue))
     const columns = cursor.columnNames
-    const rows = Array.from(cursor.raw(), (row) => row.map(toJsonValue))
+    const rows = Array.from(cursor.raw(), (row) => row.map(toSentValue))
     const duration = performance.now() - startedAt
     const after = isRead ? before : this.#readState()
     this.#last = after
@@ -95,8 +120,7 @@ export class LocalDatabase extends DurableObject {
       after.lastRowId !== before.lastRowId ||
       (sizeBefore !== null && database.databaseSize !== sizeBefore)
     return {
-      success: true,
-      results: asObjects ? rows.map((row) => toObject(columns, row)) : { columns, rows },
+      data: { kind: 'raw', columns, rows },
       meta: {
         served_by: 'rookery.local',
         served_by_primary: true,
@@ -122,9 +146,7 @@ export class LocalDatabase extends DurableObject {
 /** Bytes travel as a list of numbers, as D1's binding sends and reads them. */
 const toSqlValue = (value) => (Array.isArray(value) ? new Uint8Array(value).buffer : value)
 
-const toJsonValue = (value) =>
+const toSentValue = (value) =>
   value instanceof ArrayBuffer ? Array.from(new Uint8Array(value)) : value
-
-const toObject = (columns, row) => Object.fromEntries(columns.map((name, at) => [name, row[at]]))
 
 export default { fetch: () => new Response(null, { status: 404 }) }

@@ -10,6 +10,9 @@ const fetcherModule = 'local-database:fetcher'
 /** With this key, and the id of the database as its name, an object opens the file of Miniflare's D1. */
 const uniqueKey = 'miniflare-D1DatabaseObject'
 
+/** The flag with which a Worker's client of D1 calls its service with values instead of JSON. The binding needs it. */
+export const databaseFlag = 'd1_binding_jsrpc'
+
 /** @param {string} file */
 const readScript = (file) => readFileSync(new URL(file, import.meta.url), 'utf8')
 
