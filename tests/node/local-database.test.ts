@@ -13,10 +13,11 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const databaseId = '00000000-0000-0000-0000-000000000000'
 /** Runs a case by its name, inside of the Worker. */
 const script = `
-  import { answer, cases } from './database-cases.mjs'
+  import { answer, cases, sendMoreThanIsKept } from './database-cases.mjs'
+  const all = { ...cases, sendMoreThanIsKept }
   export default {
     async fetch(request, { DB }) {
-      return Response.json(await answer(cases[await request.text()], DB))
+      return Response.json(await answer(all[await request.text()], DB))
     }
   }`
 
@@ -92,6 +93,10 @@ describe('the local database answers as D1 does', () => {
     })
     const [expectedInNode, answeredInNode] = await Promise.all(inNode)
     expect(answeredInNode).toEqual(expectedInNode)
+  })
+
+  test('more statements than it keeps, and the first again', async () => {
+    expect(await opened['local worker']?.inWorker('sendMoreThanIsKept')).toEqual([])
   })
 })
 
