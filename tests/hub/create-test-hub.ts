@@ -33,7 +33,9 @@ import { createLog } from '../../src/shared/log'
 import { readSettings } from '../../src/shared/settings'
 import { sendRefusalPage } from '../../src/web/frame/send-page'
 import { registerPages } from '../../src/web/register-pages'
-import { asDeployed, type FindFault, runInvocation } from '../support/platform-database'
+import { asDeployed, type FindFault } from '../support/platform-database'
+import { toDeployedEnv } from '../support/platform-env'
+import { runInvocation } from '../support/platform-invocation'
 import { onlyReadable } from '../support/readable-statements'
 import { type CallOptions, toInit } from './call-options'
 import { checkAnswer } from './check-answer'
@@ -43,6 +45,7 @@ import { createFakePrivateMemory } from './create-fake-private-memory'
 import { createFakeSessions } from './create-fake-sessions'
 import { createFakeTransfer } from './create-fake-transfer'
 import { fakeExplain } from './fake-explain'
+import { findPlan } from './find-plan'
 
 export const adminKey = 'test_admin_key_0123456789'
 
@@ -56,6 +59,8 @@ const createAddress = () => {
   const n = ++addresses
   return `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`
 }
+
+const deployed = toDeployedEnv(env)
 
 /** Response of an API call; `body` is parsed JSON. */
 export interface Answer {
@@ -124,7 +129,7 @@ export function createTestHub(given: Record<string, string> = {}) {
     explain: fakeExplain,
     tools: listKnownTools(servers),
   }
-  const archive = createArchiveStore(env.FILES)
+  const archive = createArchiveStore(deployed.FILES)
   let now = Date.UTC(2026, 0, 1)
   const clock: Clock & { advance(ms: number): void } = {
     now: () => now,
@@ -173,7 +178,7 @@ export function createTestHub(given: Record<string, string> = {}) {
     listUsableTools: (agent, tools) => seen.listUsableTools(agent, tools),
     templates,
     models: createModelApi({ settings, models: createModelRegistry(settings), now: clock.now }),
-    runners: createRunnerControl(env.RUNNERS),
+    runners: createRunnerControl(deployed.RUNNERS),
     transfer: seen.transfer,
     readDefinition: async (name, etag) =>
       seen.readDefinition
@@ -198,7 +203,7 @@ export function createTestHub(given: Record<string, string> = {}) {
     },
     binding: asDeployed(onlyReadable(env.DB), (sql) => seen.findFault(sql), seen.databaseSessions),
     renderErrorPage: sendRefusalPage,
-    rateLimiter: createRateLimiter(env.RATE_COUNTERS),
+    rateLimiter: createRateLimiter(deployed.RATE_COUNTERS),
     settings,
     clock,
     agents,
@@ -251,7 +256,7 @@ export function createTestHub(given: Record<string, string> = {}) {
       const response = await app.fetch(sent, env, execution)
       await waitOnExecutionContext(execution)
       return response
-    })
+    }, findPlan(sent))
   }
   const fetchHub = (path: string, init?: RequestInit) => request(`http://hub.test${path}`, init)
   const call = async (path: string, options: CallOptions = {}): Promise<Answer> => {

@@ -1,5 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { D1Database, D1PreparedStatement } from '@cloudflare/workers-types'
+import { countQueries, countSubrequest } from './platform-invocation'
 
 /**
  * Limits of a deployed D1 that a local one does not enforce.
@@ -10,8 +10,6 @@ const platformLimits = {
   statementBytesMax: 100_000,
   parametersMax: 100,
   functionArgumentsMax: 32,
-  /** Of one invocation on the paid plan. Each statement of a batch counts. */
-  queriesMax: 1_000,
 }
 
 /** A fault of the database: the message of the platform, and whether the statements ran before it. */
@@ -22,12 +20,6 @@ export interface Fault {
 
 /** Returns the fault of a call with these statements; null to let it pass. */
 export type FindFault = (sql: string[]) => Fault | null
-
-const invocation = new AsyncLocalStorage<{ queries: number }>()
-
-/** Runs one invocation of the Worker, whose statements count together. */
-export const runInvocation = <Result>(run: () => Promise<Result>): Promise<Result> =>
-  invocation.run({ queries: 0 }, run)
 
 /**
  * Returns the database as deployed: it refuses what goes beyond the limits of the platform, and fails as the
@@ -43,6 +35,7 @@ export function asDeployed(
   const open = (statements: D1PreparedStatement[]) =>
     statements.map((each) => inner.get(each) ?? { statement: each, sql: '' })
   const call = async <Result>(sql: string[], send: () => Promise<Result>): Promise<Result> => {
+    countSubrequest('binding')
     countQueries(sql.length)
     const fault = findFault(sql)
     if (!fault || fault.isWritten) {
@@ -82,15 +75,6 @@ export function asDeployed(
     },
   } as unknown as D1Database
   return database
-}
-
-function countQueries(count: number): void {
-  const current = invocation.getStore()
-  if (!current) return
-  current.queries += count
-  if (current.queries > platformLimits.queriesMax) {
-    throw new Error(`One invocation sent ${current.queries} statements to D1.`)
-  }
 }
 
 const bytesOf = (text: string): number =>
