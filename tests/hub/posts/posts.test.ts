@@ -252,8 +252,10 @@ test('pages of comments say whether another follows, also where an ancestor come
   const path = `/posts/${body.post.id}/comments`
   const empty = await hub.call(path)
   expect(empty.body).toMatchObject({ comments: [], has_more: false, next_cursor: null })
-  const write = async (content: string, parent_id?: string) =>
-    (await hub.call(path, { key: bob.key, body: { content, parent_id } })).body.comment.id
+  const write = async (content: string, parent_id?: string) => {
+    hub.clock.advance(1)
+    return (await hub.call(path, { key: bob.key, body: { content, parent_id } })).body.comment.id
+  }
   const first = await write('first')
   await write('second')
   await write('under the first', first)
