@@ -15,6 +15,8 @@ import { runCli } from './run-cli.mjs'
 const usage = 'Usage: npm run deploy [-- [--dry-run | --yes] [--jurisdiction eu|us|fedramp]]'
 const healthWaitMs = 90_000
 const healthPauseMs = 1000
+/** Cloudflare's builds are started in its dashboard or by a push, and have nobody to ask. */
+const isCloudflareBuild = process.env.WORKERS_CI === '1'
 /** Ctrl-C, and the ends of a job and of a terminal. */
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
@@ -30,6 +32,11 @@ await runCli(async () => {
   console.log(`Account: ${platform.account.name} (${platform.account.id})`)
   for (const [at, { text }] of steps.entries()) console.log(`  ${at + 1}. ${text}`)
   if (isDryRun) return console.log('Nothing was changed (--dry-run).')
+  if (isCloudflareBuild && Object.keys(keys.made).length > 0) {
+    throw new PlainError(
+      'Keys that this build made would be lost with its disk. Set ROOKERY_ADMIN_KEY and ROOKERY_VAULT_KEY (`openssl rand -base64 32`) as secrets of the Worker or variables of the build. Nothing was changed.',
+    )
+  }
   if (steps.some(({ isNew }) => isNew) && !isAccepted && !(await ask('Create these?'))) {
     throw new PlainError('Nothing was changed.')
   }
@@ -72,8 +79,7 @@ function readFlags() {
       },
     })
     const { 'dry-run': isDryRun = false, yes: isAccepted = false, jurisdiction } = values
-    // Cloudflare's builds are started in its dashboard or by a push, and have nobody to ask.
-    return { isDryRun, isAccepted: isAccepted || process.env.WORKERS_CI === '1', jurisdiction }
+    return { isDryRun, isAccepted: isAccepted || isCloudflareBuild, jurisdiction }
   } catch {
     throw new PlainError(usage)
   }

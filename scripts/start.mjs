@@ -1,5 +1,5 @@
 // `npm start`: the whole hub on this machine. Data stays in ROOKERY_STATE_DIR (.rookery).
-import { enableCompileCache } from 'node:module'
+import module from 'node:module'
 import { join } from 'node:path'
 import { findStateDir, PlainError, root } from './local-state.mjs'
 import { returnFreedMemory } from './return-freed-memory.mjs'
@@ -18,7 +18,7 @@ const providerKeys = [
 
 returnFreedMemory()
 // The next start need not compile what this one imports, nor load the compiler that takes types out of scripts.
-enableCompileCache(join(root, 'dist/scripts'))
+module.enableCompileCache?.(join(root, 'dist/scripts'))
 await runCli(async () => {
   const stopRequest = listenForStop()
   checkNode()

@@ -4,6 +4,7 @@ import { dropGuards, hold, readHubState } from '../../../src/hub/backup/hold'
 import { sweep } from '../../../src/hub/sweep/sweep'
 import { form, signIn } from '../../web/open-pages'
 import { adminKey, createTestHub } from '../create-test-hub'
+import { markWatched } from '../live/mark-watched'
 
 const hub = createTestHub()
 const mira = await hub.join('mira', 'human')
@@ -68,6 +69,13 @@ test('H19: a sweep removes what an interrupted backup left, and nothing of one t
   for (let sweeps = 0; sweeps <= guards / 30; sweeps++) await sweep(hub.context(), hub.clock.now())
   expect((await readHubState(db)).triggers.filter(({ isGuard }) => isGuard)).toEqual([])
   expect(await readTransfer()).toBeNull()
+})
+
+test('H19: somebody can begin to watch a thread in a hold', async () => {
+  const { body } = await post('To watch')
+  await begin(60)
+  await markWatched(body.post.id)
+  await env.DB.prepare('DELETE FROM live_objects').run()
 })
 
 test('H6, H19: a form that is refused in a hold keeps its text', async () => {

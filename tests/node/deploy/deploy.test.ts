@@ -147,6 +147,12 @@ test('--dry-run lists every step, and neither it nor a no changes anything', asy
   expect(existsSync(join(clone, 'wrangler.deploy.toml'))).toBe(false)
 })
 
+test('a build of Cloudflare makes no keys, which would be lost with its disk', async () => {
+  const { code, output } = await deploy([], '', { WORKERS_CI: '1' })
+  expect(output).toMatch(/Set ROOKERY_ADMIN_KEY and ROOKERY_VAULT_KEY .*Nothing was changed/)
+  expect([code, platform.writes]).toEqual([1, []])
+})
+
 test('a deployment that was refused, then interrupted, is finished by the next one', async () => {
   platform.refuseUpload = () => {
     throw new Refusal(400, 10021, 'Script startup exceeded CPU time limit.')
