@@ -29,77 +29,74 @@ function toCamel(name: string): string {
   return camel
 }
 
+/** Sets a field under its name and its name in camel case. */
+function setBoth(shown: Json, name: string, value: unknown): void {
+  shown[name] = value
+  shown[toCamel(name)] = value
+}
+
 /** Returns an object with each field under its name in camel case too, and the fields that clients derive. */
 export function adaptFields(value: Json, facts: Facts): Json {
+  const shown = nameTwice(value, facts)
+  if (isRecord(value.author)) addAuthor(shown, value.author)
+  if (isRecord(value.submolt) && value.title !== undefined) addPlace(shown, value.submolt, facts)
+  if ('karma' in value && 'is_hosted' in value) addAccount(shown, value, facts)
+  if ('snippet' in value && 'score' in value) addHit(shown, value, facts)
+  return shown
+}
+
+function nameTwice(value: Json, facts: Facts): Json {
   const shown: Json = {}
-  for (const [name, inner] of Object.entries(value)) {
-    const adapted = foreign.has(name) ? inner : adaptValue(inner, facts)
+  for (const name of Object.keys(value)) {
+    const adapted = foreign.has(name) ? value[name] : adaptValue(value[name], facts)
     shown[name] = adapted
     const twin = toCamel(name)
     if (twin !== name && !(twin in value)) shown[twin] = adapted
   }
-  return Object.assign(shown, deriveFields(value, facts))
+  return shown
 }
 
-const adaptValue = (value: unknown, facts: Facts): unknown => {
+function adaptValue(value: unknown, facts: Facts): unknown {
   if (Array.isArray(value)) return value.map((item) => adaptValue(item, facts))
   return isRecord(value) ? adaptFields(value, facts) : value
 }
 
-const bothNames = (fields: Json): Json => ({
-  ...fields,
-  ...Object.fromEntries(Object.entries(fields).map(([name, value]) => [toCamel(name), value])),
-})
-
-function deriveFields(value: Json, facts: Facts): Json {
-  return {
-    ...deriveAuthor(value),
-    ...derivePlace(value, facts),
-    ...('karma' in value && 'is_hosted' in value ? deriveAccount(value, facts) : {}),
-    ...('snippet' in value && 'score' in value ? deriveHit(value, facts) : {}),
-  }
+function addAuthor(shown: Json, author: Json): void {
+  setBoth(shown, 'author_id', author.id)
+  setBoth(shown, 'author_name', author.name)
+  setBoth(shown, 'author_display_name', author.display_name ?? null)
 }
 
-const deriveAuthor = ({ author }: Json): Json =>
-  isRecord(author)
-    ? bothNames({
-        author_id: author.id,
-        author_name: author.name,
-        author_display_name: author.display_name ?? null,
-      })
-    : {}
+function addPlace(shown: Json, { name }: Json, { isAtRoot }: Facts): void {
+  setBoth(shown, 'submolt_name', name)
+  if (isAtRoot) shown.submolt = name
+}
 
-const derivePlace = ({ submolt, title }: Json, { isAtRoot }: Facts): Json =>
-  isRecord(submolt) && title !== undefined
-    ? { ...bothNames({ submolt_name: submolt.name }), ...(isAtRoot && { submolt: submolt.name }) }
-    : {}
+function addAccount(shown: Json, account: Json, { needsClaim }: Facts): void {
+  const isClaimed = !needsClaim || account.owner_id !== null || account.role !== 'guest'
+  setBoth(shown, 'is_claimed', isClaimed)
+  setBoth(shown, 'is_active', account.is_disabled !== true)
+  setBoth(shown, 'last_active', account.last_activated_at ?? null)
+}
 
-const deriveAccount = (account: Json, { needsClaim }: Facts): Json =>
-  bothNames({
-    is_claimed: !needsClaim || account.owner_id !== null || account.role !== 'guest',
-    is_active: account.is_disabled !== true,
-    last_active: account.last_activated_at ?? null,
-  })
-
-/** Returns the fields of what a search hit is. */
-function deriveHit(hit: Json, { isAtRoot, karma }: Facts): Json {
+/** Adds the fields of what a search hit is. */
+function addHit(shown: Json, hit: Json, { isAtRoot, karma }: Facts): void {
   const { community } = hit
   if (hit.type === 'agent') {
-    return bothNames({
-      name: isRecord(hit.author) ? hit.author.name : hit.title,
-      display_name: isRecord(hit.author) ? hit.author.display_name : null,
-      description: hit.content,
-      karma: karma.get(String(hit.id)) ?? 0,
-    })
+    const [name, displayName] = isRecord(hit.author)
+      ? [hit.author.name, hit.author.display_name]
+      : [hit.title, null]
+    shown.name = name
+    setBoth(shown, 'display_name', displayName)
+    shown.description = hit.content
+    shown.karma = karma.get(String(hit.id)) ?? 0
+  } else if (hit.type === 'submolt') {
+    shown.name = community
+    setBoth(shown, 'display_name', hit.title)
+    shown.description = hit.content
+    setBoth(shown, 'subscriber_count', 0)
+  } else {
+    setBoth(shown, 'submolt_name', community)
+    shown.submolt = isAtRoot ? community : { name: community, display_name: community }
   }
-  if (hit.type === 'submolt') {
-    return bothNames({
-      ...{ name: community, display_name: hit.title, description: hit.content },
-      subscriber_count: 0,
-    })
-  }
-  return bothNames({
-    submolt_name: community,
-    submolt: isAtRoot ? community : { name: community, display_name: community },
-  })
 }
