@@ -11,13 +11,13 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { buildWorker } from '../../../scripts/build-worker.mjs'
 import { type Hub, startHub } from '../../../scripts/hub-runtime.mjs'
 import { root } from '../../../scripts/local-state.mjs'
+import { listen } from '../../support/listen'
 import { Refusal } from './fake-d1'
 import { databaseId, FakePlatform } from './fake-platform'
 import { findDeviations } from './published-api'
@@ -46,7 +46,9 @@ beforeAll(async () => {
     cpSync(join(root, name), join(clone, name))
   }
   symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'))
-  port = await findFreePort()
+  const server = await listen(() => {})
+  port = Number(new URL(server.url).port)
+  await server.close()
   env = {
     PATH: dirname(process.execPath),
     HOME: folder,
@@ -63,14 +65,6 @@ afterAll(async () => {
   platform.close()
   rmSync(folder, { recursive: true, force: true })
 })
-
-async function findFreePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address ? address.port : 0
-}
 
 /** Starts `npm run deploy` in the clone, in a process group of its own. */
 function start(args: string[] = [], answer = '', more: Record<string, string> = {}) {
@@ -144,7 +138,7 @@ test('--dry-run lists every step, and neither it nor a no changes anything', asy
   for (const answer of ['n\n', '']) expect((await deploy([], answer)).code).toBe(1)
   expect(platform.writes).toEqual([])
   expect(existsSync(stateDir)).toBe(false)
-  expect(existsSync(join(clone, 'wrangler.deploy.toml'))).toBe(false)
+  expect(existsSync(join(clone, 'wrangler.deploy.json'))).toBe(false)
 })
 
 test('a build of Cloudflare makes no keys, which would be lost with its disk', async () => {
@@ -231,16 +225,23 @@ test('a deployment that was refused, then interrupted, is finished by the next o
 test('a build of Cloudflare deploys to the database that its button created', async () => {
   const file = join(clone, 'wrangler.toml')
   const tracked = readFileSync(file, 'utf8')
-  const name = (id: string) => writeFileSync(file, tracked.replace(placeholder, id))
+  // as somebody's editor leaves it
+  const name = (id: string) =>
+    tracked.replace(`"${placeholder}"`, `'${id}' # ours`).replaceAll('\n', '\r\n')
   platform.onUpload = () => undefined
   platform.writes.length = 0
 
-  name('33333333-3333-4333-8333-333333333333')
-  const foreign = await deploy([], '', { WORKERS_CI: '1' })
-  expect(foreign.output).toContain("not the account's rookery")
-  expect([foreign.code, platform.writes]).toEqual([1, []])
+  const refusals = {
+    'wrangler.toml cannot be read': `${tracked}[d1`,
+    "not the account's rookery": name('33333333-3333-4333-8333-333333333333'),
+  }
+  for (const [reason, config] of Object.entries(refusals)) {
+    writeFileSync(file, config)
+    const { code, output } = await deploy([], '', { WORKERS_CI: '1' })
+    expect([code, output, platform.writes]).toEqual([1, expect.stringContaining(reason), []])
+  }
 
-  name(databaseId)
+  writeFileSync(file, name(databaseId))
   // a new secret, about which a person is asked
   const { code, output } = await deploy([], '', { WORKERS_CI: '1', ROOKERY_PUBLIC: 'true' })
   expect(output).toContain('Add secrets: ROOKERY_PUBLIC')
