@@ -46,12 +46,12 @@ export function adaptFields(value: Json, facts: Facts): Json {
 }
 
 function nameTwice(value: Json, facts: Facts): Json {
-  const shown: Json = {}
+  // A copy keeps its fixed shape as it grows; an object built by names becomes a dictionary, which V8 writes as JSON more slowly.
+  const shown: Json = { ...value }
   for (const name of Object.keys(value)) {
-    const adapted = foreign.has(name) ? value[name] : adaptValue(value[name], facts)
-    shown[name] = adapted
+    if (!foreign.has(name)) shown[name] = adaptValue(value[name], facts)
     const twin = toCamel(name)
-    if (twin !== name && !(twin in value)) shown[twin] = adapted
+    if (twin !== name && !(twin in value)) shown[twin] = shown[name]
   }
   return shown
 }
