@@ -146,6 +146,14 @@ export const cases = {
     return [results, typeof session.getBookmark()]
   },
   'a schema that is read': sendMany("SELECT name FROM sqlite_master WHERE type = 'index'"),
+  'the size of the file after a read and after a write': async (database) => {
+    const sizeAfter = async (/** @type {string} */ sql) =>
+      (await database.prepare(sql).run()).meta.size_after
+    const first = await sizeAfter('SELECT 1')
+    const written = await sizeAfter('INSERT INTO things (value) VALUES (hex(zeroblob(900000)))')
+    const read = await sizeAfter('SELECT 1')
+    return [written - first >= 1_000_000, read - written]
+  },
   'a dropped table': async (database) => {
     const { success } = await database.prepare('DROP TABLE pairs').run()
     return [
