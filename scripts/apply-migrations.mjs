@@ -2,9 +2,9 @@
 // `wrangler d1 migrations apply`: table d1_migrations, one row a file.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Miniflare } from 'miniflare'
 import { openDatabase } from './local-database/plugin.mjs'
 import { PlainError } from './local-state.mjs'
+import { Miniflare } from './miniflare.mjs'
 
 const createTable = `CREATE TABLE IF NOT EXISTS d1_migrations (
   id INTEGER PRIMARY KEY AUTOINCREMENT,

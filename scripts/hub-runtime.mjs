@@ -4,13 +4,13 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe } from 'node:diagnostics_channel'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
-import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from 'miniflare'
 import { readSettings, settingsSchema } from '../src/shared/settings.ts'
 import { applyMigrations } from './apply-migrations.mjs'
 import { buildWorker, quietWranglerEnv } from './build-worker.mjs'
 import { claimStateDir } from './claim-state-dir.mjs'
 import { bindLocalDatabase, databaseFlag, openDatabase } from './local-database/plugin.mjs'
 import { ensureAdminKey, ensureVaultKey, PlainError, writeRunningHub } from './local-state.mjs'
+import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from './miniflare.mjs'
 import { describeLogLine } from './print-log.mjs'
 
 const host = '127.0.0.1'
@@ -134,7 +134,7 @@ async function runHub(options, settings, release) {
 }
 
 /**
- * @param {Miniflare} miniflare
+ * @param {import('miniflare').Miniflare} miniflare
  * @param {ChildProcess[]} started
  * @param {string} adminKey
  * @param {() => void} release gives the state directory back

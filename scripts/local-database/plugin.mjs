@@ -1,7 +1,7 @@
 // A plugin of Miniflare: the binding of D1, served by an object of ours (object.worker.js).
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ProxyNodeBinding } from 'miniflare'
+import { ProxyNodeBinding } from '../miniflare.mjs'
 
 const bindingType = 'unsafe:local-database'
 const service = 'local-database'

@@ -1,0 +1,8 @@
+// Miniflare, loaded by `require`: for an `import` of a CommonJS package Node keeps its source as bytes and a second time
+// as text: 17 MiB for as long as the hub runs.
+import { createRequire } from 'node:module'
+
+/** @type {typeof import('miniflare')} */
+const miniflare = createRequire(import.meta.url)('miniflare')
+
+export const { convertV4MiniflareOptions, Log, LogLevel, Miniflare, ProxyNodeBinding } = miniflare
