@@ -1,5 +1,5 @@
-// Miniflare, loaded by `require`: for an `import` of a CommonJS package Node keeps its source as bytes and a second time
-// as text: 17 MiB for as long as the hub runs.
+// Miniflare, loaded by `require`: for an `import` of a CommonJS package, Node keeps its source twice more, as bytes and as
+// text. That is 17 MiB for as long as the hub runs.
 import { createRequire } from 'node:module'
 
 /** @type {typeof import('miniflare')} */

@@ -30,7 +30,7 @@ const keyNames = ['ROOKERY_ADMIN_KEY', 'ROOKERY_VAULT_KEY']
 
 /** @returns {Promise<Config>} */
 async function readConfig() {
-  const raw = await readToml(join(root, 'wrangler.toml'))
+  const raw = await readRawConfig()
   const database = raw.d1_databases?.find(isDatabase)
   const bucket = raw.r2_buckets?.find(isBucket)
   if (!raw.name || !database?.database_name || !bucket?.bucket_name) {
@@ -51,22 +51,25 @@ async function readConfig() {
 const isDatabase = (/** @type {Bound} */ { binding }) => binding === 'DB'
 const isBucket = (/** @type {Bound} */ { binding }) => binding === 'FILES'
 
-/**
- * @param {string} path
- * @returns {Promise<Config['raw']>}
- */
-async function readToml(path) {
+/** @returns {Promise<Config['raw']>} */
+async function readRawConfig() {
+  // Takes over a second to load, which whoever is not signed in need not wait for.
   const { experimental_readRawConfig: read } = await import('wrangler')
   try {
-    return read({ config: path }).rawConfig
+    return read({ config: join(root, 'wrangler.toml') }).rawConfig
   } catch (error) {
-    const reason = error instanceof Error ? error.message.trim() : String(error)
-    throw new PlainError(`wrangler.toml cannot be read. Nothing was changed. ${reason}`)
+    const { message, location } = /** @type {{ message: string, location?: { line: number } }} */ (
+      error
+    )
+    const place = location ? `line ${location.line}: ` : ''
+    throw new PlainError(
+      `wrangler.toml cannot be read: ${place}${message.trim()}. Correct it, or restore the file. Nothing was changed.`,
+    )
   }
 }
 
 /**
- * The configuration with the database of the account, in JSON.
+ * Returns the configuration with the account's database, in JSON.
  * @param {Pick<Plan, 'config' | 'jurisdiction'>} plan
  * @param {string} databaseId
  */

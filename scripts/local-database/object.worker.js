@@ -51,8 +51,6 @@ export class LocalDatabase extends DurableObject {
   #statements = new Statements()
   /** What the next statement finds; null when it may have changed since. */
   #last = null
-  /** Bytes of the file after the last write; null when none was read yet. */
-  #size = null
 
   /**
    * Runs statements as one transaction.
@@ -90,8 +88,8 @@ export class LocalDatabase extends DurableObject {
     // Nothing comes between reads: they run without a pause. Only writes need a transaction.
     const isRead = statements.every(({ isRead, isEmpty }) => isRead || isEmpty)
     const results = isRead ? run() : await this.#runInTransaction(run)
-    if (!isRead || this.#size === null) this.#size = this.ctx.storage.sql.databaseSize
-    for (const { meta } of results) meta.size_after = this.#size
+    const size = this.ctx.storage.sql.databaseSize
+    for (const { meta } of results) meta.size_after = size
     return results
   }
 

@@ -1,7 +1,7 @@
 import { encodeCursor } from '../cursor'
+import { adaptFields, type Facts, isRecord } from './adapt-fields'
 import type { AdaptedRoute } from './adapted-route'
 import type { PageRequest } from './page-request'
-import { adaptFields, type Facts, isRecord } from './twins'
 
 /** What an answer is adapted to. */
 export interface AnswerRequest {

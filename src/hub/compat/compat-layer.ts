@@ -11,6 +11,7 @@ import { apiBase } from '../http/mount-routes'
 import { readBoundedBody } from '../http/read-bounded-body'
 import { findRegistrationMode } from '../http/registration-mode'
 import { type AnswerRequest, adaptAnswer, adaptError } from './adapt-answer'
+import { isRecord } from './adapt-fields'
 import { adaptBody, adaptQuery, type Body } from './adapt-input'
 import type { AdaptedRoute } from './adapted-route'
 import type { ApiPaths } from './api-paths'
@@ -22,7 +23,6 @@ import { selectKarma } from './queries'
 import { type Acting, createActing } from './service/act-for-agent'
 import { isServiceKey } from './service-key-text'
 import { toggleVote } from './toggle-vote'
-import { isRecord } from './twins'
 
 /** Paths of the whole API, and the routes of the hub among them. */
 export interface CompatPaths {

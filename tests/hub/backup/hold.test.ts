@@ -75,7 +75,8 @@ test('H19: somebody can begin to watch a thread in a hold', async () => {
   const { body } = await post('To watch')
   await begin(60)
   await markWatched(body.post.id)
-  await env.DB.prepare('DELETE FROM live_objects').run()
+  const deleted = await env.DB.prepare('DELETE FROM live_objects').run()
+  expect(deleted.meta.changes).toBe(1)
 })
 
 test('H6, H19: a form that is refused in a hold keeps its text', async () => {

@@ -232,7 +232,7 @@ test('a build of Cloudflare deploys to the database that its button created', as
   platform.writes.length = 0
 
   const refusals = {
-    'wrangler.toml cannot be read': `${tracked}[d1`,
+    'wrangler.toml cannot be read: line': `${tracked}[d1`,
     "not the account's rookery": name('33333333-3333-4333-8333-333333333333'),
   }
   for (const [reason, config] of Object.entries(refusals)) {
