@@ -21,10 +21,11 @@ export type ErrorCode =
   | 'INVALID_DEFINITION'
   | 'RATE_LIMITED'
   | 'UNAVAILABLE'
+  | 'STORAGE_FULL'
   | 'INTERNAL'
 
 /** Codes of errors after which the same call may succeed later. */
-export const retryableCodes: readonly string[] = ["REQUEST_TIMEOUT","RATE_LIMITED","UNAVAILABLE","INTERNAL"]
+export const retryableCodes: readonly string[] = ["REQUEST_TIMEOUT","RATE_LIMITED","UNAVAILABLE","STORAGE_FULL","INTERNAL"]
 
 export type Key = {
   id: string
@@ -3579,6 +3580,12 @@ export interface Routes {
     answer: {
       paused: boolean
     }
+  }
+  /** Closes all live connections with code 1001, before the hub stops; clients connect again (admin). */
+  'POST /system/announce-stop': {
+    query: undefined
+    body: undefined
+    answer: Record<string, unknown>
   }
   /** Returns queue, slots, leases, and why each agent does not explore now. Agents are sorted by idle time, longest first. */
   'GET /system/scheduler': {

@@ -212,6 +212,11 @@ function mendable(stateDir, use) {
   } catch (error) {
     const code = codeOf(error)
     if (typeof code !== 'string') throw error
+    if (code === 'ENOSPC') {
+      throw new PlainError(
+        `The disk of ${stateDir} is full. Free some space, then start again; what was saved is safe.`,
+      )
+    }
     const why =
       code === 'EEXIST' || code === 'ENOTDIR'
         ? 'it, or a part of its path, is a file'

@@ -8,13 +8,20 @@ import { readSettings, settingsSchema } from '../src/shared/settings.ts'
 import { applyMigrations } from './apply-migrations.mjs'
 import { buildWorker, quietWranglerEnv } from './build-worker.mjs'
 import { claimStateDir } from './claim-state-dir.mjs'
-import { bindLocalDatabase, databaseFlag, openDatabase } from './local-database/plugin.mjs'
+import { readDisk } from './disk.mjs'
+import {
+  bindLocalDatabase,
+  databaseFlag,
+  machineBinding,
+  openDatabase,
+} from './local-database/plugin.mjs'
 import { ensureAdminKey, ensureVaultKey, PlainError, writeRunningHub } from './local-state.mjs'
-import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from './miniflare.mjs'
+import { convertV4MiniflareOptions, Log, LogLevel, Miniflare, Response } from './miniflare.mjs'
 import { describeLogLine } from './print-log.mjs'
 
 const host = '127.0.0.1'
 const healthWaitMs = 30_000
+const announceMs = 1_000
 /**
  * Four MiB for new objects in each isolate instead of sixteen: after 32,000 reads workerd takes 190 MiB instead of 590, at
  * the same CPU a request.
@@ -85,11 +92,16 @@ async function runHub(options, settings, release) {
     host,
     cf: false,
     resourcePersistencePath: dataDir,
+    serviceBindings: { [machineBinding]: async () => Response.json(await readDisk(stateDir)) },
     log: new Log(LogLevel.ERROR),
     handleStructuredLogs: (/** @type {{ message: string }} */ { message }) =>
       console.error(describeLogLine(message, process.stderr.isTTY === true)),
   }
-  await startedFor.run(keepTrack, () => migrate(runtime, bundle))
+  await startedFor
+    .run(keepTrack, () => migrate(runtime, bundle))
+    .catch((error) => {
+      throw explain(error, port, started)
+    })
 
   const forgetSignals = leaveSignals ? rememberSignalListeners() : () => {}
   const miniflare = startedFor.run(
@@ -100,6 +112,7 @@ async function runHub(options, settings, release) {
           ...runtime,
           ...bundle.options,
           ...bundle.source,
+          serviceBindings: runtime.serviceBindings,
           // Straight to the Worker. Miniflare's own port leads through a Worker of its own, which costs 0.5 ms of
           // CPU a request and has paths for development that a hub must not have.
           unsafeDirectSockets: [{ host, port }],
@@ -129,7 +142,7 @@ async function runHub(options, settings, release) {
     return hub
   } catch (error) {
     await hub.stop().catch(() => {})
-    throw explain(error, port)
+    throw explain(error, port, started)
   }
 }
 
@@ -141,15 +154,19 @@ async function runHub(options, settings, release) {
  * @returns {Hub}
  */
 function describeHub(miniflare, started, adminKey, release) {
-  const stop = async () => {
+  const end = async () => {
     await miniflare.dispose()
     release()
   }
+  const stop = async () => {
+    await announceStop(hub)
+    await end()
+  }
   const kill = async () => {
     process.kill(findWorkerdPid(started), 'SIGKILL')
-    await stop()
+    await end()
   }
-  return {
+  const hub = {
     url: '',
     adminKey,
     get workerdPid() {
@@ -159,6 +176,21 @@ function describeHub(miniflare, started, adminKey, release) {
     stop,
     kill,
   }
+  return hub
+}
+
+/**
+ * Lets the hub close its sockets with a code, so that browsers and runners know that it will be back. Without it, or when
+ * the hub does not answer soon, they see connections that broke.
+ * @param {Pick<Hub, 'url' | 'adminKey'>} hub
+ */
+async function announceStop({ url, adminKey }) {
+  if (url === '') return
+  await fetch(`${url}/api/v1/system/announce-stop`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${adminKey}` },
+    signal: AbortSignal.timeout(announceMs),
+  }).catch(() => {})
 }
 
 /**
@@ -274,8 +306,16 @@ async function waitForHealth(url) {
 /**
  * @param {unknown} error
  * @param {number} port
+ * @param {ChildProcess[]} started
  */
-function explain(error, port) {
+function explain(error, port, started) {
+  const signal = started.findLast(isWorkerd)?.signalCode
+  if (signal) {
+    return new PlainError(
+      `The hub's runtime (workerd) was ended by ${signal} while it started. Nothing is lost: start again. ` +
+        'Linux ends programs with SIGKILL when memory is short; `dmesg` says so.',
+    )
+  }
   if (error instanceof Error && 'code' in error && error.code === 'ERR_ADDRESS_IN_USE') {
     return new PlainError(
       `Port ${port} is in use. Stop the program that listens there, ` +

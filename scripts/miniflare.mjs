@@ -5,4 +5,5 @@ import { createRequire } from 'node:module'
 /** @type {typeof import('miniflare')} */
 const miniflare = createRequire(import.meta.url)('miniflare')
 
-export const { convertV4MiniflareOptions, Log, LogLevel, Miniflare, ProxyNodeBinding } = miniflare
+export const { convertV4MiniflareOptions, Log, LogLevel, Miniflare, ProxyNodeBinding, Response } =
+  miniflare

@@ -1,12 +1,15 @@
 // `npm start`: the whole hub on this machine. Data stays in ROOKERY_STATE_DIR (.rookery).
+import { readFileSync } from 'node:fs'
 import module from 'node:module'
 import { join } from 'node:path'
+import { watchDisk } from './disk.mjs'
 import { findStateDir, PlainError, root } from './local-state.mjs'
 import { returnFreedMemory } from './return-freed-memory.mjs'
 import { runCli } from './run-cli.mjs'
 import { readNamedKeys, seedAgents } from './seed-agents.mjs'
 
 const orphanCheckMs = 500
+const diskCheckMs = 60_000
 /** A start that takes longer says so. */
 const quietMs = 3_000
 const providerKeys = [
@@ -46,8 +49,11 @@ await runCli(async () => {
     process.exit(0)
   }
   const stopping = stopRequest.then(() => first.stop()).then(() => process.exit(0))
+  const checkDisk = watchDisk(stateDir, console.error)
+  setInterval(checkDisk, diskCheckMs).unref()
   try {
     await introduce(first)
+    await checkDisk()
   } catch (error) {
     await first.stop()
     throw error
@@ -79,11 +85,30 @@ function listenForStop() {
       const stop = () => resolve(undefined)
       for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, stop)
       if (process.env.npm_lifecycle_event === undefined) return
-      const parent = process.ppid
-      const check = () => process.ppid !== parent && stop()
+      const parents = findParents()
+      const check = () => findParents().join() !== parents.join() && stop()
       setInterval(check, orphanCheckMs).unref()
     })
   )
+}
+
+/**
+ * The process that started this one, and where that is npm's shell, npm: a shell outlives the npm that is killed. Only Linux
+ * says whose child another process is without a program of its own; elsewhere the shell's end is noticed.
+ */
+function findParents() {
+  const shell = process.ppid
+  const script = process.env.npm_lifecycle_script ?? ''
+  try {
+    const isShell = script !== '' && readFileSync(`/proc/${shell}/cmdline`, 'utf8').includes(script)
+    if (!isShell) return [shell]
+    // Behind the name, which may have spaces and brackets: the state, then the parent.
+    const [, parent] =
+      readFileSync(`/proc/${shell}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
+    return [shell, Number(parent)]
+  } catch {
+    return [shell]
+  }
 }
 
 /** @param {import('./hub-runtime.mjs').Hub} hub */

@@ -258,9 +258,14 @@ const createRestrictionsReader =
   }
 
 /** Creates what counts and refuses requests before their routes run. */
-const createEntry = (env: Env): Pick<HubDeps, 'rateLimiter' | 'renderErrorPage'> => ({
+const createEntry = ({
+  MACHINE,
+  ...env
+}: Env & { MACHINE?: Fetcher }): Pick<HubDeps, 'rateLimiter' | 'renderErrorPage' | 'readDisk'> => ({
   rateLimiter: createRateLimiter(env.RATE_COUNTERS, findPlatformLimits(env)),
   renderErrorPage: sendRefusalPage,
+  // `npm start` binds it.
+  readDisk: MACHINE && (async () => (await MACHINE.fetch('http://machine/disk')).json()),
 })
 
 /** Returns the platform's rate limiters. `npm start` binds none: each call of one costs a millisecond. */

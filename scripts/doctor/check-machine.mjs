@@ -1,8 +1,8 @@
 // Checks of what is on this machine: settings, keys, disk, versions.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readSettings } from '../../src/shared/settings.ts'
+import { megabyte, readDisk } from '../disk.mjs'
 import { root } from '../local-state.mjs'
 import { readNamedKeys } from '../seed-agents.mjs'
 import { describeUnknownSettings } from '../unknown-settings.mjs'
@@ -12,10 +12,6 @@ import { fail, ok, warn } from './finding.mjs'
  * @typedef {import('./finding.mjs').Finding} Finding
  * @typedef {Record<string, string | undefined>} Environment
  */
-
-const megabyte = 1024 * 1024
-/** With less, a database may fail to write; with less than the first, say so early. */
-const freeBytes = { enough: 1024 * megabyte, least: 100 * megabyte }
 
 /**
  * @param {Environment} env
@@ -67,12 +63,11 @@ function checkKey(stateDir, name, given, form) {
  * @returns {Promise<Finding>}
  */
 export async function checkDisk(stateDir) {
-  const { bavail, bsize } = await statfs(existsSync(stateDir) ? stateDir : root)
-  const free = bavail * bsize
+  const { state, free_bytes: free } = await readDisk(stateDir, root)
   const says = `${Math.floor(free / megabyte)} MB are free for ${stateDir}.`
-  if (free >= freeBytes.enough) return ok('disk', says)
+  if (state === 'ok') return ok('disk', says)
   const fix = 'Free some space, or move the state directory: docs/upgrading.md'
-  return free >= freeBytes.least ? warn('disk', says, fix) : fail('disk', says, fix)
+  return state === 'low' ? warn('disk', says, fix) : fail('disk', says, fix)
 }
 
 /**

@@ -9,7 +9,7 @@ const attemptsMax = 3
 /** What SQLite says of a statement; other errors are of the call. */
 class StatementError extends Error {}
 
-export default function makeFetcher({ objects, name }) {
+export default function makeFetcher({ objects, name, machine }) {
   // A stub belongs to the request that made it and to its failures, so each call has one of its own.
   const id = objects.idFromName(name)
   let known = { memory: '', numbers: new Map() }
@@ -21,12 +21,25 @@ export default function makeFetcher({ objects, name }) {
       const { memory, numbers } = known
       const sent = queries.map(({ sql, params }) => [numbers.get(sql) ?? sql, params ?? []])
       const message = JSON.stringify({ memory, sent, isInSession: bookmark !== undefined })
-      const answer = JSON.parse(await object.query(message))
+      const answer = JSON.parse(await object.query(message).catch(explain))
       learn(answer, sent)
       if (answer.error !== undefined) throw new StatementError(answer.error)
       if (answer.results) return answer
     }
     throw new Error('The database forgot its statements again and again.')
+  }
+
+  /**
+   * The runtime hides why a transaction could not be committed. On a full disk the message is SQLite's, as it is for a
+   * statement that finds no room.
+   */
+  async function explain(error) {
+    const disk = await machine.fetch('http://machine/disk').then(
+      (answer) => answer.json(),
+      () => null,
+    )
+    if (disk?.state === 'full') throw new StatementError('database or disk is full: SQLITE_FULL')
+    throw error
   }
 
   function learn({ memory, numbers = [] }, sent) {

@@ -10,6 +10,11 @@ const fetcherModule = 'local-database:fetcher'
 /** With this key, and the id of the database as its name, an object opens the file of Miniflare's D1. */
 const uniqueKey = 'miniflare-D1DatabaseObject'
 
+/** The binding of the Worker, and the service behind it, that says how much room the disk has. */
+export const machineBinding = 'MACHINE'
+/** Miniflare's name for what the first Worker's `serviceBindings` bind to a function of Node. */
+const machineService = `core:custom-fetch:0:#${machineBinding}`
+
 /** The flag with which a Worker's client of D1 calls its service with values instead of JSON. The binding needs it. */
 export const databaseFlag = 'd1_binding_jsrpc'
 
@@ -71,6 +76,7 @@ const localDatabase = {
                   durableObjectNamespace: { className: 'LocalDatabase', serviceName: service },
                 },
                 { name: 'name', text: databaseId },
+                { name: 'machine', service: { name: machineService } },
               ],
             },
           },

@@ -78,6 +78,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
       deps.patches.read({ agentId, activationId, attempt }),
     deleteFiles: (accountId) => deps.files.deleteAll(accountId),
     disconnect: async (agentId, tags) => object(agentId).disconnect(tags),
+    announceStop: async (agentId) => object(agentId).announceStop(),
     openRun,
     findRunLogProblem,
     toOtlp: (trace) => toOtlp(trace, deps.otlp),

@@ -1,5 +1,6 @@
 import { DurableObject } from 'cloudflare:workers'
 import type { ApprovalRequest, Privacy } from '../hub/contract/hub'
+import { closeForStop } from '../hub/contract/live-event'
 import type {
   ProgramCall,
   ProgramCallRecorder,
@@ -106,6 +107,11 @@ export class AgentObjectBase<Env>
   /** Closes the sockets with any of the tags. */
   disconnect(tags: string[]): void {
     this.#stream.disconnect(tags)
+  }
+
+  /** Closes all sockets with 1001, before the hub stops. */
+  announceStop(): void {
+    for (const socket of this.ctx.getWebSockets()) closeForStop(socket)
   }
 
   /** Ignores messages: watchers only receive. */

@@ -28,6 +28,8 @@ export interface LivePublisher {
   ): Promise<Response>
   /** Closes the sockets with any of the tags, on all topics. */
   disconnect?(tags: string[]): Promise<void>
+  /** Closes all sockets with 1001. */
+  announceStop?(): Promise<void>
 }
 
 /** Dependencies of an action. Created once per request, so that `db.cost` is the cost of the request. */

@@ -117,7 +117,7 @@ export function createHub(deps: HubDeps): Hono<HubEnv> {
   app.use(guardEntry(deps))
   if (compat) app.use(compat.requests)
   app.onError((error, c) => toErrorResponse(c, error))
-  mountProbes(app)
+  mountProbes(app, deps.readDisk)
   const described = [...routes, ...(deps.moduleRoutes ?? [])]
   mountOpenapi(app, described)
   mountSkill(app)

@@ -23,6 +23,7 @@ export const errorCodes = {
   INVALID_DEFINITION: { status: 422, isRetryable: false },
   RATE_LIMITED: { status: 429, isRetryable: true },
   UNAVAILABLE: { status: 503, isRetryable: true },
+  STORAGE_FULL: { status: 507, isRetryable: true },
   INTERNAL: { status: 500, isRetryable: true },
 } as const satisfies Record<string, { status: number; isRetryable: boolean }>
 

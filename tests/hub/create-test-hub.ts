@@ -166,6 +166,7 @@ export function createTestHub(given: Record<string, string> = {}) {
     disconnect: async (id, tags) => {
       seen.disconnected.push({ id, tags })
     },
+    announceStop: async () => {},
     openRun,
     findRunLogProblem,
     toOtlp: (trace) => toOtlp(trace, { hub: 'Test', hasContent: false }),

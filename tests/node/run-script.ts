@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../scripts/local-state.mjs'
 
 /** This machine's environment, without what would make a hub here differ from a newcomer's. */
-const plainEnv = Object.fromEntries(
+export const plainEnv = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(ROOKERY_|npm_|ANTHROPIC_|OPENAI_)/.test(name)),
 )
 
@@ -29,4 +30,18 @@ export function runScript(script: string, args: string[], env: Record<string, st
   }
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
   return { child, output: () => output, ended }
+}
+
+/** A process that ended and waits for its parent to notice is not alive. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch (error) {
+    return process.platform !== 'linux' && !/ESRCH/.test(String(error))
+  }
+}
+
+export async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20))
 }

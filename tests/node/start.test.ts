@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readRunningHub } from '../../scripts/local-state.mjs'
-import { type Run, runScript } from './run-script'
+import { isAlive, type Run, runScript, until } from './run-script'
 
 const folder = mkdtempSync(join(tmpdir(), 'rookery-start-'))
 const stateDir = join(folder, 'state')
@@ -20,16 +20,6 @@ afterAll(() => {
   }
   rmSync(folder, { recursive: true, force: true })
 })
-
-/** A process that ended and waits for its parent to notice is not alive. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
-  } catch (error) {
-    return process.platform !== 'linux' && !/ESRCH/.test(String(error))
-  }
-}
 
 const run = (script: string, args: string[] = [], env: Record<string, string> = {}) => {
   const started = runScript(script, args, { PORT: '0', ROOKERY_STATE_DIR: stateDir, ...env })
@@ -47,10 +37,6 @@ async function start(env: Record<string, string> = {}) {
   const hub = readRunningHub(stateDir)
   if (hub === null) throw new Error('The hub did not write itself down')
   return { ...started, ...hub }
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
 const api = async (url: string, method: string, path: string, body?: object) => {

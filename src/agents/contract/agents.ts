@@ -67,6 +67,8 @@ export interface AgentApi {
   deleteFiles(accountId: AccountId): Promise<void>
   /** Closes the agent's sockets with any of the tags. */
   disconnect(agentId: AccountId, tags: string[]): Promise<void>
+  /** Closes all of the agent's sockets with 1001. */
+  announceStop(agentId: AccountId): Promise<void>
   /**
    * Returns an activation from its log, as COMMIT and PARK stored it, with what a viewer may see;
    * null when the log cannot be read.

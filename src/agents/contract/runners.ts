@@ -61,4 +61,6 @@ export interface RunnerControl {
   remove(runnerId: string): Promise<'removed' | 'connected' | 'unknown'>
   /** Ends the connections with any of the tags; what their runners run is lost at once. */
   disconnect(tags: string[]): Promise<void>
+  /** Closes all connections with 1001; their runners go on and connect again. */
+  announceStop(): Promise<void>
 }

@@ -24,4 +24,5 @@ export const createRunnerControl = (namespace: Runners): RunnerControl => ({
     getObject(namespace).setDraining(runnerId, isDraining),
   remove: async (runnerId) => getObject(namespace).remove(runnerId),
   disconnect: async (tags) => getObject(namespace).disconnect(tags),
+  announceStop: async () => getObject(namespace).announceStop(),
 })

@@ -1,5 +1,6 @@
 import { DurableObject } from 'cloudflare:workers'
 import { ClosedTags } from '../../hub/contract/closed-tags'
+import { closeForStop } from '../../hub/contract/live-event'
 import { liveLimits } from '../../shared/config'
 import type { NewRun } from '../contract/coding-agents'
 import type { RunnerList } from '../contract/runners'
@@ -78,6 +79,11 @@ export class RunnersObjectBase<Env> extends DurableObject<Env> {
   disconnect(tags: string[]): Promise<void> {
     this.#closed.add(tags, Date.now())
     return this.#shell.disconnect(tags)
+  }
+
+  /** Closes all connections with 1001, before the hub stops. Their runners go on and connect again. */
+  announceStop(): void {
+    for (const socket of this.ctx.getWebSockets()) closeForStop(socket)
   }
 }
 

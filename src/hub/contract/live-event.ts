@@ -33,6 +33,15 @@ export const postTopic = (postId: string): string => `post:${postId}`
 /** Code with which a socket is closed whose watcher may read less than when it was opened. */
 export const watcherEndedCode = 4403
 
+/** Closes a socket because the hub is about to stop: 1001 of RFC 6455, "going away". Its owner connects again. */
+export function closeForStop(socket: Pick<WebSocket, 'close'>): void {
+  try {
+    socket.close(1001, 'The hub is stopping.')
+  } catch {
+    // The socket is closed.
+  }
+}
+
 /**
  * Tags of a watcher's socket: its account, the key or session that opened it, and the community of what it
  * watches, alone and with the account.

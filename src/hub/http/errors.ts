@@ -1,8 +1,8 @@
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import * as z from 'zod'
-import { DatabaseFault } from '../../shared/db/database-fault'
-import { AppError, type ErrorDetail } from '../../shared/errors'
+import { DatabaseFault, StorageFull, wasStorageFull } from '../../shared/db/database-fault'
+import { AppError, type ErrorCode, type ErrorDetail } from '../../shared/errors'
 import { toHoldError } from '../hold-errors'
 import { httpErrors } from './http-errors'
 import type { HubEnv } from './hub-env'
@@ -24,17 +24,23 @@ export function listDetails(error: z.ZodError, place: string): ErrorDetail[] {
   }))
 }
 
-/** Converts any thrown value to an AppError. The cause of an unexpected error stays private: INTERNAL. */
+/**
+ * Converts any thrown value to an AppError. The cause of an unexpected error stays private: INTERNAL, or STORAGE_FULL while
+ * writes find no room: files and objects fail with errors that do not say so.
+ */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   if (error instanceof z.ZodError) return httpErrors.invalidRequest(listDetails(error, ''))
   if (error instanceof DatabaseFault) return httpErrors.databaseFault(error)
-  return toHoldError(error) ?? httpErrors.internal(error)
+  if (error instanceof StorageFull) return httpErrors.storageFull(error)
+  const held = toHoldError(error)
+  if (held) return held
+  return wasStorageFull(Date.now()) ? httpErrors.storageFull(error) : httpErrors.internal(error)
 }
 
-/** Whether the database did not take a request now, for a fault or during a backup: it can be sent again. */
+/** Whether the database did not take a request now, for a fault, without room or during a backup: it can be sent again. */
 export const isRefusedForNow = (error: unknown): boolean =>
-  error instanceof DatabaseFault || toHoldError(error) !== null
+  error instanceof DatabaseFault || error instanceof StorageFull || toHoldError(error) !== null
 
 /** Answers a failed API call. */
 export function toErrorResponse(c: Context<HubEnv>, error: unknown): Response {
@@ -51,9 +57,11 @@ export function toErrorResponse(c: Context<HubEnv>, error: unknown): Response {
   return c.json(body, appError.status as ContentfulStatusCode)
 }
 
+const unexpected = new Set<ErrorCode>(['INTERNAL', 'STORAGE_FULL'])
+
 /** Logs an error that no caller can cause, with the request id, which the caller gets as X-Request-Id. */
 export function logUnexpectedError(c: Context<HubEnv>, error: unknown): void {
-  if (!(error instanceof DatabaseFault) && toAppError(error).code !== 'INTERNAL') return
+  if (!(error instanceof DatabaseFault) && !unexpected.has(toAppError(error).code)) return
   const { context, requestId } = c.var
   context?.log.error('request failed', {
     request: requestId,

@@ -91,6 +91,11 @@ export const httpErrors = {
       hint: 'Try again in a few seconds.',
       cause,
     }),
+  storageFull: (cause: unknown) =>
+    new AppError('STORAGE_FULL', 'The storage of the hub is full. Nothing was saved.', {
+      hint: 'Ask the operator to free space on its disk, then try again.',
+      cause,
+    }),
   internal: (cause: unknown) =>
     new AppError('INTERNAL', 'An internal error occurred.', {
       hint: 'Try again. If the error persists, give an admin the request id (X-Request-Id).',

@@ -16,6 +16,13 @@ export interface RouteSummary {
   tag: string
 }
 
+/** The disk that a hub on one machine stores on. */
+export interface Disk {
+  /** `low` and `critical`: an operator should free space. `full`: writes fail. */
+  state: 'ok' | 'low' | 'critical' | 'full'
+  free_bytes: number
+}
+
 /** Dependencies of the hub. */
 export interface HubDeps extends ContextDeps {
   rateLimiter: RateLimiter
@@ -23,6 +30,8 @@ export interface HubDeps extends ContextDeps {
   mounts?: (app: Hono<HubEnv>) => void
   /** Routes of other modules that are part of the JSON API, for its documentation. */
   moduleRoutes?: readonly ModuleRoute[]
+  /** Reads how much room the disk of this machine has. Absent where the platform stores. */
+  readDisk?: (() => Promise<Disk>) | undefined
   /** Registers the pages; `routes` are those of the JSON API, for its documentation page. */
   pages?: (app: Hono<HubEnv>, routes: RouteSummary[]) => void
   /** Renders the page of a request that is refused before its route runs, without a database read. */

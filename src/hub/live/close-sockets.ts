@@ -1,4 +1,7 @@
 import { run } from '../../shared/db/batch'
+import type { Db } from '../../shared/db/db'
+import type { AccountId } from '../../shared/ids'
+import type { Log } from '../../shared/log'
 import type { ActionContext } from '../action-context'
 import { isOfAccountOrKey } from '../contract/live-event'
 import { selectWatchedAgents } from './queries'
@@ -14,22 +17,33 @@ export async function closeSockets(
   if (tags.length === 0) return
   // A runner belongs to no community.
   const runnerTags = tags.filter(isOfAccountOrKey)
-  const closing = [
+  await settle(log, [
     live.disconnect?.(tags),
     runnerTags.length === 0 ? null : agents.runners.disconnect(runnerTags),
-    closeAgentSockets({ db, agents }, tags),
-  ]
+    forWatchedAgents(db, (agentId) => agents.disconnect(agentId, tags)),
+  ])
+}
+
+/** Closes all open sockets with 1001, because the hub is about to stop. A failure is logged only. */
+export const announceStop = ({ db, live, agents, log }: ActionContext): Promise<void> =>
+  settle(log, [
+    live.announceStop?.(),
+    agents.runners.announceStop(),
+    forWatchedAgents(db, (agentId) => agents.announceStop(agentId)),
+  ])
+
+async function settle(log: Log, closing: unknown[]): Promise<void> {
   for (const result of await Promise.allSettled(closing)) {
     if (result.status === 'rejected') log.error('failed to close sockets', { error: result.reason })
   }
 }
 
-async function closeAgentSockets(
-  { db, agents }: Pick<ActionContext, 'db' | 'agents'>,
-  tags: string[],
+async function forWatchedAgents(
+  db: Db,
+  close: (agentId: AccountId) => Promise<void>,
 ): Promise<void> {
   const watched = await run(db, selectWatchedAgents())
-  await Promise.all(watched.map(({ agentId }) => agents.disconnect(agentId, tags)))
+  await Promise.all(watched.map(({ agentId }) => close(agentId)))
 }
 
 /**

@@ -2,6 +2,7 @@ import { DurableObject } from 'cloudflare:workers'
 import { liveLimits } from '../../shared/config'
 import { ClosedTags } from '../contract/closed-tags'
 import {
+  closeForStop,
   type Hello,
   type LiveEvent,
   type LiveSnapshot,
@@ -49,6 +50,11 @@ export class LiveObject extends DurableObject {
         // The socket is closed.
       }
     }
+  }
+
+  /** Closes all sockets before the hub stops. Called by the hub only. */
+  announceStop(): void {
+    for (const socket of this.ctx.getWebSockets()) closeForStop(socket)
   }
 
   /** Accepts an upgrade request made by `toLiveRequest`. */

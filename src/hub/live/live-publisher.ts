@@ -9,6 +9,8 @@ export function createLivePublisher(
   namespace: DurableObjectNamespace<LiveObject>,
 ): Required<LivePublisher> {
   const getObject = (topic: string) => namespace.getByName(toLiveObjectName(topic))
+  const listObjects = () =>
+    Array.from({ length: liveLimits.objects }, (_, index) => namespace.getByName(nameOf(index)))
   return {
     publish: async (topic, event) => {
       try {
@@ -21,10 +23,10 @@ export function createLivePublisher(
     connect: (topic, snapshot, request, tags = []) =>
       getObject(topic).fetch(toLiveRequest({ topic, snapshot, tags }, request)),
     disconnect: async (tags) => {
-      const objects = Array.from({ length: liveLimits.objects }, (_, index) =>
-        namespace.getByName(nameOf(index)),
-      )
-      await Promise.all(objects.map((object) => object.disconnect(tags)))
+      await Promise.all(listObjects().map((object) => object.disconnect(tags)))
+    },
+    announceStop: async () => {
+      await Promise.all(listObjects().map((object) => object.announceStop()))
     },
   }
 }

@@ -20,6 +20,10 @@ import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
 import { settings } from '../schema/system'
 
+/** Selects whether the database answers. */
+export const selectAnswers = (): Statement<boolean> =>
+  mapStatement(oneSql({ one: sql<number>`1` }, sql``), (row) => row !== undefined)
+
 export const updateHubPause = (isPaused: boolean, now: number): Statement<void> =>
   write(
     orm

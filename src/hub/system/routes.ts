@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { presentIdempotent, type Route, route } from '../http/route'
+import { announceStop } from '../live/close-sockets'
 import { pauseAgents } from './actions'
 
 const tag = 'system'
@@ -20,10 +21,24 @@ const pause = (path: string, isPaused: boolean): Route =>
     },
   })
 
-/** Routes to pause and resume agents, for admins. */
+/** Routes to pause and resume agents, and to end the connections of a hub that stops, for admins. */
 export const systemRoutes: Route[] = [
   pause('/system/pause', true),
   pause('/system/resume', false),
   pause('/agents/:name/pause', true),
   pause('/agents/:name/resume', false),
+  route({
+    method: 'post',
+    path: '/system/announce-stop',
+    summary:
+      'Closes all live connections with code 1001, before the hub stops; clients connect again (admin)',
+    tag,
+    access: 'admin',
+    rate: 'write',
+    answer: z.object({}),
+    handle: async (call) => {
+      await announceStop(call.context)
+      return {}
+    },
+  }),
 ]

@@ -1,5 +1,5 @@
 import type { D1PreparedStatement } from '@cloudflare/workers-types'
-import { DatabaseFault, toDatabaseFault } from './database-fault'
+import { DatabaseFault, toDatabaseFault, toStorageFull } from './database-fault'
 import type { Db } from './db'
 import type { RawRow, Statement } from './statement'
 
@@ -25,8 +25,8 @@ type Answer<E> =
  * Sends all statements in one round trip, as one transaction, in the order they are named.
  *
  * @param statements by name, each one, a list of them, or null to leave it out
- * @throws DatabaseFault, after which it is not known whether the batch was written; for an error of a
- * statement what D1 throws, and nothing is written then
+ * @throws DatabaseFault, after which it is not known whether the batch was written; StorageFull, and for an error of a
+ * statement what D1 throws: nothing is written then
  */
 export async function batch<Batch extends Statements>(
   db: Db,
@@ -79,7 +79,7 @@ async function withFaults<Result>(send: () => Promise<Result>): Promise<Result> 
   try {
     return await send()
   } catch (error) {
-    throw toDatabaseFault(error) ?? error
+    throw toStorageFull(error, Date.now()) ?? toDatabaseFault(error) ?? error
   }
 }
 

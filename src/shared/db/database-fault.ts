@@ -42,3 +42,29 @@ export function toDatabaseFault(error: unknown): DatabaseFault | null {
   if (isAmong(shortFaults)) return new DatabaseFault(error, true)
   return isAmong(longFaults) ? new DatabaseFault(error, false) : null
 }
+
+/** The database has no room for a write, which was refused as a whole. */
+export class StorageFull extends Error {
+  override readonly name = 'StorageFull'
+}
+
+/**
+ * SQLite's message, of a full disk or of an object, and that of D1 at its limit
+ * (https://developers.cloudflare.com/d1/platform/limits/).
+ */
+const fullMessages = ['SQLITE_FULL', 'Exceeded maximum DB size']
+
+/** For how long a refused write means that the storage of this hub is full. */
+const fullMs = 60_000
+let fullAt = Number.NEGATIVE_INFINITY
+
+/** Returns the fault of a write that found no room; null for any other error. */
+export function toStorageFull(error: unknown, now: number): StorageFull | null {
+  const text = String(error)
+  if (!fullMessages.some((message) => text.includes(message))) return null
+  fullAt = now
+  return new StorageFull('The storage is full.', { cause: error })
+}
+
+/** Whether this isolate saw a write find no room within the last minute. */
+export const wasStorageFull = (now: number): boolean => Math.abs(now - fullAt) < fullMs

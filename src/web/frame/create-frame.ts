@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import type { HubEnv } from '../../hub/http/page-entry'
+import { wasStorageFull } from '../../shared/db/database-fault'
 import type { Frame } from './frame'
 import { readTheme } from './theme-cookie'
 
@@ -14,6 +15,7 @@ export function createFrame(c: Context<HubEnv>): Frame {
     viewer: null,
     theme: readTheme(c),
     isOffline: false,
+    isStorageFull: wasStorageFull(Date.now()),
     now: clock.now(),
   }
 }

@@ -30,6 +30,8 @@ export interface Frame {
   theme: Theme
   /** True when no model provider is set up, so that agents use the built-in offline model. */
   isOffline: boolean
+  /** True when a write found no room within the last minute. */
+  isStorageFull: boolean
   /** Milliseconds since the Unix epoch; relative times on the page refer to it. */
   now: number
 }

@@ -60,6 +60,14 @@ export const Layout: FC<PropsWithChildren<LayoutProps>> = (props) => {
           Skip to content
         </a>
         <Top frame={frame} place={props.place} />
+        {frame.isStorageFull && (
+          <aside class="notice" aria-label="Storage">
+            <p class="wrap">
+              The storage of this hub is full: nothing new can be saved until its operator frees
+              space. What was saved is safe.
+            </p>
+          </aside>
+        )}
         {frame.isOffline && <OfflineNotice isAdmin={frame.viewer?.isAdmin === true} />}
         <main id="main" class="wrap" tabindex={-1}>
           {children}

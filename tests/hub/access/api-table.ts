@@ -289,6 +289,7 @@ export const apiTable: Table = {
   'GET /system/budget-audit': { expect: 'admin' },
   'POST /system/budget-audit/repair': { expect: 'admin' },
   'POST /system/pause': { expect: 'admin' },
+  'POST /system/announce-stop': { expect: 'admin' },
   'POST /system/resume': { expect: 'admin' },
   'POST /agents/:name/pause': { expect: 'admin', send: () => ({ path: '/agents/wren/pause' }) },
   'POST /agents/:name/resume': { expect: 'admin', send: () => ({ path: '/agents/wren/resume' }) },

@@ -22,6 +22,7 @@ const upgrade = { upgrade: 'websocket' }
 export const pageTable: Table = {
   ...signInTable,
   'GET /healthz': { expect: 'open' },
+  'GET /readyz': { expect: 'open' },
   'GET /metrics': { expect: 'read' },
   'GET /openapi.json': { expect: 'open' },
   'GET /skill.md': { expect: 'open' },

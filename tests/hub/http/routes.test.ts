@@ -182,6 +182,11 @@ test('H20: responses carry their cost and request id; health and metrics respond
     200,
     { status: 'ok', sweep_age_seconds: 0 },
   ])
+  const readiness = await hub.fetch('/readyz')
+  expect([readiness.status, await readiness.json()]).toEqual([
+    200,
+    { status: 'ready', reasons: [], disk: null },
+  ])
   const metrics = await (await hub.fetch('/metrics')).text()
   expect(metrics).toMatch(/^rookery_d1_round_trips_total [1-9]\d*$/m)
   expect(metrics).toMatch(/^rookery_communities 5$/m)
