@@ -9,20 +9,27 @@ import { readSharedSkills } from './shared-skills.ts'
 /** Text by path, with forward slashes. */
 export type Files = Record<string, string>
 
-/** Reads the files of a folder. @throws CommandError when there is no such folder */
-function readFolder(folder: string): Files {
+/** What a definition is made of. Other files of its folder, such as a README, stay on this machine. */
+const definitionFile = /^(config\.yaml|system-prompt\.md|skills\/[^/]+\/SKILL\.md)$/
+
+/** Lists the YAML and Markdown of a folder. @throws CommandError when there is no such folder */
+function listFolder(folder: string): string[] {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
     throw new CommandError('usage', `There is no folder ${folder}.`)
   }
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
-  const files = entries.filter((entry) => entry.isFile() && /\.(ya?ml|md)$/.test(entry.name))
-  return Object.fromEntries(
-    files.map((entry) => {
-      const path = join(entry.parentPath, entry.name)
-      return [relative(folder, path).replaceAll('\\', '/'), readFileSync(path, 'utf8')]
-    }),
-  )
+  return entries
+    .filter((entry) => entry.isFile() && /\.(ya?ml|md)$/.test(entry.name))
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
 }
+
+/** Reads the files of a definition in a folder. */
+const readFolder = (folder: string): Files =>
+  Object.fromEntries(
+    listFolder(folder)
+      .filter((path) => definitionFile.test(path))
+      .map((path) => [path, readFileSync(join(folder, path), 'utf8')]),
+  )
 
 /** Reads a definition: the files of its folder, and the skills that it shares with others. */
 export function readDefinition(folder: string): Files {
@@ -68,7 +75,9 @@ export async function pushFolder(
   if (!sent.ok) return { name, warnings: [], error: sent.error }
   pushed.write(name, sent.answer.definition.version, files)
   const warnings = sent.answer.warnings.map(({ path, message }) => `${path}: ${message}`)
-  return { name, warnings, error: null }
+  const others = listFolder(folder).filter((path) => !definitionFile.test(path))
+  const notSent = others.map((path) => `${path}: Not sent: not a file of a definition`)
+  return { name, warnings: [...warnings, ...notSent], error: null }
 }
 
 /**

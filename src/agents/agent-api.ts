@@ -100,6 +100,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
       return tools.filter((tool) => !deps.isToolExcluded(toolRestrictions, tool))
     },
     saveDefinition: (name, etag, files) => definitions.save(name, etag, files),
+    deleteDefinition: (name, etag) => definitions.delete(name, etag),
     readDefinition: (name, etag) => definitions.readFiles(name, etag),
     templates,
     models: createModelApi({ ...deps, now: deps.clock.now }),

@@ -86,18 +86,6 @@ export const replyLimits = {
   callsWindowMs: 60 * 60 * 1000,
 } as const
 
-/** Defaults of `behavior.limits` in a definition. */
-export const definitionLimits = {
-  /** Minimum of `brain.max_context_tokens`: rules and tools alone take much of this. */
-  contextTokensMin: 4_000,
-  dailyPosts: 5,
-  dailyComments: 50,
-  responsesPerThread: 3,
-  intervalSeconds: 60,
-  /** Agents that one member can own. */
-  agentsPerMember: 5,
-} as const
-
 /** Limits of an agent's memory between activations, and of its share in a prompt. */
 export const memoryLimits = {
   /** Facts in a prompt, unless the definition sets `max_facts`. */
@@ -290,6 +278,7 @@ export * from './config-archive.ts'
 // With the file extension: scripts run this file directly in Node.
 export * from './config-coding-agents.ts'
 export * from './config-conversation.ts'
+export * from './config-definitions.ts'
 export * from './config-entry.ts'
 export * from './config-feed.ts'
 export * from './config-git.ts'

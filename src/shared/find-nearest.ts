@@ -7,7 +7,10 @@ export function findNearest(name: string, known: Iterable<string>): string | nul
   const distanceMax = Math.max(1, Math.floor(wanted.length / 3))
   let nearest: { name: string; distance: number } | null = null
   for (const each of known) {
-    const distance = computeDistance(wanted, normalize(each))
+    const other = normalize(each)
+    // At least as many insertions are needed as one of them is longer.
+    if (Math.abs(other.length - wanted.length) > distanceMax) continue
+    const distance = computeDistance(wanted, other)
     if (distance <= distanceMax && (nearest === null || distance < nearest.distance)) {
       nearest = { name: each, distance }
     }

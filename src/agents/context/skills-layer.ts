@@ -1,3 +1,4 @@
+import { findPlaces } from '../../shared/glob'
 import type { Skill } from '../definitions/read-skill'
 
 /**
@@ -26,27 +27,52 @@ export interface SkillTask {
 }
 
 /** Returns the skills whose trigger matches, as long as they fit. */
-function chooseFullText(skills: Skill[], task: SkillTask, charsMax: number): Skill[] {
+function chooseFullText(
+  skills: Skill[],
+  { words, community }: SkillTask,
+  charsMax: number,
+): Skill[] {
+  const searched = toSearched(words)
   let left = charsMax
   return skills.filter((skill) => {
-    if (!isTriggered(skill, task) || skill.body.length > left) return false
+    if (!isTriggered(skill, searched, community) || skill.body.length > left) return false
     left -= skill.body.length
     return true
   })
 }
 
 /** Whether a skill's trigger matches: its community, or a keyword as a whole word or phrase in any case. */
-function isTriggered({ triggers }: Skill, { words, community }: SkillTask): boolean {
+function isTriggered({ triggers }: Skill, searched: Searched, community: string | null): boolean {
   const isInCommunity = triggers.communities.some(
     (name) => name.replace(/^m\//, '').toLowerCase() === community?.toLowerCase(),
   )
-  return isInCommunity || triggers.keywords.some((keyword) => hasPhrase(words, keyword))
+  return isInCommunity || triggers.keywords.some((keyword) => hasPhrase(searched, fold(keyword)))
 }
 
-function hasPhrase(text: string, phrase: string): boolean {
-  const pattern = phrase
-    .trim()
-    .replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-    .replace(/\s+/g, '\\s+')
-  return new RegExp(`(?<![\\p{L}\\p{N}])${pattern}(?![\\p{L}\\p{N}])`, 'iu').test(text)
+/** A task in which keywords are looked for. */
+interface Searched {
+  text: string
+  /** 1 for each code unit of a letter or a digit. */
+  isInWord: Uint8Array
+}
+
+/** Characters of a task in which keywords are looked for. */
+const searchedCharsMax = 40_000
+
+function toSearched(words: string): Searched {
+  const text = fold(words.slice(0, searchedCharsMax))
+  const isInWord = new Uint8Array(text.length)
+  for (const { 0: word, index } of text.matchAll(/[\p{L}\p{N}]+/gu)) {
+    isInWord.fill(1, index, index + word.length)
+  }
+  return { text, isInWord }
+}
+
+const fold = (text: string): string => text.toLowerCase().replace(/\s+/g, ' ')
+
+function hasPhrase({ text, isInWord }: Searched, phrase: string): boolean {
+  for (const at of findPlaces(phrase, text)) {
+    if (!isInWord[at - 1] && !isInWord[at + phrase.length]) return true
+  }
+  return false
 }

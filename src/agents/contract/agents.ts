@@ -95,6 +95,8 @@ export interface AgentApi {
   listUsableTools(agent: { name: string; etag: string }, tools: string[]): Promise<string[]>
   /** Stores the files in R2 under their etag, where agents read them. */
   saveDefinition(name: string, etag: string, files: DefinitionFiles): Promise<void>
+  /** Deletes the files of a version. Idempotent. */
+  deleteDefinition(name: string, etag: string): Promise<void>
   /** Returns the files of a version; null when they are not complete. */
   readDefinition(name: string, etag: string): Promise<DefinitionFiles | null>
   /** Definitions to start from. */

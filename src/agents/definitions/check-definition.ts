@@ -12,7 +12,7 @@ import { computeDuration, type Definition } from './definition'
 import { computeDefinitionEtag } from './definition-etag'
 import { readExplorationFacts, readSchedules } from './exploration-facts'
 import { findUnfitModels } from './find-unfit-models'
-import { readDefinition } from './read-definition'
+import { limitDetails, readDefinition } from './read-definition'
 import { isUsableGrant } from './unusable-fields'
 import { warnUnpriced } from './warn-unpriced'
 import type { YamlSource } from './yaml-source'
@@ -90,7 +90,7 @@ export async function checkDefinition(
       budget: { costPerDayMicrousd: definition.costPerDayMicrousd },
       adminFields: findAdminFields(config, source, models),
       etag: await computeDefinitionEtag(files),
-      warnings: [
+      warnings: limitDetails([
         ...warnings,
         ...warnUnknownServers(config, listServers(), source),
         ...warnUnknownHooks(definition, hookNames, source),
@@ -100,7 +100,7 @@ export async function checkDefinition(
         ...warnUnavailableAlternatives(definition, models, source),
         ...warnSubstitution(definition.brain, model, source),
         ...warnUnpriced(models, source),
-      ],
+      ]),
     },
   }
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { findExpressionMark } from '../../shared/blocked-pattern'
 import { activationLimits, definitionLimits, limits, profileIterations } from '../../shared/config'
 import { builtinTools } from '../../shared/runner-protocol'
 import { autoProvider, modelProviders } from '../../shared/settings'
@@ -79,14 +80,24 @@ const mcpServer = z.union(
   'Must be the name of a server, or { name, url } for a remote MCP server',
 )
 
+/** An author who wrote a regular expression has to know that it is not one, and would protect nothing. */
+function refuseExpression(pattern: string, context: z.RefinementCtx<string>): void {
+  const mark = findExpressionMark(pattern)
+  if (mark === null) return
+  const message = `Must be a text, not a regular expression: write * in place of ${mark}, which matches any characters, and each alternative as an entry of its own`
+  context.addIssue({ code: 'custom', message })
+}
+
 const tools = z.strictObject({
   allow: names.optional().describe('Only these tools. * matches any characters'),
   deny: names.optional().describe('None of these tools. Takes precedence over allow'),
   blocked_patterns: z
-    .array(z.string().min(1).max(500))
+    .array(z.string().min(1).max(200).superRefine(refuseExpression))
     .max(100)
     .optional()
-    .describe('Regular expressions. A call whose arguments match is denied'),
+    .describe(
+      'Texts. A call whose arguments contain one is denied, in any case. * matches any characters',
+    ),
 })
 
 /** Names of branches; `..` and a leading dash or dot are not valid in them. */

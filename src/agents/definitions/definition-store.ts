@@ -7,6 +7,8 @@ import { readDefinition } from './read-definition'
 export interface DefinitionStore {
   /** Saves the files of a version; idempotent. */
   save(name: string, etag: string, files: DefinitionFiles): Promise<void>
+  /** Deletes the files of a version; idempotent. */
+  delete(name: string, etag: string): Promise<void>
   /** Reads the files of a version; null when they are not complete. */
   readFiles(name: string, etag: string): Promise<DefinitionFiles | null>
   /** Reads a version. The error message names the file and, when it is invalid, the field. */
@@ -25,6 +27,10 @@ export function createDefinitionStore(bucket: R2Bucket): DefinitionStore {
       await Promise.all(
         Object.entries(files).map(([path, text]) => bucket.put(folder + path, text)),
       )
+    },
+    async delete(name, etag) {
+      const { objects } = await bucket.list({ prefix: folderOf(name, etag) })
+      await bucket.delete(objects.map(({ key }) => key))
     },
     async readFiles(name, etag) {
       const files = await readFolder(bucket, folderOf(name, etag))

@@ -2,7 +2,7 @@ import { type Document, isMap, isNode, isSeq, parseDocument, visit } from 'yaml'
 import type { DefinitionFiles } from '../contract/agents'
 import type { ScheduleEdit, ScheduleEntry } from '../contract/schedules'
 import { countedRunsMax } from '../contract/schedules'
-import { computeNextDue } from '../scheduler/cron'
+import { readSchedule } from '../scheduler/cron'
 import { configFile } from './definition-files'
 import { toScheduleFacts } from './exploration-facts'
 import { readDefinition } from './read-definition'
@@ -30,10 +30,11 @@ export function listSchedules(files: DefinitionFiles, now: number): ScheduleEntr
 
 /** Returns the runs of the next day, and at least five. */
 function listRuns(cron: string, timezone: string, now: number): number[] {
+  const computeNext = readSchedule(cron, timezone)
   const runs: number[] = []
   let at: number | null = now
   while (runs.length < countedRunsMax && (runs.length < shownRuns || (at ?? 0) <= now + dayMs)) {
-    at = computeNextDue(cron, timezone, at ?? now)
+    at = computeNext(at ?? now)
     if (at === null) break
     runs.push(at)
   }
@@ -42,6 +43,8 @@ function listRuns(cron: string, timezone: string, now: number): number[] {
 
 /** Changes `behavior.schedule` in the YAML of a valid definition. Null when the entry is not there. */
 export function editSchedules(files: DefinitionFiles, edit: ScheduleEdit): DefinitionFiles | null {
+  // Beyond its limits; saving it says which.
+  if (!readDefinition(files).ok) return files
   const document = parseDocument(files[configFile] ?? '')
   writeOutAliases(document)
   const toFiles = () => ({ ...files, [configFile]: document.toString({ lineWidth: 0 }) })

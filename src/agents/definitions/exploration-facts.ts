@@ -61,11 +61,18 @@ export const readSchedules = ({ behavior }: Config): ScheduleFacts[] => {
   return [...new Map(entries.map((entry) => [entry.key, entry])).values()]
 }
 
-/** Returns the problems of `behavior.schedule`, by file, line and field. */
-export const findScheduleProblems = ({ behavior }: Config, source: YamlSource): ErrorDetail[] =>
-  (behavior?.schedule ?? []).flatMap(({ cron, timezone = 'UTC' }, index) => {
+/** Problems of schedules that are looked for: that one is never due takes tens of milliseconds to find out. */
+const problemsMax = 3
+
+/** Returns the first problems of `behavior.schedule`, by file, line and field. */
+export function findScheduleProblems({ behavior }: Config, source: YamlSource): ErrorDetail[] {
+  const problems: ErrorDetail[] = []
+  for (const [index, { cron, timezone = 'UTC' }] of (behavior?.schedule ?? []).entries()) {
     const problem = findCronProblem(cron, timezone)
-    if (!problem) return []
+    if (!problem) continue
     const path = source.locate(['behavior', 'schedule', index, problem.field])
-    return [{ path, message: problem.message }]
-  })
+    problems.push({ path, message: problem.message })
+    if (problems.length === problemsMax) break
+  }
+  return problems
+}

@@ -1,3 +1,4 @@
+import { definitionLimits } from '../../shared/config'
 import type { ErrorDetail } from '../../shared/errors'
 import { formatNearest } from '../../shared/find-nearest'
 import type { Config } from './config-schema'
@@ -37,19 +38,39 @@ export function fillTemplates(
   prompt: string,
   config: Config,
 ): { text: string; problems: ErrorDetail[] } {
+  const { fileCharsMax, detailsMax } = definitionLimits
   const problems: ErrorDetail[] = []
-  const text = prompt.replace(/\{\{([^{}]*)\}\}/g, (whole, inside: string, offset: number) => {
-    const key = inside.trim()
-    const name = Object.hasOwn(shortNames, key) ? (shortNames[key] ?? key) : key
-    const template = Object.hasOwn(templates, name) ? templates[name] : undefined
-    if (template) return template(config) ?? ''
-    const line = prompt.slice(0, offset).split('\n').length
-    const known = Object.keys(templates).join(', ')
-    problems.push({
-      path: `${file}:${line}:${whole}`,
-      message: `Unknown template. Use one of ${known}${formatNearest(key, Object.keys(templates))}`,
-    })
-    return whole
-  })
-  return { text, problems }
+  const parts: string[] = []
+  let end = 0
+  let chars = prompt.length
+  for (const { 0: whole, 1: inside = '', index } of prompt.matchAll(/\{\{([^{}]*)\}\}/g)) {
+    const template = findTemplate(inside.trim())
+    if (!template) problems.push(toUnknown(file, prompt.slice(0, index), whole))
+    const filled = template?.(config) ?? ''
+    chars += filled.length - whole.length
+    if (chars > fileCharsMax) problems.push(tooLong(file))
+    if (chars > fileCharsMax || problems.length >= detailsMax) return { text: '', problems }
+    parts.push(prompt.slice(end, index), filled)
+    end = index + whole.length
+  }
+  return { text: [...parts, prompt.slice(end)].join(''), problems }
 }
+
+function findTemplate(key: string): ((config: Config) => string | undefined) | undefined {
+  const name = Object.hasOwn(shortNames, key) ? (shortNames[key] ?? key) : key
+  return Object.hasOwn(templates, name) ? templates[name] : undefined
+}
+
+function toUnknown(file: string, before: string, whole: string): ErrorDetail {
+  const known = Object.keys(templates)
+  const nearest = formatNearest(whole.slice(2, -2).trim(), known)
+  return {
+    path: `${file}:${before.split('\n').length}:${whole}`,
+    message: `Unknown template. Use one of ${known.join(', ')}${nearest}`,
+  }
+}
+
+const tooLong = (file: string): ErrorDetail => ({
+  path: `${file}:1:`,
+  message: `Too large with its templates filled in: the maximum is ${definitionLimits.fileCharsMax} characters`,
+})

@@ -1,8 +1,11 @@
 import { createConfigJsonSchema } from './config-schema'
 
+let schema: object | undefined
+
 /** Returns the fields that `config.yaml` can have at a path, such as `['brain']`; none for other paths. */
 export function listKnownFields(path: readonly PropertyKey[]): string[] {
-  let node: unknown = createConfigJsonSchema()
+  schema ??= createConfigJsonSchema()
+  let node: unknown = schema
   for (const step of path) {
     node = typeof step === 'number' ? read(node, 'items') : read(read(node, 'properties'), step)
   }

@@ -1,17 +1,18 @@
 import type * as z from 'zod'
+import { definitionLimits } from '../../shared/config'
 import type { ErrorDetail } from '../../shared/errors'
 import { formatNearest } from '../../shared/find-nearest'
 import { type Config, configSchema } from './config-schema'
 import { explainUnknownField, findUnusableFields } from './unusable-fields'
-import { readYaml, type YamlSource } from './yaml-source'
+import { readYaml, type YamlBudget, type YamlSource } from './yaml-source'
 
 export type ConfigResult =
   | { ok: true; config: Config; source: YamlSource; warnings: ErrorDetail[] }
   | { ok: false; problems: ErrorDetail[] }
 
 /** Parses `config.yaml`. Unknown and unsupported fields cause warnings; other errors are problems. */
-export function readConfig(text: string): ConfigResult {
-  const read = readYaml('config.yaml', text)
+export function readConfig(text: string, budget: YamlBudget): ConfigResult {
+  const read = readYaml('config.yaml', text, budget)
   if (!read.ok) return read
   const { source } = read
   if (!isRecord(source.value)) {
@@ -29,12 +30,15 @@ export function readConfig(text: string): ConfigResult {
     parsed = configSchema.safeParse(source.value)
   }
   if (!parsed.success) {
-    const problems = parsed.error.issues.slice(0, 20).map((issue) => toProblem(source, issue))
+    const issues = parsed.error.issues.slice(0, definitionLimits.detailsMax)
+    const problems = issues.map((issue) => toProblem(source, issue))
     return { ok: false, problems }
   }
   const warnings = [
     ...replaced,
-    ...unknown.map((path) => ({ path, message: explainUnknownField(path) })),
+    ...unknown
+      .slice(0, definitionLimits.detailsMax)
+      .map((path) => ({ path, message: explainUnknownField(path) })),
     ...findUnusableFields(parsed.data),
   ].map(({ path, message }) => ({ path: source.locate(path), message }))
   return { ok: true, config: parsed.data, source, warnings: warnings.sort(byLine) }

@@ -1,6 +1,7 @@
 import * as z from 'zod'
+import { definitionLimits } from '../../shared/config'
 import type { ErrorDetail } from '../../shared/errors'
-import { readYaml } from './yaml-source'
+import { readYaml, type YamlBudget } from './yaml-source'
 
 /** A skill (AgentSkills convention): Markdown with front matter. */
 export interface Skill {
@@ -24,6 +25,7 @@ const frontMatter = z.object({
 export function readSkill(
   file: string,
   text: string,
+  budget: YamlBudget,
 ): { ok: true; skill: Skill } | { ok: false; problems: ErrorDetail[] } {
   const lines = text.replaceAll('\r\n', '\n')
   const parts = /^\uFEFF?---[ \t]*\n([\s\S]*?)\n---[ \t]*(?:\n|$)([\s\S]*)$/.exec(lines)
@@ -32,11 +34,12 @@ export function readSkill(
     return { ok: false, problems: [{ path: `${file}:1:front matter`, message }] }
   }
   const [, head = '', body = ''] = parts
-  const read = readYaml(file, head, 2)
+  const read = readYaml(file, head, budget, 2)
   if (!read.ok) return read
   const parsed = frontMatter.safeParse(read.source.value ?? {})
   if (!parsed.success) {
-    const problems = parsed.error.issues.map(({ path, message }) => ({
+    const issues = parsed.error.issues.slice(0, definitionLimits.detailsMax)
+    const problems = issues.map(({ path, message }) => ({
       path: read.source.locate(path),
       message,
     }))

@@ -6,16 +6,26 @@ import {
   isPair,
   isScalar,
   isSeq,
+  Lexer,
   LineCounter,
   Parser,
   parseDocument,
 } from 'yaml'
+import { definitionLimits } from '../../shared/config'
 import type { ErrorDetail } from '../../shared/errors'
 
 /** Parsing recurses by level. A usual definition has five or six levels. */
 const NESTING_MAX = 50
-/** Keys and values together, as comparing the keys of a map takes quadratic time. */
-const NODES_MAX = 5_000
+
+/**
+ * What is left of the YAML that a definition can hold. Its parser takes some microseconds for each token, and
+ * quadratic time for the keys of a map, so tokens are counted before they are parsed.
+ */
+export interface YamlBudget {
+  tokensLeft: number
+}
+
+export const createYamlBudget = (): YamlBudget => ({ tokensLeft: definitionLimits.yamlTokensMax })
 
 type FieldPath = readonly PropertyKey[]
 
@@ -29,16 +39,18 @@ export interface YamlSource {
 /**
  * Parses YAML from an untrusted author.
  *
+ * @param budget of the whole definition; what the text takes is gone from it
  * @param startLine line of the file where the text begins, from 1
  */
 export function readYaml(
   file: string,
   text: string,
+  budget: YamlBudget,
   startLine = 1,
 ): { ok: true; source: YamlSource } | { ok: false; problems: ErrorDetail[] } {
   const lines = new LineCounter()
   const lineAt = (offset: number) => lines.linePos(offset).line + startLine - 1
-  const excess = findExcess(new Parser(lines.addNewLine).parse(text))
+  const excess = findExcess(text, lines, budget)
   if (excess) {
     const path = `${file}:${lineAt(excess.offset)}:yaml`
     return { ok: false, problems: [{ path, message: excess.message }] }
@@ -53,7 +65,7 @@ export function readYaml(
       return { ok: false, problems }
     }
     // Limits aliases, which could expand a few lines to gigabytes.
-    const value = dropNulls(document.toJS({ maxAliasCount: 50 }))
+    const value = dropNulls(document.toJS({ maxAliasCount: 20 }))
     const locate = (path: FieldPath) =>
       `${file}:${lineAt(findOffset(document, path))}:${path.map(String).join('.')}`
     return { ok: true, source: { value, locate } }
@@ -67,14 +79,34 @@ export function readYaml(
   }
 }
 
-/** Finds the first node beyond a limit, without recursion, since the depth is the author's choice. */
-function findExcess(tokens: Iterable<CST.Token>): { offset: number; message: string } | null {
-  let nodes = 0
-  const open = Array.from(tokens, (token) => ({ token, depth: 0 }))
+interface Excess {
+  offset: number
+  message: string
+}
+
+/** Finds what is beyond a limit; null when the whole text may be parsed. */
+function findExcess(text: string, lines: LineCounter, budget: YamlBudget): Excess | null {
+  lines.addNewLine(0)
+  const parser = new Parser(lines.addNewLine)
+  const tokens: CST.Token[] = []
+  let offset = 0
+  for (const lexeme of new Lexer().lex(text)) {
+    if (budget.tokensLeft === 0) return { offset, message: tooManyTokens }
+    budget.tokensLeft--
+    tokens.push(...parser.next(lexeme))
+    offset = parser.offset
+  }
+  return findTooDeep([...tokens, ...parser.end()])
+}
+
+const tooManyTokens = `Too long: the YAML of a definition has at most ${definitionLimits.yamlTokensMax} words and marks`
+
+/** Finds the first node that is too deep, without recursion, since the depth is the author's choice. */
+function findTooDeep(tokens: CST.Token[]): Excess | null {
+  const open = tokens.map((token) => ({ token, depth: 0 }))
   for (let next = open.pop(); next; next = open.pop()) {
     const { offset } = next.token
     if (next.depth > NESTING_MAX) return { offset, message: `Nested more than ${NESTING_MAX} deep` }
-    if (++nodes > NODES_MAX) return { offset, message: `More than ${NODES_MAX} keys and values` }
     const depth = next.depth + 1
     for (const token of listChildren(next.token)) open.push({ token, depth })
   }

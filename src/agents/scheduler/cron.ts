@@ -21,10 +21,15 @@ const isHourly = (cron: string): boolean =>
  * the gap. When they are set back, a repeated time is due once, except that an hourly schedule is due
  * in both hours.
  */
-export function computeNextDue(cron: string, timezone: string, after: number): number | null {
+export const computeNextDue = (cron: string, timezone: string, after: number): number | null =>
+  readSchedule(cron, timezone)(after)
+
+/** Returns `computeNextDue` of one schedule, which is read once for all its times. */
+export function readSchedule(cron: string, timezone: string): (after: number) => number | null {
   const next = readPattern(cron)
   const offsetAt = readOffsets(timezone)
-  return isHourly(cron) ? findHourly(next, offsetAt, after) : findOnce(next, offsetAt, after)
+  const find = isHourly(cron) ? findHourly : findOnce
+  return (after) => find(next, offsetAt, after)
 }
 
 type Next = ReturnType<typeof readPattern>
@@ -64,10 +69,12 @@ export function findCronProblem(
       message: `Unknown time zone ${timezone}. Use an IANA name, such as Europe/Berlin`,
     }
   }
+  const neverDue = { field: 'cron', message: 'Never due. Check the day and the month' } as const
   try {
-    if (computeNextDue(cron, timezone, 0) !== null) return null
-    return { field: 'cron', message: 'Never due. Check the day and the month' }
+    return computeNextDue(cron, timezone, 0) === null ? neverDue : null
   } catch (error) {
+    // The library looks for the next month by calling itself.
+    if (error instanceof RangeError) return neverDue
     return { field: 'cron', message: `${cronShape}${describeCause(error)}` }
   }
 }

@@ -26,7 +26,10 @@ import {
   insertDefinition,
   selectDefinition,
   selectNamedAccount,
+  selectOutdated,
+  selectOwnUse,
   tooManyConstraint,
+  tooManySavesConstraint,
   upsertAgent,
 } from './queries'
 
@@ -54,6 +57,8 @@ interface Current {
   ownerName: string | null
   /** Null when there is no definition. */
   definition: DefinitionRow | null
+  /** What the editor has used of a member's limits. */
+  use: { agents: number; saves: number }
 }
 
 /**
@@ -62,17 +67,23 @@ interface Current {
  * @throws CONFLICT for a person, and for an external agent that still has keys: the holder of a key
  *   could otherwise act as the agent
  */
-async function findAgent(context: ActionContext, name: string): Promise<Current> {
-  const { db, clock } = context
-  const { account, definition } = await batch(db, {
-    account: selectNamedAccount({ name, now: clock.now() }),
+async function findAgent(
+  { db, clock }: ActionContext,
+  name: string,
+  editor: Editor,
+): Promise<Current> {
+  const now = clock.now()
+  const { account, definition, use } = await batch(db, {
+    account: selectNamedAccount({ name, now }),
     definition: selectDefinition({ name }),
+    use: selectOwnUse({ id: editor.id as AccountId, now }),
   })
-  if (!account) return { id: null, ownerId: null, ownerName: null, definition: null }
+  if (!use) throw new Error('a statement without a table returned no row')
+  if (!account) return { id: null, ownerId: null, ownerName: null, definition: null, use }
   const { id, ownerId, ownerName } = account
   const isAgent = account.kind === 'agent' && !account.isImported
   if (isAgent && (account.isHosted || !account.hasKeys)) {
-    return { id, ownerId, ownerName, definition: definition ?? null }
+    return { id, ownerId, ownerName, definition: definition ?? null, use }
   }
   throw isAgent ? definitionErrors.externalAgent(name) : definitionErrors.notAnAgent(name)
 }
@@ -103,26 +114,26 @@ export async function putDefinition(
   requireCreator(editor)
   const facts = requireValid(await agents.checkDefinition(files), name)
   const sent = { name, files, facts, options, editor }
-  const current = await findAgent(context, name)
+  const current = await findAgent(context, name, editor)
   await requireMaySave(context, current, sent)
   await refuseOutdated(context, current, sent)
   await agents.saveDefinition(name, facts.etag, files)
   const token = await armSweep(context)
-  const row = await writeDefinition(context, sent, current.id).catch(async (error: unknown) => {
+  const { row, outdated } = await writeDefinition(context, sent, current.id).catch(async (error: unknown) => {
     const failed = findFailedConstraint(error)
-    if (failed === tooManyConstraint) {
-      throw definitionErrors.tooMany(definitionLimits.agentsPerMember)
-    }
+    if (failed === tooManyConstraint) throw definitionErrors.tooMany()
+    if (failed === tooManySavesConstraint) throw definitionErrors.tooManySaves()
     const isTaken = current.id === null && failed === 'accounts.name'
     if (!isTaken && failed !== 'agent_definitions.account_id') throw error
     // Another request registered the name or saved a version in between.
-    const changed = await findAgent(context, name)
+    const changed = await findAgent(context, name, editor)
     await requireMaySave(context, changed, sent)
     await refuseOutdated(context, changed, sent)
     return writeDefinition(context, sent, changed.id)
   })
   // Wake the agent: it can have unclaimed mentions from before this definition.
   context.defer(wakeAgents(context, [{ accountId: row.agentId }], token))
+  if (outdated) context.defer(agents.deleteDefinition(name, outdated.etag))
   if (facts.exploration || facts.schedules.length > 0) context.defer(scheduler.sweepNow())
   return row
 }
@@ -137,20 +148,24 @@ interface Sent {
 }
 
 /**
- * Checks that a member saves a definition of their own, and changes no field that only admins set.
+ * Checks that a member saves a definition of their own, within their limits, and changes no field that only admins
+ * set. The statements that save check the limits again; here, nothing of what is refused is stored yet.
  *
- * @throws FORBIDDEN, CONFLICT for a reserved or confusable name of a new agent
+ * @throws FORBIDDEN, RATE_LIMITED, CONFLICT for one agent too many and for a reserved or confusable name of a new one
  */
 async function requireMaySave(
   { db, agents, settings }: ActionContext,
-  { id, ownerId, definition }: Current,
+  { id, ownerId, definition, use }: Current,
   { name, facts, editor }: Sent,
 ): Promise<void> {
   if (editor.role === 'admin') return
   if (id === null) {
     const staff = await run(db, selectStaffNames())
     checkName(name, { hubName: settings.ROOKERY_NAME, staff, byAdmin: false })
+    if (use.agents >= definitionLimits.agentsPerMember) throw definitionErrors.tooMany()
   } else requireEditor(editor, ownerId)
+  const isNew = definition?.etag !== facts.etag
+  if (isNew && use.saves >= definitionLimits.savesPerDay) throw definitionErrors.tooManySaves()
   if (facts.adminFields.length === 0) return
   const files = definition && (await agents.readDefinition(name, definition.etag))
   const before = files && (await agents.checkDefinition(files))
@@ -185,12 +200,12 @@ async function writeDefinition(
   context: ActionContext,
   { facts, options, editor }: Sent,
   existingId: AccountId | null,
-): Promise<DefinitionRow> {
+): Promise<{ row: DefinitionRow; outdated: { etag: string } | undefined }> {
   const { db, clock } = context
   const { name, displayName, description } = facts
   const now = clock.now()
   const id = existingId ?? clock.newId<AccountId>()
-  const { definition } = await batch(db, {
+  const { definition: row, outdated } = await batch(db, {
     room: existingId && editor.role !== 'admin' ? guardAgentsOfOwner(existingId) : null,
     account: existingId
       ? updateAccount(id, { displayName, description })
@@ -205,6 +220,7 @@ async function writeDefinition(
       createdBy: editor.id as AccountId,
       createdAt: now,
       baseVersion: options.baseVersion ?? null,
+      savesMax: editor.role === 'admin' ? null : definitionLimits.savesPerDay,
     }),
     entry: recordAdminAction(context, editor.id as AccountId, {
       ...{ action: 'definition.push', targetType: 'account', targetId: id },
@@ -220,7 +236,8 @@ async function writeDefinition(
     budget: setDefinitionBudget(id, facts.budget.costPerDayMicrousd, now),
     wait: agentWaitStatements(id, now),
     definition: selectDefinition({ name }),
+    outdated: selectOutdated({ accountId: id }),
   })
-  if (!definition) throw new Error(`The definition of ${name} was written but not found`)
-  return definition
+  if (!row) throw new Error(`The definition of ${name} was written but not found`)
+  return { row, outdated }
 }

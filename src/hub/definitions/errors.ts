@@ -1,3 +1,4 @@
+import { definitionLimits } from '../../shared/config'
 import { AppError, type ErrorDetail, notFound } from '../../shared/errors'
 
 function describeChange(name: string, owner: string | null, base: number, version: number): string {
@@ -39,7 +40,7 @@ export const definitionErrors = {
     }),
   noVersion: (name: string, version: number) =>
     new AppError('NOT_FOUND', `${name} has no version ${version}.`, {
-      hint: 'Check the number in the list of versions.',
+      hint: `Check the number in the list of versions. The newest ${definitionLimits.versionsKept} are kept.`,
     }),
   missingFiles: (name: string, version: number) =>
     new AppError('NOT_FOUND', `The files of version ${version} of ${name} are not complete.`, {
@@ -62,10 +63,18 @@ export const definitionErrors = {
       hint: 'Remove the listed fields, or ask an admin to set them.',
       details,
     }),
-  tooMany: (most: number) =>
-    new AppError('CONFLICT', `You have ${most} agents, which is the most that a member can have.`, {
-      hint: 'Delete one of them first, or ask an admin to create the agent.',
-    }),
+  tooMany: () =>
+    new AppError(
+      'CONFLICT',
+      `You have ${definitionLimits.agentsPerMember} agents, which is the most that a member can have.`,
+      { hint: 'Delete one of them first, or ask an admin to create the agent.' },
+    ),
+  tooManySaves: () =>
+    new AppError(
+      'RATE_LIMITED',
+      `You have saved ${definitionLimits.savesPerDay} versions of your agents within 24 hours, which is the most that a member can save.`,
+      { hint: 'Try again later, or ask an admin to save it.' },
+    ),
   externalAgent: (name: string) =>
     new AppError('CONFLICT', `The name ${name} belongs to an external agent.`, {
       hint: 'Give the agent another name, or have the owner of the external agent delete its keys (DELETE /api/v1/agents/me/keys/:id).',

@@ -2,7 +2,7 @@ import { and, eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { DefinitionFacts } from '../../agents/contract/agents'
 import { definitionLimits } from '../../shared/config'
-import { flag, nullable, type RowOf } from '../../shared/db/fields'
+import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
 import {
   manySql,
   oneSql,
@@ -42,17 +42,39 @@ export const selectNamedAccount = prepare((v: Params<{ name: string; now: number
   )
 })
 
+/** Selects what a member has used of the limits that hold for all their agents. */
+export const selectOwnUse = prepare((v: Params<{ id: AccountId; now: number }>) =>
+  oneSql(
+    { agents: number(countAgentsSql(v.id)), saves: number(countSavesSql(v.id, v.now)) },
+    sql``,
+  ),
+)
+
+const dayMs = 86_400_000
+
+/** The versions that an account has saved within a day. */
+const countSavesSql = (authorId: SQLWrapper, now: SQLWrapper): SQL =>
+  sql`(SELECT count(*) FROM ${agentDefinitions} ${d} WHERE ${d.createdBy} = ${authorId}
+    AND ${d.createdAt} > ${now} - ${dayMs})`
+
 type NewDefinition = Pick<
   typeof agentDefinitions.$inferInsert,
   'accountId' | 'etag' | 'warnings' | 'createdBy' | 'createdAt'
 >
 
+/** The constraint that fails when an author has saved as many versions as they can within a day. */
+export const tooManySavesConstraint = 'agent_definitions.created_at'
+
 /**
  * Inserts a new version, unless the newest version has the same etag. With the version that the author
  * started from, it violates the primary key when another version exists by then.
+ *
+ * @param v.savesMax versions that the author can save within a day; null: any number
  */
 export const insertDefinition = prepare(
-  (v: Params<Required<NewDefinition> & { baseVersion: number | null }>) => {
+  (
+    v: Params<Required<NewDefinition> & { baseVersion: number | null; savesMax: number | null }>,
+  ) => {
     const ofAgent = sql`FROM ${agentDefinitions} ${d} WHERE ${d.accountId} = ${v.accountId}`
     return write(
       insertSelect(
@@ -63,7 +85,7 @@ export const insertDefinition = prepare(
           etag: v.etag,
           warnings: v.warnings,
           createdBy: v.createdBy,
-          createdAt: v.createdAt,
+          createdAt: sql`iif(${countSavesSql(v.createdBy, v.createdAt)} >= ${v.savesMax}, NULL, ${v.createdAt})`,
         },
         sql`WHERE coalesce((SELECT ${d.etag} ${ofAgent} ORDER BY ${d.version} DESC LIMIT 1), '') <> ${v.etag}`,
       ),
@@ -128,13 +150,17 @@ export const guardAgentsOfOwner = (id: AccountId): Statement<void> =>
     ),
   )
 
-/** Condition: the member can own one more agent. */
-function hasRoomSql(ownerId: SQLWrapper): SQL {
+/** The agents that an account owns. */
+function countAgentsSql(ownerId: SQLWrapper): SQL {
   const o = alias(accounts, 'o')
   const h = alias(agents, 'h')
-  return sql`((SELECT count(*) FROM ${accounts} ${o} JOIN ${agents} ${h} ON ${h.accountId} = ${o.id}
-    WHERE ${o.ownerId} = ${ownerId}) < ${definitionLimits.agentsPerMember})`
+  return sql`(SELECT count(*) FROM ${accounts} ${o} JOIN ${agents} ${h} ON ${h.accountId} = ${o.id}
+    WHERE ${o.ownerId} = ${ownerId})`
 }
+
+/** Condition: the member can own one more agent. */
+const hasRoomSql = (ownerId: SQLWrapper): SQL =>
+  sql`(${countAgentsSql(ownerId)} < ${definitionLimits.agentsPerMember})`
 
 /**
  * Inserts the account of a new agent. Without a time of its creation the whole batch fails: then its owner has
@@ -230,16 +256,31 @@ const versionFields = {
 
 export type VersionRow = RowOf<typeof versionFields>
 
-/** Versions that are listed at most. */
-const versionsMax = sql.raw('200')
+const versionsKept = sql.raw(String(definitionLimits.versionsKept))
 
-/** Selects the versions of an agent's definition with their authors, newest first. */
+/** Selects the versions of an agent's definition whose files are kept, with their authors, newest first. */
 export const selectVersions = prepare((v: Params<{ name: string }>) =>
   manySql(
     versionFields,
     sql`FROM ${accounts} ${a} JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
       JOIN ${agentDefinitions} ${d} ON ${d.accountId} = ${a.id}
       LEFT JOIN ${accounts} ${u} ON ${u.id} = ${d.createdBy}
-      WHERE ${a.name} = ${v.name} ORDER BY ${d.version} DESC LIMIT ${versionsMax}`,
+      WHERE ${a.name} = ${v.name} ORDER BY ${d.version} DESC LIMIT ${versionsKept}`,
   ),
 )
+
+/**
+ * Selects the version whose files are no longer kept since the newest one was saved: none when a version that is
+ * kept has the same files. Its row stays: it says whose definition a run ran.
+ */
+export const selectOutdated = prepare((v: Params<{ accountId: AccountId }>) => {
+  const k = alias(agentDefinitions, 'k')
+  const newest = sql`(SELECT max(${k.version}) FROM ${agentDefinitions} ${k} WHERE ${k.accountId} = ${v.accountId})`
+  return oneSql(
+    { etag: d.etag },
+    sql`FROM ${agentDefinitions} ${d}
+      WHERE ${d.accountId} = ${v.accountId} AND ${d.version} = ${newest} - ${versionsKept}
+        AND NOT EXISTS (SELECT 1 FROM ${agentDefinitions} ${k}
+          WHERE ${k.accountId} = ${v.accountId} AND ${k.version} > ${d.version} AND ${k.etag} = ${d.etag})`,
+  )
+})

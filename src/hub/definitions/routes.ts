@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { definitionLimits } from '../../shared/config'
 import type { AccountId } from '../../shared/ids'
 import { countAnswer, presentTime, timeAnswer, warningsAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
@@ -41,8 +42,11 @@ const versionInput = z.int().min(0).max(1_000_000)
 
 const filesInput = z.object({
   files: z
-    .record(z.string().min(1).max(200), z.string().max(200_000))
-    .refine((files) => Object.keys(files).length <= 100, 'Must have at most 100 files'),
+    .record(z.string().min(1).max(200), z.string().max(definitionLimits.fileCharsMax))
+    .refine(
+      (files) => Object.keys(files).length <= definitionLimits.filesMax,
+      `Must have at most ${definitionLimits.filesMax} files`,
+    ),
   base_version: versionInput
     .optional()
     .describe(

@@ -52,5 +52,8 @@ export const agentDefinitions = sqliteTable(
     createdBy: text('created_by').$type<AccountId>(),
     createdAt: integer('created_at').notNull(),
   },
-  (table) => [primaryKey({ columns: [table.accountId, table.version] })],
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.version] }),
+    index('agent_definitions_by_author').on(table.createdBy, table.createdAt),
+  ],
 )

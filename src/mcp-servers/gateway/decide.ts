@@ -1,5 +1,7 @@
 import type { GrantPolicy } from '../../hub/contract/hub'
 import { parsePolicyLine, selectHeldLines } from '../../hub/contract/policy-line'
+import { findBlocked, findExpressionMark } from '../../shared/blocked-pattern'
+import { matchesGlob } from '../../shared/glob'
 import type { ToolCaller, ToolRestrictions } from '../contract/tools'
 import { resultsReadGrant, resultsReadName } from '../results/tools/read'
 import type { CallShape } from '../tool/define-tool'
@@ -123,6 +125,8 @@ const reasons = {
     'the definition does not list the server of the tool under capabilities.mcp_servers',
   excluded: 'the definition excludes the tool',
   blocked: (pattern: string) => `the arguments match the blocked pattern ${pattern}`,
+  unreadablePattern: (pattern: string) =>
+    `the blocked pattern ${pattern} is a regular expression, so the arguments cannot be checked. Save the definition with texts in its place`,
 }
 
 /** A refusal that no change of the policy's lists can lift; null when there is no reason. */
@@ -216,14 +220,13 @@ function checkRestrictions(
   args: unknown,
 ): string | null {
   if (!restrictions) return null
-  const isNamed = (patterns: string[]) => patterns.some((pattern) => matchesName(pattern, name))
+  const isNamed = (patterns: string[]) => patterns.some((pattern) => matchesGlob(pattern, name))
   // Reading stored results comes with any other tool, unless it is denied.
   const isOpen =
     restrictions.allow.length === 0 || isNamed(restrictions.allow) || name === resultsReadName
   if (isNamed(restrictions.deny) || !isOpen) return reasons.excluded
   if (!isOnListedServer(restrictions.servers, name)) return reasons.unlistedServer
-  const blocked = args === undefined ? undefined : findBlocked(restrictions.blockedPatterns, args)
-  return blocked === undefined ? null : reasons.blocked(blocked)
+  return args === undefined ? null : explainBlocked(restrictions.blockedPatterns, args)
 }
 
 /** Whether the tool restrictions of a definition refuse a tool, whatever its arguments. */
@@ -239,33 +242,12 @@ const isOnListedServer = (servers: string[], name: string): boolean => {
   return servers.length === 0 || servers.includes(server) || ['results', 'skills'].includes(server)
 }
 
-/** Whether a pattern matches a tool name; `*` matches any characters, so `hub_*` is a whole server. */
-function matchesName(pattern: string, name: string): boolean {
-  const parts = pattern.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-  return new RegExp(`^${parts.join('.*')}$`).test(name)
-}
-
-/** Returns the first pattern that matches a text in the arguments, or their JSON. */
-function findBlocked(patterns: string[], args: unknown): string | undefined {
-  if (patterns.length === 0) return undefined
-  const texts = [JSON.stringify(args)]
-  JSON.stringify(args, (_key, value) => {
-    if (typeof value === 'string') texts.push(value)
-    return value
-  })
-  return patterns.find((pattern) => {
-    const expression = toExpression(pattern)
-    return texts.some((text) => expression.test(text))
-  })
-}
-
-/** Compiles a pattern; an invalid regular expression is matched as plain text. */
-function toExpression(pattern: string): RegExp {
-  try {
-    return new RegExp(pattern, 'i')
-  } catch {
-    return new RegExp(pattern.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'i')
-  }
+/** Returns why a definition's blocked patterns refuse arguments; null: they do not. */
+function explainBlocked(patterns: string[], args: unknown): string | null {
+  const unreadable = patterns.find((pattern) => findExpressionMark(pattern) !== null)
+  if (unreadable !== undefined) return reasons.unreadablePattern(unreadable)
+  const blocked = findBlocked(patterns, args)
+  return blocked === undefined ? null : reasons.blocked(blocked)
 }
 
 /** Returns the path of the list on the policy page of an account. */

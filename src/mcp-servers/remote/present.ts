@@ -1,4 +1,4 @@
-import { type DiffLine, diffLines } from '../../shared/diff-lines'
+import { createDiffBudget, type DiffBudget, diffLines } from '../../shared/diff-lines'
 import type { RemoteServerSummary, RemoteToolState } from '../contract/tool-admin'
 import { type Pin, showInvisible } from './pin'
 import { hasInvisibleNames } from './plain-schema'
@@ -16,13 +16,21 @@ function toReadable({ description, inputSchema, annotations }: Pin): string {
   return showInvisible(`${description}\n\n${JSON.stringify(inputSchema, null, 2)}${hints}`)
 }
 
-const diffOf = ({ pinned, offered }: RemoteToolRow): DiffLine[] | null =>
-  offered === null ? null : diffLines(toReadable(pinned), toReadable(offered))
+/** Returns the changes of a tool, a line each with its sign; null when it did not change. */
+function presentDiff({ pinned, offered }: RemoteToolRow, budget: DiffBudget): string[] | null {
+  if (offered === null) return null
+  const [before, after] = [toReadable(pinned), toReadable(offered)]
+  const lines = diffLines(before, after, budget)
+  if (lines) return lines.map(({ sign, text }) => `${sign} ${text}`)
+  // Both as a whole, since nothing that a server changed may be hidden from who accepts it.
+  const toSigned = (text: string, sign: string) => text.split('\n').map((line) => `${sign} ${line}`)
+  return [...toSigned(before, '-'), ...toSigned(after, '+')]
+}
 
 const toTime = (at: number | null): string | null =>
   at === null ? null : new Date(at).toISOString()
 
-export function presentTool(row: RemoteToolRow) {
+function presentTool(row: RemoteToolRow, budget: DiffBudget) {
   const pin = row.pinned
   return {
     /** The name on this hub, its full name, and the name on its server. */
@@ -40,7 +48,7 @@ export function presentTool(row: RemoteToolRow) {
     hash: row.pinnedHash,
     /** Hash of the current description, for `accept`; empty when the server removed the tool. */
     offered_hash: row.offeredHash,
-    diff: diffOf(row)?.map(({ sign, text }) => `${sign} ${text}`) ?? null,
+    diff: presentDiff(row, budget),
   }
 }
 
@@ -55,7 +63,18 @@ export const summarizeServer = (row: RemoteServerRow): RemoteServerSummary => ({
   updated_by: row.updatedBy,
 })
 
-export const presentServer = (row: RemoteServerRow, tools: RemoteToolRow[]) => ({
-  ...summarizeServer(row),
-  tools: tools.filter(({ server }) => server === row.name).map(presentTool),
-})
+/** Presents tools with their servers. All their changes share one budget. */
+export function presentTools(rows: RemoteToolRow[]) {
+  const budget = createDiffBudget()
+  return rows.map((row) => ({ server: row.server, ...presentTool(row, budget) }))
+}
+
+export function presentServers(rows: RemoteServerRow[], tools: RemoteToolRow[]) {
+  const budget = createDiffBudget()
+  return rows.map((row) => ({
+    ...summarizeServer(row),
+    tools: tools
+      .filter(({ server }) => server === row.name)
+      .map((each) => presentTool(each, budget)),
+  }))
+}

@@ -18,7 +18,7 @@ import { listRemoteTools } from './call-remote'
 import type { Catalogue } from './catalogue'
 import { remoteErrors } from './errors'
 import { withClient } from './open-client'
-import { presentServer, presentTool, summarizeServer } from './present'
+import { presentServers, presentTools, summarizeServer } from './present'
 import {
   acceptTool,
   countToolsChange,
@@ -169,17 +169,14 @@ function createReader(db: Db) {
       mapStatement(selectServers(), (rows) => rows.map(summarizeServer)),
 
     /** Returns the statement of the tools of all servers. */
-    selectTools: (): Statement<RemoteToolSummary[]> =>
-      mapStatement(selectTools(), (rows) =>
-        rows.map((row) => ({ server: row.server, ...presentTool(row) })),
-      ),
+    selectTools: (): Statement<RemoteToolSummary[]> => mapStatement(selectTools(), presentTools),
 
     async list() {
       const { servers, tools } = await batch(db, {
         servers: selectServers(),
         tools: selectTools(),
       })
-      return servers.map((row) => presentServer(row, tools))
+      return presentServers(servers, tools)
     },
 
     async find(name: string) {

@@ -218,7 +218,7 @@ function showRejected(
     const problem = { message: toAppError(error).message, hint: toAppError(error).hint }
     return show(c, name, { files, base, problems: details, problem }, status)
   }
-  if (code !== 'CONFLICT' && code !== 'VALIDATION') throw error
+  if (!['CONFLICT', 'VALIDATION', 'RATE_LIMITED'].includes(code)) throw error
   const { message, hint } = toProblem(error)
   return show(c, name, { files, base, problem: { message, hint } }, status)
 }
