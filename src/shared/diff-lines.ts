@@ -22,7 +22,7 @@ export const createDiffBudget = (): DiffBudget => ({ editsLeft: editsMax })
  * lines than the budget allows.
  */
 export function diffLines(before: string, after: string, budget: DiffBudget): DiffLine[] | null {
-  const [old, current] = [before.split('\n'), after.split('\n')]
+  const [old, current] = [toLines(before), toLines(after)]
   const start = countEqual(old, current)
   const end = countEqual(old.slice(start).reverse(), current.slice(start).reverse())
   const removed = old.slice(start, old.length - end)
@@ -36,6 +36,9 @@ export function diffLines(before: string, after: string, budget: DiffBudget): Di
     ]
   )
 }
+
+/** Returns the lines of a text; an empty text has none. */
+export const toLines = (text: string): string[] => (text === '' ? [] : text.split('\n'))
 
 /** Returns how many lines two texts begin with in common. */
 function countEqual(one: string[], other: string[]): number {

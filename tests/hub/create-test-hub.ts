@@ -189,6 +189,9 @@ export function createTestHub(given: Record<string, string> = {}) {
       seen.kept.push({ name, etag, files })
       await seen.keepDefinition(name, etag, files)
     },
+    deleteDefinition: async (name, etag) => {
+      seen.kept = seen.kept.filter((each) => each.name !== name || each.etag !== etag)
+    },
   }
   const deps: HubDeps = {
     pages: (app, routes) =>

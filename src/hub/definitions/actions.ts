@@ -119,18 +119,20 @@ export async function putDefinition(
   await refuseOutdated(context, current, sent)
   await agents.saveDefinition(name, facts.etag, files)
   const token = await armSweep(context)
-  const { row, outdated } = await writeDefinition(context, sent, current.id).catch(async (error: unknown) => {
-    const failed = findFailedConstraint(error)
-    if (failed === tooManyConstraint) throw definitionErrors.tooMany()
-    if (failed === tooManySavesConstraint) throw definitionErrors.tooManySaves()
-    const isTaken = current.id === null && failed === 'accounts.name'
-    if (!isTaken && failed !== 'agent_definitions.account_id') throw error
-    // Another request registered the name or saved a version in between.
-    const changed = await findAgent(context, name, editor)
-    await requireMaySave(context, changed, sent)
-    await refuseOutdated(context, changed, sent)
-    return writeDefinition(context, sent, changed.id)
-  })
+  const { row, outdated } = await writeDefinition(context, sent, current.id).catch(
+    async (error: unknown) => {
+      const failed = findFailedConstraint(error)
+      if (failed === tooManyConstraint) throw definitionErrors.tooMany()
+      if (failed === tooManySavesConstraint) throw definitionErrors.tooManySaves()
+      const isTaken = current.id === null && failed === 'accounts.name'
+      if (!isTaken && failed !== 'agent_definitions.account_id') throw error
+      // Another request registered the name or saved a version in between.
+      const changed = await findAgent(context, name, editor)
+      await requireMaySave(context, changed, sent)
+      await refuseOutdated(context, changed, sent)
+      return writeDefinition(context, sent, changed.id)
+    },
+  )
   // Wake the agent: it can have unclaimed mentions from before this definition.
   context.defer(wakeAgents(context, [{ accountId: row.agentId }], token))
   if (outdated) context.defer(agents.deleteDefinition(name, outdated.etag))

@@ -1,5 +1,11 @@
 import type { DefinitionFiles } from '../../agents/contract/agents'
-import { createDiffBudget, type DiffLine, diffLines, toHunks } from '../../shared/diff-lines'
+import {
+  createDiffBudget,
+  type DiffLine,
+  diffLines,
+  toHunks,
+  toLines,
+} from '../../shared/diff-lines'
 import type { ErrorDetail } from '../../shared/errors'
 import { formatPlural } from '../../shared/format'
 
@@ -31,11 +37,9 @@ export function diffFiles(before: DefinitionFiles, after: DefinitionFiles): File
     const hunks = compared && toHunks(compared)
     const lines = hunks && hunks.length <= linesLeft ? hunks : null
     linesLeft -= lines?.length ?? 0
-    return [{ path, lines, linesBefore: countLines(old), linesAfter: countLines(current) }]
+    return [{ path, lines, linesBefore: toLines(old).length, linesAfter: toLines(current).length }]
   })
 }
-
-const countLines = (text: string): number => (text === '' ? 0 : text.split('\n').length)
 
 /** Says in place of the changed lines that there are too many. */
 export const formatTooDifferent = ({ linesBefore, linesAfter }: FileDiff): string =>

@@ -194,8 +194,12 @@ function explainNotAllowed(
 }
 
 function meetPolicy(policy: GrantPolicy, grant: string, meet: typeof intersectShape) {
-  const meetAny = (some: string[], others: string[]) =>
-    some.flatMap((one) => others.map((other) => meet(one, other)).filter((met) => met !== null))
+  // Each once: many patterns of a definition can come to the same.
+  const meetAny = (some: string[], others: string[]) => [
+    ...new Set(
+      some.flatMap((one) => others.map((other) => meet(one, other)).filter((met) => met !== null)),
+    ),
+  ]
   const requested = meetAny([grant], withImplied(policy.requested ?? ['*']))
   return { requested, allowed: meetAny(requested, withImplied(policy.allowed)) }
 }

@@ -43,6 +43,36 @@ describe('skills in a prompt', () => {
     },
   )
 
+  it.each([
+    ['c++', 'Is C++ meant?', true],
+    ['c++', 'c++11', false],
+    ['a a b', 'a a a b', true],
+    ['𝒳', 'an 𝒳 here', true],
+    ['𝒳', 'an 𝒳𝒴 here', false],
+    ['.*', 'anything', false],
+  ])('D5: the keyword %j in %j: %s', (keyword, words, isMatch) => {
+    const odd = skill('odd', `triggers: { keywords: ["${keyword}"] }`, 'Only then.')
+    const { text } = assemble({ definition: aDefinition('', odd), load: asking(words) })
+    expect(text.includes('Only then.')).toBe(isMatch)
+  })
+
+  it('T14: many keywords that repeat themselves are looked for in time linear in the task', () => {
+    const keywords = Array.from(
+      { length: 50 },
+      (_, index) => `"${'a '.repeat(30 + (index % 19))}b"`,
+    )
+    const many = Object.assign(
+      {},
+      ...Array.from({ length: 10 }, (_, index) =>
+        skill(`s${index}`, `triggers: { keywords: [${keywords}] }`, 'x'),
+      ),
+    )
+    const definition = aDefinition('', many)
+    const startedAt = performance.now()
+    assemble({ definition, load: asking('a '.repeat(20_000)) })
+    expect(performance.now() - startedAt).toBeLessThan(5_000)
+  })
+
   it('D5: the body comes with a community', () => {
     expect(textFor(asking('hi', 'rust'))).toContain('Cite the book.')
     expect(textFor(asking('hi', 'rusty'))).not.toContain('Cite the book.')

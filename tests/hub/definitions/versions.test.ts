@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { beforeEach, expect, test } from 'vitest'
 import type { DefinitionFacts } from '../../../src/agents/contract/agents'
 import { createHubApi } from '../../../src/hub/api/hub-api'
+import { definitionLimits } from '../../../src/shared/config'
 import type { AccountId, ActivationId } from '../../../src/shared/ids'
 import { adminKey, createTestHub } from '../create-test-hub'
 
@@ -114,4 +115,105 @@ test('D1: an activation records the version of the definition it runs with', asy
   accept({ etag: 'etag-second', name: 'heron' })
   await put('heron')
   expect(await work()).toBe(2)
+})
+
+/** Puts a definition whose etag tells its files apart. */
+const putAs = (name: string, key: string, etag: string, more: object = {}) => {
+  accept({ name, etag })
+  return hub.call(`/agents/${name}/definition`, {
+    method: 'PUT',
+    key,
+    body: { files: { ...files, 'system-prompt.md': etag }, ...more },
+  })
+}
+const keptOf = (name: string) =>
+  hub.seen.kept.filter((each) => each.name === name).map(({ etag }) => etag)
+
+test('T14: the files of the newest versions are kept, and of older ones with the same files', async () => {
+  const { versionsKept } = definitionLimits
+  await putAs('keeper', adminKey, 'v1')
+  const agentId = await env.DB.prepare(`SELECT id FROM accounts WHERE name = 'keeper'`).first('id')
+  // As if it had been saved often: version 2 has the files of one that stays.
+  await env.DB.batch(
+    Array.from({ length: versionsKept - 1 }, (_, index) =>
+      env.DB.prepare(
+        `INSERT INTO agent_definitions (account_id, version, etag, created_at) VALUES (?, ?, ?, 0)`,
+      ).bind(agentId, index + 2, index === 0 ? 'v50' : `v${index + 2}`),
+    ),
+  )
+  hub.seen.kept.push({ name: 'keeper', etag: 'v50', files })
+  await putAs('keeper', adminKey, 'next')
+  expect(keptOf('keeper')).toEqual(['v50', 'next'])
+  await putAs('keeper', adminKey, 'after')
+  expect(keptOf('keeper')).toEqual(['v50', 'next', 'after'])
+  const { body } = await hub.call('/agents/keeper/definition/versions', { key: adminKey })
+  expect(body.versions).toHaveLength(versionsKept)
+  const old = await hub.call('/agents/keeper/definition/restore', {
+    key: adminKey,
+    body: { version: 1 },
+  })
+  expect([old.status, old.body.hint]).toEqual([404, expect.stringContaining('newest 100 are kept')])
+})
+
+test('T14: a member saves a bounded number of versions a day, and what is refused is not stored', async () => {
+  const { savesPerDay } = definitionLimits
+  const member = await hub.join('hoarder', 'human')
+  expect((await putAs('hoard', member.key, 'h0')).status).toBe(200)
+  await env.DB.batch(
+    Array.from({ length: savesPerDay - 2 }, (_, index) =>
+      env.DB.prepare(
+        `INSERT INTO agent_definitions (account_id, version, etag, created_by, created_at) VALUES ('gone', ?, 'e', ?, ?)`,
+      ).bind(index, member.id, hub.clock.now()),
+    ),
+  )
+  expect((await putAs('hoard', member.key, 'h1')).status).toBe(200)
+  const refused = await putAs('hoard', member.key, 'h2')
+  expect([refused.status, refused.body.code]).toEqual([429, 'RATE_LIMITED'])
+  const refusedNew = await putAs('hoard-2', member.key, 'h3')
+  expect(refusedNew.status).toBe(429)
+  // The same files again are no version.
+  expect((await putAs('hoard', member.key, 'h1')).status).toBe(200)
+  expect(keptOf('hoard-2')).toEqual([])
+  expect(keptOf('hoard')).not.toContain('h2')
+  expect((await putAs('hoard', adminKey, 'h4', { base_version: 2 })).status).toBe(200)
+  hub.clock.advance(24 * 60 * 60 * 1000 + 1)
+  expect((await putAs('hoard', member.key, 'h5')).status).toBe(200)
+})
+
+test('T14: of two saves at once that find one left, one is refused', async () => {
+  const { savesPerDay } = definitionLimits
+  const member = await hub.join('racer', 'human')
+  await env.DB.batch(
+    Array.from({ length: savesPerDay - 1 }, (_, index) =>
+      env.DB.prepare(
+        `INSERT INTO agent_definitions (account_id, version, etag, created_by, created_at) VALUES ('raced', ?, 'e', ?, ?)`,
+      ).bind(index, member.id, hub.clock.now()),
+    ),
+  )
+  hub.seen.check = (given) => ({
+    ok: true,
+    facts: {
+      ...facts,
+      name: String(given['system-prompt.md']),
+      etag: `etag-${given['system-prompt.md']}`,
+    },
+  })
+  const { keepDefinition } = hub.seen
+  const keep: (() => void)[] = []
+  const bothFound = new Promise<void>((resolve) => keep.push(resolve))
+  let found = 0
+  hub.seen.keepDefinition = async (...kept) => {
+    await keepDefinition(...kept)
+    if (++found === 2) keep[0]?.()
+    await bothFound
+  }
+  const putNamed = (name: string) =>
+    hub.call(`/agents/${name}/definition`, {
+      method: 'PUT',
+      key: member.key,
+      body: { files: { ...files, 'system-prompt.md': name } },
+    })
+  const answers = await Promise.all([putNamed('racer-one'), putNamed('racer-two')])
+  hub.seen.keepDefinition = keepDefinition
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 429])
 })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { CallPolicy, GrantPolicy, StandingRule } from '../../../src/hub/contract/hub'
 import type { Tier, ToolRestrictions } from '../../../src/mcp-servers/contract/tools'
 import { findApprovalNeed } from '../../../src/mcp-servers/gateway/approval-need'
-import { decide } from '../../../src/mcp-servers/gateway/decide'
+import { decide, isToolExcluded } from '../../../src/mcp-servers/gateway/decide'
 import { coversGrant } from '../../../src/mcp-servers/tool/grant-pattern'
 import type { AccountId } from '../../../src/shared/ids'
 
@@ -153,24 +153,40 @@ test("M10: a definition's list of tools leaves reading on in, unless it denies i
 })
 
 test('M3: a blocked pattern is looked for in the arguments as the tool will see them', () => {
-  const toolRestrictions = {
-    allow: [],
-    deny: [],
-    servers: [],
-    blockedPatterns: ['drop\\s+table', '(', '"price"'],
-  }
-  const isAllowed = (args: unknown) =>
+  const reasonFor = explainBlocked('drop table', '"price"')
+  expect(reasonFor({ content: 'hello' })).toBeNull()
+  expect(reasonFor({ content: 'DROP\ntable users' })).toMatch(/blocked pattern drop table$/)
+  expect(reasonFor({ deep: [{ content: 'drop  table' }] })).toMatch(/blocked pattern drop table$/)
+  expect(reasonFor({ price: 1 })).toMatch(/blocked pattern "price"$/)
+})
+
+test('M3: while a blocked pattern is a regular expression, of an earlier version, no call runs', () => {
+  const reasonFor = explainBlocked('never', '^rm\\s+-rf|DROP TABLE')
+  const refusal =
+    /\^rm\\s\+-rf\|DROP TABLE is a regular expression, so the arguments cannot be checked/
+  expect(reasonFor({ content: 'rm  -rf /' })).toMatch(refusal)
+  expect(reasonFor({ content: 'hello' })).toMatch(refusal)
+  expect(reasonFor({ content: 'never' })).toMatch(refusal)
+})
+
+/** Returns why a call is refused because of its arguments; null: it is not. */
+const explainBlocked =
+  (...blockedPatterns: string[]) =>
+  (args: unknown) =>
     decide(
       policyOf(null, ['*']),
-      { toolRestrictions: toolRestrictions },
+      { toolRestrictions: { allow: [], deny: [], servers: [], blockedPatterns } },
       comment,
       call('hub:write', args),
-    ).isAllowed
-  expect(isAllowed({ content: 'hello' })).toBe(true)
-  expect(isAllowed({ content: 'DROP\ntable users' })).toBe(false)
-  expect(isAllowed({ deep: [{ content: 'drop  table' }] })).toBe(false)
-  expect(isAllowed({ content: 'an (aside)' })).toBe(false)
-  expect(isAllowed({ price: 1 })).toBe(false)
+    ).reason
+
+test('M3: hostile patterns of tools are matched against all tools at once', () => {
+  const names = Array.from({ length: 1_000 }, (_, index) => `${'a_'.repeat(28)}${index}`)
+  const allow = Array.from({ length: 100 }, (_, index) => `${'*a'.repeat(49)}${index % 10}x`)
+  const toolRestrictions = { allow, deny: allow, servers: [], blockedPatterns: [] }
+  const startedAt = performance.now()
+  expect(names.every((name) => isToolExcluded(toolRestrictions, name))).toBe(true)
+  expect(performance.now() - startedAt).toBeLessThan(5_000)
 })
 
 test('M4: a key that may only read opens no write tool', () => {
