@@ -97,7 +97,7 @@ export class HubClient {
     fetch = (request) => globalThis.fetch(request),
     attempts = 4,
   }: ClientOptions) {
-    this.url = url.replace(/\/+$/, '')
+    this.url = url.replace(/(?<!\/)\/+$/, '')
     this.#key = key
     this.#fetch = fetch
     this.#attempts = attempts

@@ -57,7 +57,7 @@ const push: Verb = async (context, folder) => {
     out.note(`Fetch the current version with \`agents pull ${name} <folder>\`${force}.`)
   }
   if (error) throw error
-  for (const each of warnings) out.note(`${folder.replace(/\/+$/, '')}/${each}`)
+  for (const each of warnings) out.note(`${folder.replace(/(?<!\/)\/+$/, '')}/${each}`)
   out.print({ name, warnings }, `${name} is loaded.`)
   return undefined
 }

@@ -38,7 +38,7 @@ export const login: Command = {
         'Give one such as https://hub.example.',
       )
     }
-    const hub = given.replace(/\/+$/, '')
+    const hub = given.replace(/(?<!\/)\/+$/, '')
     const key = await readKey(signal)
     if (key === '') throw new CommandError('usage', 'There is no key.', 'Paste it, or pipe it in.')
     const client = new HubClient({ url: hub, key })

@@ -51,7 +51,7 @@ export const openPushed = (env: Env, { url }: HubClient): PushedVersions =>
 export function openHub(env: Env): HubClient {
   const saved = readLogin(env)
   const url = env.ROOKERY_URL || saved?.hub || defaultHub
-  const isSaved = saved !== null && url.replace(/\/+$/, '') === saved.hub
+  const isSaved = saved !== null && url.replace(/(?<!\/)\/+$/, '') === saved.hub
   const key = env.ROOKERY_KEY || (isSaved ? saved.key : null)
   if (!key) {
     throw new CommandError('signedOut', `There is no key for ${url}.`, 'Run `rookery login`.')

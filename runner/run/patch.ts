@@ -12,6 +12,6 @@ export function truncatePatch(patch: string): string {
   const text = kept
     .subarray(0, end === 0 ? kept.length : end)
     .toString()
-    .replace(/\uFFFD+$/, '')
+    .replace(/(?<!\uFFFD)\uFFFD+$/, '')
   return `${text}${text.endsWith('\n') ? '' : '\n'}${truncatedNote}`
 }

@@ -177,4 +177,4 @@ const authorization = /\b(Bearer|Basic) +[A-Za-z0-9._~+/=-]{8,}/gi
 
 /** Returns the base64 of a text without its last characters, which depend on the following bytes. */
 const toBase64 = (text: string): string =>
-  btoa(String.fromCharCode(...new TextEncoder().encode(text))).replace(/.?.?=*$/, '')
+  btoa(String.fromCharCode(...new TextEncoder().encode(text))).replace(/.?.?={0,2}$/, '')

@@ -87,7 +87,7 @@ const toSlug = (text: string): string =>
   text
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, '-')
-    .replace(/^-+|-+$/g, '')
+    .replace(/^-|-$/g, '')
     .slice(0, slugCharsMax)
 
 interface TaskRequest {

@@ -42,7 +42,7 @@ export function findConnection(
   const baseUrl = choice.apiBase ?? ofHub
   if (!baseUrl) return null
   const place = {
-    baseUrl: baseUrl.replace(/\/+$/, ''),
+    baseUrl: baseUrl.replace(/(?<!\/)\/+$/, ''),
     addressSetting: describeAddress(known, choice, stored),
   }
   if (stored && isWithinUrl(baseUrl, stored.baseUrl)) return connectStored(known, stored, place)
@@ -114,7 +114,7 @@ function findKeyUrl(
 function isWithinUrl(url: string, base: string): boolean {
   if (!URL.canParse(url) || !URL.canParse(base)) return false
   const [given, allowed] = [new URL(url), new URL(base)]
-  const toPath = ({ pathname }: URL) => pathname.replace(/\/*$/, '/')
+  const toPath = ({ pathname }: URL) => pathname.replace(/(?<!\/)\/*$/, '/')
   return given.origin === allowed.origin && toPath(given).startsWith(toPath(allowed))
 }
 

@@ -116,7 +116,7 @@ const redactAnswer = (answer: ModelAnswer, redact: (text: string) => string): Mo
 /** Returns a base URL without credentials and query. */
 function toPublicAddress(baseUrl: string): string {
   const { origin, pathname } = new URL(baseUrl)
-  return `${origin}${pathname}`.replace(/\/+$/, '')
+  return `${origin}${pathname}`.replace(/(?<!\/)\/+$/, '')
 }
 
 interface Watch {

@@ -36,7 +36,7 @@ export interface ExporterDeps extends OtlpOptions {
 
 export function createOtlpExporter(deps: ExporterDeps): TraceExporter {
   const { log, timeoutMs = traceExport.timeoutMs } = deps
-  const url = `${deps.endpoint.replace(/\/+$/, '')}/v1/traces`
+  const url = `${deps.endpoint.replace(/(?<!\/)\/+$/, '')}/v1/traces`
   const headers = { ...parseHeaders(deps.headers), 'content-type': 'application/json' }
   let failures = 0
   const exportTrace = async (trace: Waterfall): Promise<string | null> => {

@@ -85,6 +85,6 @@ const cronShape =
 /** Returns what is wrong with one field; nothing when the fields are not five, which the shape says. */
 function describeCause(error: unknown): string {
   if (!(error instanceof Error)) return ''
-  const cause = error.message.replace(/^CronPattern: /, '').replace(/\.+$/, '')
+  const cause = error.message.replace(/^CronPattern: /, '').replace(/(?<!\.)\.+$/, '')
   return cause.startsWith('invalid configuration format') ? '' : `: ${cause}`
 }

@@ -82,7 +82,7 @@ function describeRoute(route: DescribedRoute, schemas: DescribedApi['schemas']):
   return {
     summary: route.summary,
     tags: [route.tag],
-    operationId: `${route.method}${route.path.replace(/\W+(\w)/g, (_, letter) => letter.toUpperCase())}`,
+    operationId: `${route.method}${route.path.replace(/(?<!\W)\W+(\w)/g, (_, letter) => letter.toUpperCase())}`,
     security: isOpen ? [{}] : [{ key: [] }, ...(route.access === 'read' ? [{}] : [])],
     parameters: [
       ...describePath(route),

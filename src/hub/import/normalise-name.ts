@@ -11,7 +11,7 @@ export function normaliseName(name: string, fallback: string): string {
     .toLowerCase()
     .replace(/[^a-z0-9_]+/g, '-')
     .slice(0, 32)
-    .replace(/^-+|-+$/g, '')
+    .replace(/^-|-$/g, '')
   return plain.length >= 2 ? plain : fallback
 }
 

@@ -83,7 +83,7 @@ export const listMentionedNames = (html: string): string[] =>
 
 /** Elements in which a name is not a mention. */
 const unlinkedTags = new Set(['a', 'code', 'pre', 'blockquote'])
-const tagForm = /<(\/?)([a-z][a-z0-9]*)([^>]*)>/g
+const tagForm = /<(\/?)([a-z][a-z0-9]*)((?:[^a-z0-9>][^>]*)?)>/g
 
 function rewrite(html: string, heading: HeadingLevel): string {
   let out = ''

@@ -19,7 +19,7 @@ function toShape(word: string): string {
 }
 
 /** Porter's measure: how often consonants follow vowels. */
-const measure = (stem: string): number => toShape(stem).match(/v+c+/g)?.length ?? 0
+const measure = (stem: string): number => toShape(stem).match(/vc/g)?.length ?? 0
 
 const isLong: Condition = (stem) => measure(stem) > 0
 const isLonger: Condition = (stem) => measure(stem) > 1

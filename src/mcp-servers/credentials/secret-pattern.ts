@@ -14,7 +14,7 @@ export function toPattern(secrets: readonly string[]): RegExp {
 }
 
 const escapedText = (secret: string): string =>
-  (secret.match(/\\*[^\\]|\\+/g) ?? []).map(escapedForms).join('')
+  (secret.match(/\\+[^\\]?|[^\\]/g) ?? []).map(escapedForms).join('')
 
 const hexForm = (secret: string): string =>
   Array.from(new TextEncoder().encode(secret), toHex).join('[ :-]?')

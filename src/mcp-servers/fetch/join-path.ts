@@ -11,7 +11,7 @@ export function joinPath(base: URL, path: string, query: Record<string, string>)
   const [pathname = '', search = ''] = splitOnce(path, '?')
   if (!isPlainPath(pathname)) throw fetchErrors.pathOutsideBase()
   const url = new URL(base)
-  const root = `${base.pathname.replace(/\/+$/, '')}/`
+  const root = `${base.pathname.replace(/(?<!\/)\/+$/, '')}/`
   url.pathname = `${root}${pathname.replace(/^\//, '')}`
   // Check the result too, since the URL parser can change a path that looks plain.
   if (url.origin !== base.origin || !url.pathname.startsWith(root)) {

@@ -40,7 +40,7 @@ export async function readModelNames(
 
 /** Joins base URL and path; of a version that both contain, one is kept. */
 const toListUrl = (baseUrl: string, path: string): string => {
-  const base = baseUrl.replace(/\/+$/, '')
+  const base = baseUrl.replace(/(?<!\/)\/+$/, '')
   return base.endsWith('/v1') ? base + path.replace(/^\/v1/, '') : base + path
 }
 

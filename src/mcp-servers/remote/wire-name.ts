@@ -14,7 +14,7 @@ export async function toWireName(
   const plain = name
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '_')
-    .replace(/^_+|_+$/g, '')
+    .replace(/^_|_$/g, '')
   if (isToolName(`${server}_${plain}`) && !isTaken(plain)) return plain
   const digest = (await hashArguments(name, undefined)).slice(0, 8)
   return `${plain.slice(0, 30)}_${digest}`.replace(/^_/, '')

@@ -6,11 +6,11 @@ export function excerpt(text: string, charsMax: number): string {
     // a link that the slice above truncated
     .replace(/!?\[([^\]]*)(\]\([^)]*)?$/, '$1')
     // quotes and headings; in the middle of a line these characters are part of the text
-    .replace(/^(?:\s*>)+/gm, ' ')
-    .replace(/^\s*#{1,6}\s/gm, ' ')
+    .replace(/^(?:[^\S\n\r\u2028\u2029]*>)+/gm, ' ')
+    .replace(/^[^\S\n\r\u2028\u2029]*#{1,6}\s/gm, ' ')
     .replace(/[`*|]+/g, ' ')
     .replace(/\s+/g, ' ')
     .trim()
   if (plain.length <= charsMax) return plain
-  return `${plain.slice(0, charsMax).replace(/\s+\S*$/, '')} …`
+  return `${plain.slice(0, charsMax).replace(/\s\S*$/, '')} …`
 }

@@ -66,7 +66,7 @@ function describePlace({ candidate }: ScoredCandidate): string {
 /** Converts quoted text to one line without active markup. */
 function toPlain(text: string): string {
   return text
-    .replace(/^\s*#{1,6}\s/gm, '')
+    .replace(/^[^\S\n\r\u2028\u2029]*#{1,6}\s/gm, '')
     .replace(/[*`|]+/g, '')
     .replace(/[[\]<>\\]/g, '\\$&')
     .replace(/\s+/g, ' ')

@@ -72,12 +72,14 @@ function toWindows(text: string): string[] {
   ).filter(Boolean)
 }
 
-/** After a full stop or an ellipsis (U+2026) and space; after full stops of Chinese and Japanese without one; a line's end. */
-const sentenceEnd = /(?<=[.!?\u2026]["'\p{Pf})*_]*)\s+|(?<=[\u3002\uff01\uff1f])|\n+/u
+/** A full stop or an ellipsis (U+2026), with the marks that close after it, before space. */
+const sentenceEnd = /([.!?\u2026]["'\p{Pf})*_]*)\s+/gu
 
+/** Splits a text after sentences, after full stops of Chinese and Japanese without space, and at the end of a line. */
 function splitSentences(text: string): string[] {
   return text
-    .split(sentenceEnd)
+    .replace(sentenceEnd, '$1\n')
+    .split(/(?<=[\u3002\uff01\uff1f])|\n+/u)
     .map((sentence) => sentence.trim())
     .filter((sentence) => /[\p{L}\p{N}]/u.test(sentence))
 }

@@ -10,7 +10,7 @@ const pathInput = z
   .string()
   .trim()
   .max(1_000)
-  .transform((path) => path.replace(/^\/+|\/+$/g, ''))
+  .transform((path) => path.replace(/^\/+|(?<!\/)\/+$/g, ''))
   .refine(
     (path) => !path.split('/').some((part) => part === '.' || part === '..'),
     'Must not contain a segment . or ..',
