@@ -213,10 +213,19 @@ async function send(
     if (answer.retryAfter) response.setHeader('retry-after', answer.retryAfter)
     if (answer.retryAfterMs) response.setHeader('retry-after-ms', answer.retryAfterMs)
     const message = answer.message ?? `fake error ${answer.status}`
+    if (answer.raw !== undefined) {
+      response.writeHead(answer.status, { 'content-type': 'application/json' })
+      return void response.end(answer.raw)
+    }
     return sendJson(response, answer.status, toErrorBody(protocol, answer.status, message))
   }
   if (answer.fault === 'html') return sendPage(response)
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
+  if (answer.raw !== undefined) {
+    response.write(answer.raw)
+    await wait(20)
+    return void (answer.fault === 'cut' ? response.destroy() : response.end())
+  }
   if (answer.fault === 'garbage') return void response.end('data: {"what": [this is not JSON\n\n')
   const events = eventsOf[protocol](answer, model, id)
   if (answer.fault) return sendBroken(response, protocol, answer, events.content)

@@ -43,6 +43,8 @@ export interface FakeAnswer {
   retryAfterMs?: string
   /** Message of the HTTP error; may contain a secret. */
   message?: string
+  /** The whole body as it is sent: an event stream, or with `status` the body of the error. */
+  raw?: string
   /**
    * reset: the connection breaks before any answer; cut: it breaks after half of the answer;
    * end: the stream ends cleanly after the text, without a finish event; stall: half

@@ -86,6 +86,10 @@ export interface ModelFailure {
   isRetryable: boolean
   /** The same call fails until somebody changes something: asking again does not help. */
   isPermanent?: boolean
+  /** The provider takes no such prompt. */
+  refusesPrompt?: boolean
+  /** The prompt does not fit into the model's context window. */
+  isTooLong?: boolean
   /** From the `Retry-After` header. */
   retryAfterMs: number | null
   /**

@@ -1,4 +1,4 @@
-import { activationLimits, limits } from '../../shared/config'
+import { activationLimits, compaction, limits } from '../../shared/config'
 import { admitCalls } from './admit-calls'
 import { isTruncated, isUnknownEnd } from './answer-end'
 import { addCharge } from './charge-state'
@@ -94,7 +94,8 @@ function afterEmptyAnswer(
 }
 
 /**
- * Retries a transient failure with exponential backoff and jitter, at most three times. When the
+ * Compacts a conversation that the provider finds too long, and repeats the call. Retries a transient failure with
+ * exponential backoff and jitter, at most three times. When the
  * provider is down, the activation then parks until the provider is back; on the attempt that finds
  * that out, it parks again at once.
  */
@@ -109,6 +110,9 @@ export function handleModelFailed(state: LoopState, event: LoopEventOf<'model_fa
     failure.isRetryable &&
     next.retries <= activationLimits.retries &&
     next.errors < activationLimits.errors
+  if (failure.isTooLong && state.compactions < compaction.attempts) {
+    return startModelCall({ ...next, outage: null, mustCompact: true }, at)
+  }
   const { outage } = failure
   if (outage && (!canRetry || state.outage)) return parkForOutage(next, outage)
   if (!canRetry) {

@@ -1,6 +1,6 @@
 import type { DataOwner } from '../../hub/contract/privacy'
 import { noPrivacy } from '../../hub/contract/privacy'
-import { memoryLimits } from '../../shared/config'
+import { compaction, memoryLimits } from '../../shared/config'
 import type { ActivationId } from '../../shared/ids'
 import type { LastCall } from '../contract/agents'
 import { sumCharges } from '../loop/charge-state'
@@ -45,7 +45,10 @@ export function composeTurn(finished: FinishedActivation): StoredActivation | nu
   const facts = events.find((event) => event.type === 'loaded')?.facts
   const session = facts?.session
   if (!session) return null
-  const conversation = compactIfNeeded(foldConversation(events), finished.window)
+  const folded = foldConversation(events)
+  const conversation = wasRefused(events)
+    ? toWords(folded)
+    : compactIfNeeded(folded, finished.window)
   const { summary, history, run } = quotesOwnAccount(facts, events) ? nothing : conversation
   const messages = truncateMessages([
     ...(summary === null ? [] : history),
@@ -100,6 +103,25 @@ function findOwner(
  */
 const quotesOwnAccount = ({ privacy }: LoadedFacts, events: LoopEvent[]): boolean =>
   privacy?.community !== undefined && hasUsedOwnAccount(events)
+
+/** Whether the run ended because the provider takes no such prompt. */
+function wasRefused(events: LoopEvent[]): boolean {
+  const last = events.findLast(
+    (event) => event.type === 'model_failed' || event.type === 'model_answered',
+  )
+  return last?.type === 'model_failed' && last.failure.refusesPrompt === true
+}
+
+/**
+ * Returns a conversation as what was said in it. Which of its messages the provider refused is not known: none may come
+ * back in the next run as it was, or that would be refused too.
+ */
+function toWords({ head, summary, history, task, run }: Conversation): Conversation {
+  const before = [...history, ...run]
+  const { summaryCharsMax } = compaction
+  const words = before.length > 0 ? extractSummary(before, summary, summaryCharsMax) : summary
+  return { head, summary: words, history: [], task, run: [] }
+}
 
 const nothing: Pick<Conversation, 'summary' | 'history' | 'run'> = {
   summary: null,

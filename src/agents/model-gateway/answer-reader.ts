@@ -1,11 +1,11 @@
 import { modelGateway } from '../../shared/config'
 import type { ModelProtocol } from '../../shared/runner-protocol'
+import { createEventSplitter } from '../models/split-events'
 import { type AnswerFacts, noFacts } from './answer-facts'
 import { isObject, type JsonObject } from './json-fields'
 import { readAnthropicAnswer, readAnthropicEvent } from './read-anthropic'
 import { readChatAnswer, readChatEvent } from './read-chat'
 import { readResponsesAnswer, readResponsesEvent } from './read-responses'
-import { createEventSplitter } from './split-events'
 
 /** Reads one event of a streamed answer. */
 const readEvent: Record<ModelProtocol, (facts: AnswerFacts, event: JsonObject) => AnswerFacts> = {

@@ -1,9 +1,9 @@
 import type { ModelFailure, Outage } from '../loop/message'
-import type { RetryPolicy } from './providers/retry-policy'
+import { isTransientStatus, type RetryPolicy } from './providers/retry-policy'
 import {
+  findWords,
   isHopeless,
   isNetworkError,
-  readField,
   readHeaders,
   readKinds,
   readRetryAfter,
@@ -49,10 +49,11 @@ const messageCharsMax = 300
 export function classifyFailure(error: unknown, context: FailureContext): ModelFailure {
   const status = readStatus(error, context.retryPolicy)
   if (status === 401 || status === 403) return describeAuthFailure(status, context)
-  if (status !== null && context.retryPolicy.statuses.has(status)) {
+  if (status !== null && isTransientStatus(status)) {
     return describeBusy(status, error, context)
   }
   const detail = quoteProvider(error, context.secrets)
+  const isTooLong = status === 413 || tooLong.test(`${readKinds(error).join(' ')} ${detail ?? ''}`)
   if (status === null && (context.isUnreachable || isNetworkError(error))) {
     return describeNetwork(detail, context)
   }
@@ -64,6 +65,8 @@ export function classifyFailure(error: unknown, context: FailureContext): ModelF
     detail,
     isRetryable: false,
     ...(status !== null && status < 500 && { isPermanent: true }),
+    ...(status !== null && promptStatuses.has(status) && { refusesPrompt: true }),
+    ...(isTooLong && { isTooLong }),
     retryAfterMs: null,
     ...describeCharge(error, context, status === null && context.hasResponse),
   }
@@ -102,8 +105,9 @@ const toOutage = ({ providerName, address, addressSetting }: FailureContext): Ou
   setting: addressSetting,
 })
 
-/** Statuses of a gateway whose provider is down, rather than busy. */
-const outageStatuses = new Set([502, 503, 504])
+/** Whether a status is that of a gateway whose provider is down, rather than busy. 520 to 527 are Cloudflare's. */
+const isOutageStatus = (status: number): boolean =>
+  [502, 503, 504, 530].includes(status) || (status >= 520 && status <= 527)
 
 /**
  * Returns the failure for a 200 response without any event of the protocol, as from a wrong base URL
@@ -143,7 +147,7 @@ function describeAuthFailure(status: number, context: FailureContext): ModelFail
 
 function describeBusy(status: number, error: unknown, context: FailureContext): ModelFailure {
   const isQuotaUsedUp = isHopeless(error, context.retryPolicy)
-  const isOutage = outageStatuses.has(status) && context.chars === 0
+  const isOutage = isOutageStatus(status) && context.chars === 0
   const { providerName } = context
   return {
     code: 'PROVIDER_BUSY',
@@ -174,8 +178,8 @@ function scrub(text: string, secrets: string[]): string {
 
 /** Returns the provider's message for the trace, redacted; null without one. */
 function quoteProvider(error: unknown, secrets: string[]): string | null {
-  const message = readField(error, 'message')
-  return typeof message === 'string' && message ? scrub(message, secrets) : null
+  const message = findWords(error)
+  return message ? scrub(message, secrets) : null
 }
 
 /** Returns the provider's error code as ` (model_not_found)`; empty when it has none that is safe to show. */
@@ -189,9 +193,16 @@ function describeKind(error: unknown, { secrets }: FailureContext): string {
 /** Letters and underscores only, which no key and no sentence matches. */
 const plainKind = /^(?=.{3,48}$)[a-z]+(?:_[a-z]+)*$/i
 
+/** Statuses for what was sent. */
+const promptStatuses = new Set([400, 413, 422])
+
+/** How providers and local servers say that a prompt is too long: the words of their error messages. */
+const tooLong =
+  /context.{0,12}(?:length|window|size|limit)|(?:prompt|input|request|messages?).{0,40}too (?:long|large|big)|too many (?:input )?tokens|(?:exceeds?|maximum|must have less than|reduce the).{0,40}(?:tokens|prompt length|length of the (?:messages|prompt))|tokens.{0,40}(?:exceeds?|must be <=|too large)|exceed_context/i
+
 const advices: [RegExp, (context: FailureContext) => string][] = [
   [
-    /context.?length|context.?window|prompt is too long|maximum context|too many tokens/i,
+    tooLong,
     () =>
       'The prompt is too long for this model. Use a shorter thread, or a model with a larger context window.',
   ],
@@ -208,8 +219,7 @@ const advices: [RegExp, (context: FailureContext) => string][] = [
 
 /** Returns what a person can do about the failure, from the provider's message and status. */
 function adviseOn(error: unknown, status: number | null, context: FailureContext): string {
-  const message = readField(error, 'message')
-  const words = [...readKinds(error), typeof message === 'string' ? message : ''].join(' ')
+  const words = [...readKinds(error), findWords(error) ?? ''].join(' ')
   const known = advices.find(([pattern]) => pattern.test(words))
   if (known) return known[1](context)
   if (status === 404) return 'Check `brain.model` and `brain.api_base` in the definition.'

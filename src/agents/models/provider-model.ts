@@ -70,7 +70,13 @@ export function createProviderModel(options: ProviderModelOptions): Model {
       const { stream, response } = await model.doStream({ ...callOptions, abortSignal: signal })
       const end = await readStream(id, stream, request)
       if (end.kind === 'answer') {
-        return { ok: true, answer: redactAnswer(end.answer, options.redact) }
+        const answer = redactAnswer(end.answer, options.redact)
+        return (
+          toWholeCalls(answer) ?? {
+            ok: false,
+            failure: toBrokenAnswer(known.title, answer, arrival),
+          }
+        )
       }
       if (end.kind === 'error') return toFailure(end.error, arrival)
       const contentType = response?.headers?.['content-type'] ?? ''
@@ -103,6 +109,40 @@ const toConfigFailure = ({ message, hint }: AppError): ModelFailure => ({
   isPermanent: true,
   retryAfterMs: null,
   mayBeCharged: false,
+})
+
+/**
+ * Returns an answer whose calls can be run, whatever word it gave for its end, or which has none; null for calls of which
+ * it is not known that they arrived whole.
+ */
+function toWholeCalls(answer: ModelAnswer): CallResult | null {
+  const { calls, finish } = answer
+  if (calls.length === 0 || !['other', 'interrupted', 'error'].includes(finish))
+    return { ok: true, answer }
+  const areWhole = finish === 'other' && calls.every((call) => canParse(call.arguments))
+  return areWhole ? { ok: true, answer: { ...answer, finish: 'tool-calls' } } : null
+}
+
+function canParse(json: string): boolean {
+  try {
+    JSON.parse(json || '{}')
+    return true
+  } catch {
+    return false
+  }
+}
+
+const toBrokenAnswer = (
+  title: string,
+  { usage }: ModelAnswer,
+  { chars }: Arrival,
+): ModelFailure => ({
+  code: 'PROVIDER_ERROR',
+  message: `${title} ended its answer within a call.`,
+  isRetryable: true,
+  retryAfterMs: null,
+  mayBeCharged: true,
+  received: { chars, ...(usage && { usage }) },
 })
 
 /** Redacts the key from an answer: a server can repeat what it was sent. */

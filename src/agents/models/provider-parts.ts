@@ -5,6 +5,7 @@ import type {
   SharedV4ProviderMetadata,
 } from '@ai-sdk/provider'
 import type { ToolRequest } from '../loop/message'
+import { toWellFormedJson } from './to-sendable'
 
 type AssistantPart =
   | LanguageModelV4TextPart
@@ -70,8 +71,9 @@ export function buildAssistantParts(
   return parts
 }
 
+/** Providers refuse a text of white space alone. */
 const toTextPart = (text: string): LanguageModelV4TextPart | null =>
-  text ? { type: 'text', text } : null
+  text.trim() === '' ? null : { type: 'text', text }
 
 /** Converts a call. Providers require an object, so malformed arguments are wrapped as text. */
 function toCallPart(call: ToolRequest | undefined): LanguageModelV4ToolCallPart | null {
@@ -80,7 +82,8 @@ function toCallPart(call: ToolRequest | undefined): LanguageModelV4ToolCallPart 
     type: 'tool-call',
     toolCallId: call.callId,
     toolName: call.name,
-    input: parseObject(call.arguments) ?? { malformed: call.arguments },
+    // As text within the request they are out of reach of what makes its JSON well-formed.
+    input: parseObject(toWellFormedJson(call.arguments)) ?? { malformed: call.arguments },
   }
 }
 

@@ -37,6 +37,40 @@ export function readUsage(error: unknown): ModelUsage | null {
   }
 }
 
+/**
+ * Returns what a provider says of its failure, in whatever form its body has: `error.metadata.raw` of gateways, an error's
+ * `message`, `detail`, `error` or `msg`, the first of a list, or plain text. Null where it says nothing readable.
+ */
+export function findWords(error: unknown): string | null {
+  const body = readField(error, 'responseBody')
+  const said = findText(parseJson(body) ?? readField(error, 'data'), 0)
+  if (said !== '') return said
+  if (typeof body === 'string' && /^\s*[^\s<[{]/.test(body)) return body.trim()
+  const message = readField(error, 'message')
+  return typeof message === 'string' && message !== '' ? message : null
+}
+
+/** Fields that hold words, or what does, the most telling first. */
+const wordFields = ['metadata', 'raw', 'error', 'message', 'detail', 'details', 'errors', 'msg']
+const wordDepthMax = 5
+
+function findText(value: unknown, depth: number): string {
+  if (typeof value === 'string') {
+    // Gateways quote the body of the provider behind them.
+    const isQuoted = value.startsWith('{') && depth < wordDepthMax
+    return (isQuoted && findText(parseJson(value), depth + 1)) || value.trim()
+  }
+  if (typeof value !== 'object' || value === null || depth > wordDepthMax) return ''
+  const found = Array.isArray(value)
+    ? value.slice(0, 3)
+    : wordFields.map((name) => readField(value, name))
+  for (const each of found) {
+    const text = findText(each, depth + 1)
+    if (text !== '') return text
+  }
+  return ''
+}
+
 function parseJson(text: unknown): unknown {
   if (typeof text !== 'string') return null
   try {

@@ -105,7 +105,7 @@ class CollectedAnswer {
         return null
       case 'finish':
         this.finish = toFinish(part.finishReason)
-        this.#usage = toUsage(part.usage)
+        this.#usage = toUsage(part.usage, this.#chars)
         return null
       case 'error':
         return isMissingFinish(part.error) ? null : { kind: 'error', error: part.error }
@@ -258,13 +258,13 @@ function mergeMetadata(
 }
 
 /**
- * Converts usage. Returns null when the provider sent none or only zeros; usage is then estimated.
- * Numbers are passed on unchecked: the caller knows the call's bounds.
+ * Converts usage. Returns null when the provider sent none or only zeros, or none for an answer that has `chars`
+ * characters; usage is then estimated. Numbers are passed on unchecked: the caller knows the call's bounds.
  */
-function toUsage(usage: LanguageModelV4Usage): ModelUsage | null {
+function toUsage(usage: LanguageModelV4Usage, chars: number): ModelUsage | null {
   const input = usage.inputTokens.total
   const output = usage.outputTokens.total
-  if (input === undefined || input === 0 || output === undefined) return null
+  if (!input || output === undefined || (output === 0 && chars > 0)) return null
   return {
     inputTokens: input,
     cachedTokens: usage.inputTokens.cacheRead ?? 0,

@@ -1,6 +1,7 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
 import type { Message } from '../loop/message'
 import { buildAssistantParts } from './provider-parts'
+import { joinTurns, toSendable } from './to-sendable'
 
 /** Marks the end of a prefix for Anthropic's prompt cache. */
 const cacheHere = { anthropic: { cacheControl: { type: 'ephemeral' } } }
@@ -27,8 +28,8 @@ function joinSystem(messages: Message[]): Message[] {
   return [{ role: 'system', text: system.join('\n\n') }, ...messages.slice(system.length)]
 }
 
-/** Providers that accept several system messages. */
-const acceptsSeveral = new Set(['anthropic', 'openai'])
+/** Providers that accept several system messages, and messages of one role in a row. */
+const isLenient = (provider: string): boolean => ['anthropic', 'openai'].includes(provider)
 
 const isAnswer = (message: Message) => message.role === 'assistant'
 
@@ -46,8 +47,8 @@ export function toPrompt(
   layers: Message[],
   author: string = provider,
 ): LanguageModelV4Prompt {
-  const ordered = systemFirst(layers)
-  const messages = acceptsSeveral.has(provider) ? ordered : joinSystem(ordered)
+  const ordered = systemFirst(toSendable(layers))
+  const messages = isLenient(provider) ? ordered : joinTurns(joinSystem(ordered))
   const prompt = messages.map((message) => toProviderMessage(author, message))
   if (provider !== 'anthropic') return prompt
   const lastSystem = messages.findLastIndex((message) => message.role === 'system')

@@ -1,3 +1,5 @@
+import { toWellFormedJson } from './to-sendable'
+
 export type Fetch = (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>
 
 /** What a call learns of its response. */
@@ -15,12 +17,14 @@ export type ResponseListeners = WeakMap<AbortSignal, ResponseListener>
 /**
  * Returns a fetch that notifies the listener of its signal of the response and of arriving bytes, keep-alive comments
  * included, which provider packages do not pass on. Redirects are not followed, because they would
- * forward the key.
+ * forward the key. The body is well-formed Unicode, whatever the texts in it were.
  */
 export function createWatchedFetch(fetch: Fetch, listeners: ResponseListeners): Fetch {
   return async (input, init) => {
     const listener = init?.signal ? listeners.get(init.signal) : undefined
-    const response = await fetch(input, { ...init, redirect: 'manual' }).catch((error) => {
+    const body = init?.body
+    const sent = typeof body === 'string' ? { body: toWellFormedJson(body) } : {}
+    const response = await fetch(input, { ...init, ...sent, redirect: 'manual' }).catch((error) => {
       listener?.onUnreachable()
       throw error
     })

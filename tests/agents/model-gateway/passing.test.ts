@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createAnswerReader } from '../../../src/agents/model-gateway/answer-reader'
-import { createEventSplitter } from '../../../src/agents/model-gateway/split-events'
+import { createEventSplitter } from '../../../src/agents/models/split-events'
 import type { ModelProtocol } from '../../../src/shared/runner-protocol'
 import type { FakeAnswer } from '../../support/fake-model-wire'
 import { toError, toStream } from './answers'

@@ -27,7 +27,7 @@ describe.each(protocols)('%s', (provider) => {
     },
   )
 
-  test.each([429, 500, 502, 503, 504, 529])(
+  test.each([408, 409, 429, 500, 501, 502, 503, 504, 520, 522, 524, 529, 530])(
     'L24: %d is retryable, and the model itself sends one request',
     async (status) => {
       const { model, requests } = await fakeModel(provider, [{ status }, { text: 'late' }])
@@ -64,7 +64,7 @@ describe.each(protocols)('%s', (provider) => {
     expect(isRetryable).toBe(provider === 'anthropic')
   })
 
-  test.each([400, 404, 409, 413, 422, 425])(
+  test.each([400, 404, 413, 422, 425])(
     'L24 L35: %d is not retried; the message of the provider goes to the trace only',
     async (status) => {
       const message = `the model is unhappy with ${secretKey} in it`

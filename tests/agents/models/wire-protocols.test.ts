@@ -198,6 +198,6 @@ test('L27: servers of open models get one system message, at the beginning', asy
   const messages: Message[] = [first, { role: 'user', text: 'What you remember: tins.' }, ...rest]
   await answerOf(model, { messages })
   const sent: { role: string; content: string }[] = (await requests())[0]?.body.messages
-  expect(sent.map(({ role }) => role)).toEqual(['system', 'user', 'user'])
+  expect(sent.map(({ role }) => role)).toEqual(['system', 'user'])
   expect(sent[0]?.content).toBe('You are Scout.\n\nThe rules of the hub.')
 })

@@ -1,7 +1,9 @@
 import { AnthropicMessagesLanguageModel, getModelCapabilities } from '@ai-sdk/anthropic/internal'
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
+import { createRepairingFetch } from '../repair-stream'
 import type { ProviderConnection } from './provider-connection'
-import { type RetryPolicy, retryableStatuses } from './retry-policy'
+import { createMessagesRepair } from './repair-messages'
+import type { RetryPolicy } from './retry-policy'
 
 /**
  * Creates a model of the Messages API. A base URL works with and without `/v1`, since Anthropic's own
@@ -13,7 +15,7 @@ export function createAnthropicModel(connection: ProviderConnection): LanguageMo
     provider: 'anthropic.messages',
     baseURL: baseUrl.endsWith('/v1') ? baseUrl : `${baseUrl}/v1`,
     headers: () => ({ 'anthropic-version': '2023-06-01', 'x-api-key': key }),
-    fetch,
+    fetch: createRepairingFetch(fetch, createMessagesRepair),
   })
 }
 
@@ -42,7 +44,6 @@ class AnthropicModel extends AnthropicMessagesLanguageModel {
 }
 
 export const anthropicRetryPolicy: RetryPolicy = {
-  statuses: new Set(retryableStatuses),
   streamedErrors: {
     rate_limit_error: 429,
     api_error: 500,

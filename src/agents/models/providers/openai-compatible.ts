@@ -6,8 +6,10 @@ import type {
 } from '@ai-sdk/provider'
 import * as z from 'zod'
 import { readThoughts } from '../read-thoughts'
+import { createRepairingFetch } from '../repair-stream'
 import { splitThoughts } from '../split-thoughts'
 import type { ProviderConnection } from './provider-connection'
+import { createChatRepair } from './repair-chat'
 
 /** Creates a model of Chat Completions, the protocol of most open-model servers. The key is optional. */
 export function createOpenAICompatibleModel(connection: ProviderConnection): LanguageModelV4 {
@@ -16,7 +18,7 @@ export function createOpenAICompatibleModel(connection: ProviderConnection): Lan
     provider: 'openai-compatible.chat',
     url: ({ path }) => `${baseUrl}${path}`,
     headers: () => (key ? { Authorization: `Bearer ${key}` } : {}),
-    fetch,
+    fetch: createRepairingFetch(fetch, createChatRepair),
     includeUsage: true,
     convertUsage,
   })

@@ -1,18 +1,21 @@
-/** Which failures of a provider are transient. */
+/** Which failures of a provider are transient, beside those whose status says so. */
 export interface RetryPolicy {
-  statuses: ReadonlySet<number>
   /** HTTP statuses by the type of a streamed error, which has no status of its own. */
   streamedErrors: Readonly<Record<string, number>>
   /** Texts of errors that are final although their status is transient. */
   finalErrors: readonly string[]
 }
 
-/** 529 is "overloaded" at Anthropic and its proxies. */
-export const retryableStatuses = [429, 500, 502, 503, 504, 529] as const
+/**
+ * Whether a status says that the same request can succeed later: a timeout (408), a conflict with another request (409),
+ * too many (429), and every failure of the server or of what stands before it (520 to 530 at Cloudflare, 529
+ * "overloaded" at Anthropic).
+ */
+export const isTransientStatus = (status: number): boolean =>
+  [408, 409, 429].includes(status) || (status >= 500 && status <= 599)
 
 /** Retry policy of servers that follow OpenAI's protocols. */
 export const openAIRetryPolicy: RetryPolicy = {
-  statuses: new Set(retryableStatuses),
   streamedErrors: {
     rate_limit_error: 429,
     rate_limit_exceeded: 429,

@@ -1,0 +1,91 @@
+import { isObject, type StreamRepair, toArguments, toCount, toText } from '../repair-stream'
+
+type Fields = Record<string, unknown>
+
+/**
+ * Repairs Chat Completions (https://platform.openai.com/docs/api-reference/chat-streaming) as servers of many models
+ * send them: chunks without `choices` or with a `message` for a delta, usage of other forms, arguments as an object, a
+ * call whose first delta has no function, any role. What has no meaning is left out.
+ */
+export function createChatRepair(): StreamRepair {
+  let isFinished = false
+  return {
+    isFinished: () => isFinished,
+    end: () => [],
+    repair(chunk) {
+      if (chunk === null) return isFinished ? [] : null
+      const error = chunk.error ?? undefined
+      if (error !== undefined) return isFinished ? [] : [{ error: toError(error) }]
+      const usage = toUsage(chunk.usage)
+      const choices = toChoices(chunk.choices)
+      if (choices.length === 0 && usage === null) return []
+      isFinished ||= choices.some((choice) => choice.finish_reason !== null)
+      const { id, created, model } = chunk
+      const named = { id: toText(id), created: toCount(created), model: toText(model) }
+      return [{ ...named, choices, ...(usage && { usage }) }]
+    },
+  }
+}
+
+/** The error of a stream, with the message where the package looks for it. */
+const toError = (error: unknown): Fields =>
+  isObject(error)
+    ? { ...error, message: toText(error.message) ?? JSON.stringify(error) }
+    : { message: toText(error) ?? JSON.stringify(error) }
+
+/** Returns the first choice: only one was asked for. */
+function toChoices(choices: unknown): { delta: Fields | null; finish_reason: string | null }[] {
+  const choice: unknown = Array.isArray(choices) ? choices[0] : null
+  if (!isObject(choice)) return []
+  const delta = isObject(choice.delta) ? choice.delta : choice.message
+  return [
+    {
+      delta: isObject(delta) ? toDelta(delta) : null,
+      finish_reason: toText(choice.finish_reason) || null,
+    },
+  ]
+}
+
+/** Keeps other fields: some of them are thoughts, which `readThoughts` finds by their names. */
+function toDelta({ role: _role, ...delta }: Fields): Fields {
+  const { content, tool_calls: calls } = delta
+  const isContent = Array.isArray(content) ? content.every(isObject) : typeof content === 'string'
+  return {
+    ...delta,
+    content: isContent ? content : null,
+    refusal: toText(delta.refusal),
+    reasoning: toText(delta.reasoning),
+    reasoning_content: toText(delta.reasoning_content),
+    tool_calls: Array.isArray(calls) ? calls.filter(isObject).map(toCallDelta) : null,
+  }
+}
+
+function toCallDelta(call: Fields, at: number): Fields {
+  const called = isObject(call.function) ? call.function : {}
+  return {
+    ...call,
+    index: toCount(call.index) ?? at,
+    id: toText(call.id) || null,
+    // The package starts the call with the first name that it sees.
+    function: { name: toText(called.name) || null, arguments: toArguments(called.arguments) },
+  }
+}
+
+/** Returns usage with numbers only; null where nothing is counted. */
+function toUsage(usage: unknown): Fields | null {
+  if (!isObject(usage)) return null
+  const counts = pickCounts(usage)
+  const details = ['prompt_tokens_details', 'completion_tokens_details'].flatMap((name) =>
+    isObject(usage[name]) ? [[name, pickCounts(usage[name])]] : [],
+  )
+  const all = { ...counts, ...Object.fromEntries(details) }
+  return Object.keys(counts).length > 0 ? all : null
+}
+
+const pickCounts = (fields: Fields): Fields =>
+  Object.fromEntries(
+    Object.entries(fields).flatMap(([name, value]) => {
+      const count = toCount(value)
+      return count === null ? [] : [[name, count]]
+    }),
+  )

@@ -1,0 +1,102 @@
+import { createEventSplitter } from './split-events'
+import type { Fetch } from './watched-fetch'
+
+/** Brings the events of one answer into the form of their protocol. One for each answer: it may have a state. */
+export interface StreamRepair {
+  /**
+   * Returns the events to read in place of one: none for what has nothing to read. Null: it cannot be told what the event
+   * is, so the reader has to judge it as it came.
+   *
+   * @param data null for data that is not a JSON object
+   */
+  repair(data: Record<string, unknown> | null): object[] | null
+  /** Whether the answer is complete: what comes after that, a broken connection included, takes nothing of it. */
+  isFinished(): boolean
+  /** Returns what the protocol still requires at the end of a complete answer. */
+  end(): object[]
+}
+
+/**
+ * Returns a fetch whose event streams are repaired before a provider's package reads them. Packages check every event
+ * against the schema of one provider and give up the whole answer for an event of another form, also after its end:
+ * servers that follow a protocol add events, leave out fields and repeat themselves.
+ */
+export const createRepairingFetch =
+  (fetch: Fetch, createRepair: () => StreamRepair): Fetch =>
+  async (input, init) => {
+    const response = await fetch(input, init)
+    const type = response.headers.get('content-type') ?? ''
+    if (!response.ok || !response.body || /json|html/.test(type)) return response
+    return new Response(repairStream(response.body, createRepair()), response)
+  }
+
+/** An event is at most what one answer may be. */
+const eventCharsMax = 4 * 1024 * 1024
+
+function repairStream(
+  body: ReadableStream<Uint8Array>,
+  repair: StreamRepair,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  const encoder = new TextEncoder()
+  let out = ''
+  const write = (data: string) => {
+    out += `data: ${data.replaceAll('\n', '\ndata: ')}\n\n`
+  }
+  const add = createEventSplitter((data) => {
+    const text = data.trim()
+    if (text === '' || text === '[DONE]') return
+    const repaired = repair.repair(parseObject(text))
+    if (repaired) for (const event of repaired) write(JSON.stringify(event))
+    else if (!repair.isFinished()) write(data)
+  }, eventCharsMax)
+  const finish = () => {
+    add()
+    for (const event of repair.end()) write(JSON.stringify(event))
+  }
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      let isDone = false
+      while (out === '' && !isDone) {
+        const next = await reader.read().catch((error: unknown) => {
+          if (!repair.isFinished()) throw error
+          return { done: true as const, value: undefined }
+        })
+        isDone = next.done
+        if (next.done) finish()
+        else {
+          add(next.value)
+          // Bytes without an event, such as comments, are no news.
+        }
+      }
+      if (out !== '') controller.enqueue(encoder.encode(out))
+      out = ''
+      if (isDone) controller.close()
+    },
+    cancel: (reason) => reader.cancel(reason),
+  })
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export const toText = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+
+/** Returns a count; servers also send texts, and -1 or null for what they have not counted. */
+export function toCount(value: unknown): number | null {
+  const count = typeof value === 'string' && value !== '' ? Number(value) : value
+  return typeof count === 'number' && Number.isFinite(count) && count >= 0 ? count : null
+}
+
+/** Returns arguments as the protocol has them, a piece of JSON; some servers send the object itself. */
+export const toArguments = (value: unknown): string | null =>
+  isObject(value) ? JSON.stringify(value) : toText(value)
