@@ -33,7 +33,10 @@ async function serve(): Promise<number> {
   const key = process.env.ROOKERY_RUNNER_KEY ?? ''
   // Not for git, npm or a program that this process starts.
   delete process.env.ROOKERY_RUNNER_KEY
-  const hub = (values.hub ?? process.env.ROOKERY_URL ?? 'http://localhost:8787').replace(/(?<!\/)\/+$/, '')
+  const hub = (values.hub ?? process.env.ROOKERY_URL ?? 'http://localhost:8787').replace(
+    /(?<!\/)\/+$/,
+    '',
+  )
   const slots = Number(values.slots ?? '1')
   const problem = findProblem(key, hub, slots)
   if (problem) {

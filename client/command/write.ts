@@ -125,7 +125,8 @@ async function waitFor(context: CommandContext, link: string): Promise<ExitName 
     out.show(null)
   })
   const { state, answer, reason, agent } = progress
-  const url = answer && !link.includes('/dm/') ? `${link.replace(/#[^]*/, '')}#c-${answer.id}` : link
+  const url =
+    answer && !link.includes('/dm/') ? `${link.replace(/#[\s\S]*/, '')}#c-${answer.id}` : link
   if (answer) {
     out.print({ ...progress, link: url }, `\n${toPlain(answer.content)}\n\n${agent}  ${url}`)
     return undefined

@@ -12,7 +12,10 @@ export const cursorSchema = z.union([
 export type Cursor = z.infer<typeof cursorSchema>
 
 export const encodeCursor = (cursor: Cursor): string =>
-  btoa(JSON.stringify(cursor)).replace(/\+/g, '-').replace(/\//g, '_').replace(/={1,2}$/, '')
+  btoa(JSON.stringify(cursor))
+    .replace(/\+/g, '-')
+    .replace(/\//g, '_')
+    .replace(/={1,2}$/, '')
 
 /** Parses a cursor; null when there is none. Throws VALIDATION for any other text. */
 export function decodeCursor(text: string | undefined): Cursor | null {

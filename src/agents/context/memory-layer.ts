@@ -51,7 +51,8 @@ const toBlock = (kind: string, lines: string[]): string | null =>
 const formatDay = (at: number): string => new Date(at).toISOString().slice(0, 10)
 
 /** Puts a note on one line, so that it cannot look like several. */
-const oneLine = (text: string): string => text.replace(/\s+/g, (space) => (space.includes('\n') ? ' ' : space))
+const oneLine = (text: string): string =>
+  text.replace(/\s+/g, (space) => (space.includes('\n') ? ' ' : space))
 
 /** Keeps the last lines that fit: they are the newest, or the best matches. */
 function keepNewest(lines: string[], charsMax: number): string[] {

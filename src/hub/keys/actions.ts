@@ -24,7 +24,13 @@ const HOUR_MS = 3_600_000
 export function createSecret(prefix: string): string {
   const bytes = crypto.getRandomValues(new Uint8Array(32))
   const text = btoa(String.fromCharCode(...bytes))
-  return prefix + text.replace(/\+/g, '-').replace(/\//g, '_').replace(/={1,2}$/, '')
+  return (
+    prefix +
+    text
+      .replace(/\+/g, '-')
+      .replace(/\//g, '_')
+      .replace(/={1,2}$/, '')
+  )
 }
 
 export interface NewKey {

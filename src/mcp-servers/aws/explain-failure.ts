@@ -25,7 +25,7 @@ function readFailure({ headers, text }: ServiceResponse) {
   const parsed = body.trimStart().startsWith('{') ? readJson(body) : readXml(body)
   const code = named === '' ? parsed.code : named
   return {
-    code: (/([A-Za-z0-9.]{1,80})(:.*)?$/.exec(code.replace(/:[^]*/, ''))?.[1] ?? '').trim(),
+    code: (/([A-Za-z0-9.]{1,80})(:.*)?$/.exec(code.replace(/:[\s\S]*/, ''))?.[1] ?? '').trim(),
     message: excerpt(parsed.message),
     region: excerpt(parsed.region),
   }

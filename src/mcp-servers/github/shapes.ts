@@ -19,7 +19,8 @@ export function truncateText(text: string | null | undefined, charsMax: number):
 }
 
 /** Removes our own marks, which are invisible comments in Markdown. */
-const withoutMarks = (text: string): string => text.replace(/(?<!\n)\n*<!-- rookery:[0-9a-f]+ -->/g, '')
+const withoutMarks = (text: string): string =>
+  text.replace(/(?<!\n)\n*<!-- rookery:[0-9a-f]+ -->/g, '')
 
 /** Whether there is another page, by GitHub's `link` header. */
 export const hasMore = ({ headers }: { headers: { link?: string | undefined } }): boolean =>

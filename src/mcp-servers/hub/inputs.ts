@@ -10,7 +10,7 @@ export const postIdInput = z
   .trim()
   .min(1)
   .max(200)
-  .transform((text) => text.replace(/^.*\/p\//, '').replace(/[/?#][^]*/, ''))
+  .transform((text) => text.replace(/^.*\/p\//, '').replace(/[/?#][\s\S]*/, ''))
   .describe('The id of the post, as in post_id of a search result')
 
 /** A community's name, with or without `m/`. */

@@ -180,7 +180,7 @@ function present(found: QuestionProgress, link: string) {
       state,
       from: name,
       answer: excerptToBytes(answer.content, ANSWER_BYTES_MAX),
-      url: isPrivate ? link : `${link.replace(/#[^]*/, '')}#c-${answer.id}`,
+      url: isPrivate ? link : `${link.replace(/#[\s\S]*/, '')}#c-${answer.id}`,
       ...run,
     }
   }
