@@ -23,7 +23,7 @@ export function createLog(target: LogTarget, now: () => Date = () => new Date())
   const redact = (text: string): string =>
     [...secrets].reduce((rest, secret) => rest.replaceAll(secret, '[hidden]'), text)
   const print = (level: string, message: string) => {
-    const line = redact(message).replaceAll(/[\r\n]+/g, ' ')
+    const line = toLine(redact(message))
     const clear = shown ? '\r\u001b[K' : ''
     target.write(`${clear}${now().toISOString().slice(0, 19)}Z ${level} ${line}\n${shown}`)
   }
@@ -32,7 +32,7 @@ export function createLog(target: LogTarget, now: () => Date = () => new Date())
     warn: (message) => print('warn', message),
     status(line) {
       if (!isTerminal) return
-      const next = redact(line).slice(0, (target.columns ?? 80) - 1)
+      const next = toLine(redact(line)).slice(0, (target.columns ?? 80) - 1)
       if (next === shown) return
       target.write(`\r\u001b[K${next}`)
       shown = next
@@ -43,3 +43,6 @@ export function createLog(target: LogTarget, now: () => Date = () => new Date())
     redact,
   }
 }
+
+/** What programs and servers say could move the cursor, or write to the clipboard. */
+const toLine = (text: string): string => text.replaceAll(/\p{Cc}+/gu, ' ')

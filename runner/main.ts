@@ -1,5 +1,13 @@
 // Started by `rookery runner`. Takes its key from the environment alone.
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { homedir, hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -7,7 +15,7 @@ import { RefusedError } from './hub/connection.ts'
 import { installPrograms } from './install.ts'
 import { createLog } from './log.ts'
 import { findPrograms } from './programs.ts'
-import { findSandboxProblem } from './run/sandbox.ts'
+import { findSandboxProblem } from './run/prove-sandbox.ts'
 import { Runner } from './serve.ts'
 
 const { values, positionals } = parseArgs({
@@ -43,8 +51,10 @@ async function serve(): Promise<number> {
     print(problem)
     return 2
   }
-  const folder = resolve(values.folder ?? join(homedir(), '.rookery-runner'))
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const named = resolve(values.folder ?? join(homedir(), '.rookery-runner'))
+  mkdirSync(named, { recursive: true, mode: 0o700 })
+  // The sandbox shows a program its own folder and no link on the way to it.
+  const folder = realpathSync(named)
   const unlock = lockFolder(folder)
   if (!unlock) {
     print(`Another runner uses ${folder}. Give this one a folder of its own: --folder <path>`)
@@ -61,12 +71,12 @@ async function work(given: { key: string; hub: string; slots: number; folder: st
   const log = createLog(process.stderr)
   log.hide(given.key)
   const programs = findPrograms()
-  const sandboxProblem = findSandboxProblem()
+  const sandboxProblem = await findSandboxProblem()
   const found = programs.map(({ type, version }) => `${type} ${version}`)
   log.info(
     `Programs: ${found.join(', ') || 'none. Install one: rookery runner install claude-code'}`,
   )
-  if (sandboxProblem) log.warn(`No sandbox (${sandboxProblem}): built-in tools are refused.`)
+  if (sandboxProblem) log.warn(`Built-in tools are refused: ${sandboxProblem}.`)
   const runner = new Runner({
     ...given,
     name: values.name ?? toLabel(hostname()),

@@ -19,6 +19,7 @@ import {
 import type { Log } from './log.ts'
 import { profiles } from './profiles/profiles.ts'
 import type { InstalledProgram } from './programs.ts'
+import { findGitProblem } from './run/git.ts'
 import { RunLimits } from './run/limits.ts'
 import { Places } from './run/places.ts'
 import { cleanCopies } from './run/repository-copies.ts'
@@ -59,6 +60,7 @@ export class Runner {
   readonly #connection: HubConnection
   readonly #places: Places
   readonly #held = new Map<string, Held>()
+  readonly #gitProblem: string | null
   #isDraining = false
   #hasTaken = false
 
@@ -66,6 +68,8 @@ export class Runner {
     this.#options = options
     this.#places = new Places(options.folder)
     const { hub, key, log, retryMs } = options
+    this.#gitProblem = findGitProblem()
+    if (this.#gitProblem) log.warn(`Runs with a workspace are refused: ${this.#gitProblem}.`)
     this.#connection = new HubConnection({
       hub,
       key,
@@ -237,6 +241,9 @@ export class Runner {
     }
     if (order.builtin !== 'none' && !hasSandbox) {
       return 'The runner has no sandbox, so built-in tools are refused.'
+    }
+    if (order.workspace && this.#gitProblem !== null) {
+      return `The runner cannot use repositories: ${this.#gitProblem}.`
     }
     if (kind === 'command-line' && !order.workspace) {
       return `${order.program} only edits files: it needs a workspace.`

@@ -75,7 +75,7 @@ export async function startFakeHub(key: string): Promise<FakeHub> {
     const message = runnerMessage.parse(JSON.parse(text))
     if (message.type === 'hello') {
       hub.hellos.push(message)
-      hub.send({ type: 'welcome', runner_id: 'runner_1', ping_ms: 200, forget: hub.forget })
+      hub.send({ type: 'welcome', runner_id: 'runner_1', ping_ms: 10_000, forget: hub.forget })
     } else if (message.type === 'refuse') hub.refusals.push(message.reason)
     else store(hub, message)
   }

@@ -3,9 +3,9 @@
 // pinned program must be installed, and do what the page says. `--check` only says whether the page is up to date.
 import { parseArgs } from 'node:util'
 import { programTypes } from '../../src/shared/runner-protocol.ts'
+import { findSandboxProblem } from '../../tests/support/start-runner-process.ts'
 import { profiles } from '../profiles/profiles.ts'
 import { findPrograms, type InstalledProgram } from '../programs.ts'
-import { findSandboxProblem } from '../run/sandbox.ts'
 import { type Case, cases } from './cases.ts'
 import { findOutdated, readResults, writeResults } from './page.ts'
 import { type Played, playCase } from './play.ts'

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,11 +10,14 @@ import type {
   RunReport,
 } from '../../src/shared/runner-protocol.ts'
 import { type FakeAnswer, startFakeModelServer } from '../../tests/support/fake-model-server.ts'
-import { createLog } from '../log.ts'
+import {
+  endProcess,
+  giveToRunner,
+  startRunnerProcess,
+} from '../../tests/support/start-runner-process.ts'
 import { profiles } from '../profiles/profiles.ts'
 import type { InstalledProgram } from '../programs.ts'
 import { killGroup, toMarker } from '../run/processes.ts'
-import { Runner } from '../serve.ts'
 import type { Case } from './cases.ts'
 import { startFakeHub } from './fake-hub.ts'
 import { startFakeMcp } from './fake-mcp.ts'
@@ -66,22 +70,17 @@ export async function playCase(program: InstalledProgram, each: Case): Promise<P
   const mcp = await startFakeMcp(token)
   const hub = await startFakeHub(key)
   if (each.breaksTools) mcp.breakAfter = 3
-  const log: string[] = []
-  const runner = new Runner({
-    hub: hub.url,
-    key,
-    name: 'matrix',
-    labels: [],
-    slots: 1,
-    folder,
-    once: true,
-    log: createLog({ write: (line) => log.push(line) }),
-    programs: [program],
-    hasSandbox: true,
-    version: '0',
-  })
+  giveToRunner(folder)
+  let log = ''
   const startedAt = Date.now()
-  const done = runner.run()
+  const runner = startRunnerProcess({
+    ...{ hub: hub.url, key, name: 'matrix', labels: [], slots: 1, folder, once: true },
+    ...{ programs: [program], hasSandbox: true, version: '0' },
+  })
+  runner.stderr?.on('data', (text) => {
+    log += text
+  })
+  const done = once(runner, 'close')
   const leaks = watchProcesses(token)
   try {
     await hub.until(() => hub.hellos[0])
@@ -106,12 +105,13 @@ export async function playCase(program: InstalledProgram, each: Case): Promise<P
       leaks: [
         ...leaks.stop(),
         ...findInFiles(folder, token),
-        ...(log.join('').includes(token) ? ['log'] : []),
+        ...(log.includes(token) ? ['log'] : []),
       ],
       seconds: (Date.now() - startedAt) / 1000,
     }
   } finally {
     leaks.stop()
+    await endProcess(runner)
     mcp.close()
     await models.close()
     await hub.close()

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import {
   closeSync,
   constants,
@@ -5,7 +6,9 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
-  readFileSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
@@ -23,10 +26,20 @@ export function ensureFolder(path: string): void {
   mkdirSync(path, { mode: 0o700 })
 }
 
-/** Makes sure that there is an empty folder. */
+/** Makes sure that there is an empty folder. @throws when what is there cannot be deleted */
 export function emptyFolder(path: string): void {
-  rmSync(path, { recursive: true, force: true })
+  removeTree(path)
   mkdirSync(path, { mode: 0o700 })
+}
+
+/** Deletes what a program left at a path, also where it took the rights away or nested folders without end. */
+export function removeTree(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true })
+  } catch {
+    // Neither command follows a link below the path.
+    spawnSync('sh', ['-c', 'chmod -R u+rwX -- "$0"; rm -rf -- "$0"', path], { stdio: 'ignore' })
+  }
 }
 
 /**
@@ -36,7 +49,7 @@ export function emptyFolder(path: string): void {
 export function writeInside(folder: string, path: string, text: string): void {
   const file = join(folder, toInner(path))
   ensureFolders(folder, dirname(toInner(path)))
-  rmSync(file, { recursive: true, force: true })
+  removeTree(file)
   const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
   const open = openSync(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
   try {
@@ -59,12 +72,24 @@ export function readInside(folder: string, path: string): string {
     // A pipe would wait for its writer.
     open = openSync(join(folder, ...parts), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
     const facts = fstatSync(open)
-    return facts.isFile() && facts.size <= bytesMax ? readFileSync(open, 'utf8') : ''
+    const isWhole = facts.isFile() && facts.size <= bytesMax
+    return isWhole && isAt(open, folder, parts) ? readBytes(open, facts.size) : ''
   } catch {
     return ''
   } finally {
     if (open !== null) closeSync(open)
   }
+}
+
+/** Whether an open file was reached without a link: a program may put one on the way meanwhile. */
+const isAt = (open: number, folder: string, parts: string[]): boolean =>
+  process.platform !== 'linux' ||
+  readlinkSync(`/proc/self/fd/${open}`) === join(realpathSync(folder), ...parts)
+
+/** Reads no more than there was: the file may grow without end. */
+function readBytes(open: number, size: number): string {
+  const buffer = Buffer.alloc(size)
+  return buffer.toString('utf8', 0, readSync(open, buffer))
 }
 
 function toInner(path: string): string {

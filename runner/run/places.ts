@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import * as z from 'zod'
-import { emptyFolder, ensureFolder } from './place-files.ts'
+import { emptyFolder, ensureFolder, removeTree } from './place-files.ts'
 
 const place = z.object({
   program: z.string(),
@@ -89,7 +89,7 @@ export class Places {
     this.#used.delete(place.folder)
     const isForgotten = this.#forgotten.delete(place.folder)
     if (place.facts.session_id === null || isForgotten) this.#delete(place.folder)
-    else rmSync(place.temp, { recursive: true, force: true })
+    else removeTree(place.temp)
   }
 
   /** Deletes a session with everything of its place; one that is in use goes when its run ends. */
@@ -149,7 +149,7 @@ export class Places {
   }
 
   #delete(folder: string): void {
-    rmSync(folder, { recursive: true, force: true })
+    removeTree(folder)
     rmSync(`${folder}.json`, { force: true })
     rmSync(`${folder}.git`, { recursive: true, force: true })
   }

@@ -41,7 +41,7 @@ export interface RelayOptions {
 }
 
 /** Not in NO_PROXY of the sandbox, unlike 127.0.0.1. A Mac has only that one. */
-const host = process.platform === 'darwin' ? '127.0.0.1' : '127.0.0.2'
+export const relayHost = process.platform === 'darwin' ? '127.0.0.1' : '127.0.0.2'
 const mcpBodyMax = 8 * 1024 * 1024
 const isModelRequest = (path: string): boolean =>
   /\/(messages|chat\/completions|responses)$/.test(path)
@@ -58,9 +58,9 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(0, host, resolve)
+    server.listen(0, relayHost, resolve)
   })
-  const address = `${host}:${(server.address() as AddressInfo).port}`
+  const address = `${relayHost}:${(server.address() as AddressInfo).port}`
   return {
     url: `http://${address}`,
     address,

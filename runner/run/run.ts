@@ -13,7 +13,7 @@ import type { Place, Places } from './places.ts'
 import { killGroup, markerName, startGroup, toMarker } from './processes.ts'
 import { proveTools } from './prove-tools.ts'
 import { type Relay, startRelay } from './relay.ts'
-import { socketFolder, wrapInSandbox } from './sandbox.ts'
+import { startInSandbox } from './sandbox.ts'
 import { openWorkspace, type Workspace } from './workspace.ts'
 
 /** What an attempt needs of its machine. */
@@ -171,32 +171,25 @@ class Attempt {
   }
 
   #start(launch: Launch, relay: Relay): ChildProcessWithoutNullStreams {
-    const { folder, hasSandbox, log, program, runFolder } = this.#deps
-    const { home, work, temp } = this.#place
+    const { hasSandbox, log, program, runFolder } = this.#deps
+    const { folder, home, work, temp } = this.#place
     const env = {
       PATH: `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
-      HOME: home,
-      TMPDIR: hasSandbox ? socketFolder : temp,
       LANG: 'C.UTF-8',
       NO_COLOR: '1',
       [markerName]: toMarker(runFolder),
       ...launch.env,
     }
-    const command = hasSandbox
-      ? wrapInSandbox(
+    const child = hasSandbox
+      ? startInSandbox(
           launch.command,
           {
-            folder: this.#place.folder,
-            temp,
-            cwd: work,
+            ...{ folder, home, temp, cwd: work, relay: relay.address },
             readable: [program.folder, ...(this.#workspace?.readable ?? [])],
-            relay: relay.address,
-            hidden: folder,
           },
-          join(runFolder, 'sandbox.json'),
+          { env, settingsFile: join(runFolder, 'sandbox.json') },
         )
-      : launch.command
-    const child = startGroup(command, { cwd: hasSandbox ? temp : work, env })
+      : startGroup(launch.command, { cwd: work, env: { ...env, HOME: home, TMPDIR: temp } })
     this.#child = child
     child.on('error', (error) => {
       this.#errors += error.message

@@ -1,107 +1,99 @@
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import type { ChildProcessWithoutNullStreams } from 'node:child_process'
+import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { startGroup } from './processes.ts'
 
-const clone = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
-const packageFolder = join(clone, 'runner/node_modules/@anthropic-ai/sandbox-runtime')
+const packageFolder = fileURLToPath(
+  new URL('../node_modules/@anthropic-ai/sandbox-runtime', import.meta.url),
+)
 const cli = join(packageFolder, 'dist/cli.js')
 
-/** What a command may reach inside the sandbox. Everything else of the machine is closed or read-only. */
+/** Whether the package that makes the sandbox is installed. */
+export const hasSandboxPackage = (): boolean => existsSync(cli)
+
+/** What a command may reach inside the sandbox. Everything else of the machine is closed. */
 export interface SandboxLimits {
   /** The only folder that it may write. */
   folder: string
-  /**
-   * For temporary files, inside the folder. The sandbox must be started here: it covers names such as `.git/config`
-   * where it is started, which would keep git from working in a checkout.
-   */
+  /** Its home folder and its folder for temporary files, and where it starts; all inside the folder. */
+  home: string
   temp: string
-  /** Where the command itself starts. */
   cwd: string
-  /** Folders below hidden ones that it may read, e.g. the program itself. */
+  /** What it may read besides the folder and the system, e.g. the program itself. */
   readable: string[]
   /** The only address that it may connect to, as `host:port`; null: none. */
   relay: string | null
-  /** The runner's own folder, with other runs. */
-  hidden: string
 }
 
-/** Where the sandbox itself has its sockets; their paths must be short. */
-export const socketFolder = '/tmp'
-
-/** Folders where people and services keep what is theirs. */
-const hiddenFolders = [
-  '/root',
-  '/home',
-  '/Users',
-  '/srv',
-  '/opt',
-  '/mnt',
-  '/media',
-  '/run/secrets',
-  '/run/credentials',
-  '/var/lib',
-  '/etc/shadow',
-  '/etc/ssl/private',
-  '/etc/ssh',
-]
+/**
+ * What programs need of the system: its programs and libraries, and of `/etc` what says how to start them, names of
+ * users and hosts, and public certificates.
+ */
+const systemPaths: Partial<Record<NodeJS.Platform, string[]>> = {
+  linux: [
+    ...['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store'],
+    ...['/etc/alternatives', '/etc/ld.so.cache', '/etc/ld.so.conf', '/etc/ld.so.conf.d'],
+    ...['/etc/passwd', '/etc/group', '/etc/nsswitch.conf', '/etc/hosts', '/etc/services'],
+    ...['/etc/protocols', '/etc/localtime', '/etc/timezone', '/etc/mime.types'],
+    ...['/etc/ssl/certs', '/etc/ssl/openssl.cnf', '/etc/pki/tls/certs', '/etc/pki/ca-trust'],
+    ...['/etc/ca-certificates', '/sys/devices/system/cpu', '/sys/fs/cgroup'],
+  ],
+  darwin: [
+    ...['/usr', '/bin', '/sbin', '/dev', '/System', '/Library/Apple', '/Library/Developer'],
+    ...['/Applications/Xcode.app', '/opt/homebrew', '/private/etc/hosts', '/private/etc/passwd'],
+    ...['/private/etc/localtime', '/private/etc/ssl', '/private/var/db/timezone'],
+    ...['/private/var/db/dyld', '/private/var/select'],
+  ],
+}
 
 /**
- * Returns the command that runs another one inside the sandbox.
+ * Starts a command inside the sandbox, in a process group of its own.
+ *
+ * The sandbox itself starts in a folder of its own, which is its home, too: its shell reads files of a home folder before
+ * the sandbox is closed, and it covers names such as `.git/config` where it is started.
  *
  * @param settingsFile is written; must be outside of the folder that the command may write
  */
-export function wrapInSandbox(
+export function startInSandbox(
   command: string[],
   limits: SandboxLimits,
-  settingsFile: string,
-): string[] {
-  const settings = {
+  { env, settingsFile }: { env: Record<string, string>; settingsFile: string },
+): ChildProcessWithoutNullStreams {
+  // A path of a socket has at most 107 characters.
+  const own = mkdtempSync('/tmp/rookery-')
+  writeFileSync(settingsFile, JSON.stringify(toSettings(limits, own)), { mode: 0o600 })
+  const folders = [`HOME=${limits.home}`, `TMPDIR=${limits.temp}`]
+  const start = ['sh', '-c', 'cd "$0" && exec "$@"', limits.cwd]
+  const inside = ['env', ...folders, 'NODE_USE_ENV_PROXY=1', ...start, ...command]
+  const child = startGroup([process.execPath, cli, '--settings', settingsFile, '--', ...inside], {
+    cwd: own,
+    env: { ...env, HOME: own, TMPDIR: own },
+  })
+  child.once('close', () => rmSync(own, { recursive: true, force: true }))
+  return child
+}
+
+function toSettings({ folder, readable, relay }: SandboxLimits, sockets: string) {
+  const system = systemPaths[process.platform] ?? []
+  const own = [process.execPath, packageFolder, ...readable, sockets, folder]
+  return {
     network: {
-      allowedDomains: limits.relay === null ? [] : [limits.relay],
+      allowedDomains: relay === null ? [] : [relay],
       deniedDomains: [],
       strictAllowlist: true,
     },
+    // The sandbox shares this folder of the machine with every program; no other rule closes it.
+    credentials: { files: [{ path: '/tmp/claude', mode: 'deny' }] },
     filesystem: {
-      denyRead: [...hiddenFolders, clone, limits.hidden].filter(existsSync),
-      allowRead: [
-        dirname(dirname(process.execPath)),
-        packageFolder,
-        ...limits.readable,
-        limits.folder,
-      ],
-      allowWrite: [limits.folder],
+      // The root does not stand for the kernel's files.
+      denyRead: ['/', '/sys'].filter(existsSync),
+      allowRead: [...system, ...own].filter(existsSync).map(toEntry),
+      allowWrite: [toEntry(folder)],
       denyWrite: [],
     },
   }
-  writeFileSync(settingsFile, JSON.stringify(settings), { mode: 0o600 })
-  // The sandbox sets a folder for temporary files that does not exist.
-  const start = ['sh', '-c', 'cd "$0" && exec "$@"', limits.cwd]
-  const inside = ['env', `TMPDIR=${limits.temp}`, 'NODE_USE_ENV_PROXY=1', ...start, ...command]
-  return [process.execPath, cli, '--settings', settingsFile, '--', ...inside]
 }
 
-/** Tries the sandbox. Returns null when it works, else why it does not. */
-export function findSandboxProblem(): string | null {
-  if (!existsSync(cli)) return 'its package is not installed'
-  const folder = mkdtempSync(join(tmpdir(), 'rookery-sandbox-'))
-  try {
-    const outside = join(tmpdir(), `rookery-outside-${process.pid}`)
-    const limits = { folder, temp: folder, cwd: folder, readable: [], relay: null, hidden: folder }
-    const script = `echo in > ${folder}/in && ! (echo out > ${outside}) 2>/dev/null && echo works`
-    const command = wrapInSandbox(['sh', '-c', script], limits, `${folder}.json`)
-    const { stdout, stderr, status } = spawnSync(command[0] ?? '', command.slice(1), {
-      env: { PATH: process.env.PATH ?? '', HOME: folder, TMPDIR: socketFolder },
-      cwd: folder,
-      encoding: 'utf8',
-      timeout: 20_000,
-    })
-    rmSync(outside, { force: true })
-    rmSync(`${folder}.json`, { force: true })
-    if (status === 0 && stdout.trim() === 'works') return null
-    return stderr.trim().split('\n').at(-1) || `it ended with ${status}`
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
+/** Names what is there, not a link to it. In it `*` and `[` are characters of a name. */
+const toEntry = (path: string) => ({ path: realpathSync(path), literal: true })

@@ -1,26 +1,13 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RunOrder, RunReport } from '../../src/shared/runner-protocol.ts'
 import type { Log } from '../log.ts'
-import { createGit, type Git, plainGitEnv } from './git.ts'
+import { createGit, type Git } from './git.ts'
 import { truncatePatch } from './patch.ts'
 import { emptyFolder } from './place-files.ts'
 import type { Place, Places } from './places.ts'
 import { fetchBase } from './repository-copies.ts'
-import { socketFolder, wrapInSandbox } from './sandbox.ts'
+import { takeCommits } from './take-commits.ts'
 
 type Changes = Extract<RunReport, { kind: 'ended' }>['changes']
 
@@ -53,7 +40,7 @@ interface Facts {
  *
  * The runner's copies of repositories and the run's own objects lie where programs cannot write; git runs there with
  * the token. A program gets a checkout that borrows both. Whatever it left there, hooks and configuration included, is
- * only ever run inside the sandbox: its commits come out as a bundle.
+ * only ever run inside the sandbox: its commits come out as a pack.
  *
  * @throws when the repository or the ref cannot be fetched
  */
@@ -98,7 +85,7 @@ async function pushEarly(saving: Saving): Promise<void> {
   const { log, order } = saving.facts
   if (order.builtin === 'none') return
   try {
-    const end = await takeCommits(saving, 'waits')
+    const end = await takeEnd(saving, true)
     const problem = end === saving.start ? null : await pushBranch(saving, end)
     if (problem) log.warn(problem)
   } catch (error) {
@@ -145,6 +132,14 @@ interface Saving {
   isPushed: boolean
 }
 
+async function takeEnd({ facts, git, start }: Saving, isProgramWaiting: boolean): Promise<string> {
+  const { order, place, hasSandbox, runFolder } = facts
+  if (!hasSandbox) throw new Error('There is no sandbox')
+  const readable = listReadable(place.repository)
+  const { agent } = order
+  return takeCommits({ git, place, runFolder, agent, start, readable, isProgramWaiting })
+}
+
 async function saveChanges(saving: Saving): Promise<{ changes: Changes; problem: string | null }> {
   const { facts, git, branch, start, hasBranch } = saving
   const { repository } = facts.place
@@ -152,7 +147,7 @@ async function saveChanges(saving: Saving): Promise<{ changes: Changes; problem:
   const nothing = { branch, pushed: null, since, stat: '', patch: '' }
   try {
     if (facts.order.builtin === 'none') return { changes: nothing, problem: null }
-    const end = await takeCommits(saving, 'ended')
+    const end = await takeEnd(saving, false)
     if (end === start) {
       facts.places.save(facts.place, { has_unsaved_work: false })
       return { changes: nothing, problem: null }
@@ -182,77 +177,6 @@ async function saveChanges(saving: Saving): Promise<{ changes: Changes; problem:
     if (!facts.place.facts.has_unsaved_work) rmSync(repository, { recursive: true, force: true })
   }
 }
-
-/**
- * Commits what is left in the work folder, and takes its commits over. Returns the last one. A program that waits may
- * still write in its folders, so nothing there is read or used outside of the sandbox: the bundle comes as its output.
- */
-async function takeCommits(
-  { facts, git, start }: Saving,
-  program: 'waits' | 'ended',
-): Promise<string> {
-  const { order, place, hasSandbox, folder, runFolder } = facts
-  const { repository } = place
-  if (!hasSandbox) throw new Error('There is no sandbox')
-  const cwd = mkdtempSync(join(tmpdir(), 'rookery-commit-'))
-  const bundle = join(runFolder, 'commits.bundle')
-  const command = wrapInSandbox(
-    ['sh', '-c', commitScript, 'commit', start, program, order.agent],
-    {
-      folder: place.folder,
-      temp: place.temp,
-      cwd: place.work,
-      readable: listReadable(repository),
-      relay: null,
-      hidden: folder,
-    },
-    join(runFolder, 'sandbox-git.json'),
-  )
-  const env = { ...plainGitEnv, PATH: process.env.PATH ?? '', HOME: cwd, TMPDIR: socketFolder }
-  try {
-    await writeOutput(command, { env, cwd }, bundle)
-  } finally {
-    rmSync(cwd, { recursive: true, force: true })
-  }
-  if (statSync(bundle).size === 0) return start
-  await git.fetchFile(repository, bundle, 'HEAD:refs/end')
-  return git.run(repository, 'rev-parse', 'refs/end^{commit}')
-}
-
-/** Runs a command, and writes its output to a file. @throws with what it wrote of errors */
-async function writeOutput(
-  [name = '', ...args]: string[],
-  { env, cwd }: { env: NodeJS.ProcessEnv; cwd: string },
-  file: string,
-): Promise<void> {
-  const output = openSync(file, 'w', 0o600)
-  try {
-    const child = spawn(name, args, {
-      env,
-      cwd,
-      stdio: ['ignore', output, 'pipe'],
-      timeout: 120_000,
-    })
-    let errors = ''
-    child.stderr?.on('data', (data: Buffer) => {
-      errors = `${errors}${data}`.slice(-4_000)
-    })
-    const [code, signal] = await once(child, 'close')
-    if (code !== 0) throw new Error(errors.trim() || `git ended with ${code ?? signal}`)
-  } finally {
-    closeSync(output)
-  }
-}
-
-const commitScript = `
-set -e
-[ "$2" = waits ] || rm -f .git/index.lock
-export GIT_AUTHOR_NAME="$3" GIT_AUTHOR_EMAIL="$3@rookery.invalid"
-export GIT_COMMITTER_NAME="$3" GIT_COMMITTER_EMAIL="$3@rookery.invalid"
-git add -A >&2
-git diff --cached --quiet || git commit --quiet --no-verify -m "Save the changes of a run" >&2
-[ "$(git rev-parse HEAD)" = "$1" ] || git bundle create --quiet - HEAD "^$1"
-`
 
 /** Returns why the branch was not pushed; null when it was. */
 async function pushBranch({ facts, git, branch }: Saving, end: string): Promise<string | null> {

@@ -50,7 +50,7 @@ async function select<Row>(sql: string): Promise<Row[]> {
 
 /** Starts the runner's program as a process. */
 function startRunner(name: string) {
-  const path = fileURLToPath(new URL('./runner/runner-process.ts', import.meta.url))
+  const path = fileURLToPath(new URL('../support/runner-process.ts', import.meta.url))
   const programs = [{ type: 'claude-code', version: '1.2.3', folder: programFolder }]
   const options = {
     ...{ hub: hub.url, key: runnerKey, name, labels: ['linux'], slots: 2, once: false },

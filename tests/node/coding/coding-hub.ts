@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -10,6 +10,12 @@ import { buildWorker } from '../../../scripts/build-worker.mjs'
 import { type Hub, startHub } from '../../../scripts/hub-runtime.mjs'
 import type { ProgramType } from '../../../src/shared/runner-protocol.ts'
 import { startFakeModelServer } from '../../support/fake-model-server.ts'
+import {
+  endProcess,
+  giveToRunner,
+  openFolder,
+  startRunnerProcess,
+} from '../../support/start-runner-process.ts'
 
 /** The key of the model provider, which no machine of a runner may see. */
 const providerKey = 'the-key-that-only-the-hub-has'
@@ -63,6 +69,7 @@ export async function startCodingHub(
   toEnv: (providerUrl: string, key: string) => Record<string, string> = () => ({}),
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'rookery-coding-'))
+  openFolder(folder)
   const programFolder = join(folder, 'program')
   const adapter = join(programFolder, 'node_modules/@agentclientprotocol/claude-agent-acp/dist')
   mkdirSync(adapter, { recursive: true })
@@ -146,26 +153,25 @@ export async function startCodingHub(
       hub = await start()
     },
     startRunner(name: string, choices: RunnerChoices = {}) {
-      const path = fileURLToPath(new URL('../runner/runner-process.ts', import.meta.url))
-      const options = {
+      const state = join(folder, name)
+      mkdirSync(state, { recursive: true })
+      for (const each of [state, programFolder]) giveToRunner(each)
+      const child = startRunnerProcess({
         ...{ hub: line.url, key: runnerKey, name, labels: [], slots: 4, once: false, retryMs: 100 },
-        ...{ folder: join(folder, name), hasSandbox: false, version: '0.1.0' },
+        ...{ folder: state, hasSandbox: false, version: '0.1.0' },
         programs: [{ type: 'claude-code', version: '1.2.3', folder: programFolder }],
         ...choices,
-      }
-      const child = spawn(process.execPath, [path, JSON.stringify(options)], {
-        stdio: ['ignore', 'ignore', 'pipe'],
-        env: { PATH: process.env.PATH ?? '' },
       })
       const runner: RunnerProcess = { process: child, log: '' }
-      child.stderr.on('data', (data) => {
+      child.stderr?.on('data', (data) => {
         runner.log += data
       })
       runners.set(name, runner)
       return runner
     },
     async killRunner(name: string): Promise<void> {
-      await end(runners.get(name)?.process, 'SIGKILL')
+      const runner = runners.get(name)
+      if (runner) await endProcess(runner.process, 'SIGKILL')
       runners.delete(name)
     },
     waitForRunner: (name: string) =>
@@ -206,20 +212,13 @@ export async function startCodingHub(
         `SELECT cost_microusd AS cost FROM usage_events WHERE activation_id = '${id}'`,
       ),
     async close(): Promise<void> {
-      for (const { process: child } of runners.values()) await end(child, 'SIGTERM')
+      for (const { process: child } of runners.values()) await endProcess(child)
       line.close()
       await hub.stop()
       await provider.close()
       rmSync(folder, { recursive: true, force: true })
     },
   }
-}
-
-async function end(child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> {
-  if (!child || child.exitCode !== null || child.signalCode !== null) return
-  const isGone = new Promise((resolve) => child.once('exit', resolve))
-  child.kill(signal)
-  await isGone
 }
 
 /** Opens a port that passes connections on to another one, and can cut them. */

@@ -14,9 +14,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findSandboxProblem } from '../../../runner/run/sandbox.ts'
 import type { HubMessage, RunOrder } from '../../../src/shared/runner-protocol.ts'
 import { openRunnerSocket } from '../../support/open-runner-socket.ts'
+import { findSandboxProblem } from '../../support/start-runner-process.ts'
 import { type CodingHub, startCodingHub, until } from './coding-hub.ts'
 import { startForge } from './forge.ts'
 import { playPullRequests } from './pull-requests.ts'
@@ -26,6 +26,7 @@ import { asBearer, closed, opened, tryEveryRoute, useToken } from './use-token.t
 const execute = promisify(execFile)
 const grants = ['hub:read', 'git:forge:read', 'git:forge:write:acme/tools']
 const mark = `rookery-daemon-${process.pid}`
+const sandboxProblem = findSandboxProblem()
 let hub: CodingHub
 let service: Awaited<ReturnType<typeof startForge>>
 
@@ -68,7 +69,7 @@ const findMarked = () =>
   })
 
 // bubblewrap, socat and ripgrep, and a machine that allows namespaces.
-test.skipIf(findSandboxProblem() !== null)(
+test.skipIf(sandboxProblem !== null)(
   'X3 X9 X10: a hostile program reaches nothing of the hub, the machine and other runs, and nothing of it is left',
   async () => {
     const runner = hub.startRunner('one', { hasSandbox: true })
@@ -232,7 +233,7 @@ test('X3 X11: a runner that uses a token for more than its run is refused everyw
   await hub.api('POST', `/activations/${others.id}/cancel`)
 })
 
-test.skipIf(findSandboxProblem() !== null)(
+test.skipIf(sandboxProblem !== null)(
   'X6 X11 X15: a pull request waits for an approver, is opened once and linked, and a review of it continues its branch',
   async () => {
     if (!hub.runners.has('one')) hub.startRunner('one', { hasSandbox: true })

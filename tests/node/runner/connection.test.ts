@@ -1,20 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { root } from '../../../scripts/local-state.mjs'
 import { runnerCloseCodes } from '../../../src/shared/runner-protocol.ts'
-import { createStage, isAlive, key, type Stage } from './start-runner.ts'
+import { endProcess } from '../../support/start-runner-process.ts'
+import { createStage, isAlive, type Stage } from './start-runner.ts'
 
 let stage: Stage
 beforeAll(async () => {
   stage = await createStage()
 })
-const processes: ChildProcess[] = []
-afterAll(async () => {
-  for (const each of processes) each.kill('SIGKILL')
-  await stage.close()
-})
+afterAll(() => stage.close())
 
 const reportsOf = (order: { activation_id: string }) =>
   stage.hub.reports.get(`${order.activation_id} 1`) ?? []
@@ -68,25 +63,7 @@ test('X2: after an order that arrives twice, and an attempt that the hub forgets
 })
 
 test('X9: after kill -9 of the runner the next start kills its programs and ends its runs', async () => {
-  const options = {
-    hub: stage.hub.url,
-    key,
-    name: 'killed',
-    labels: [],
-    slots: 1,
-    folder: join(stage.folder, 'killed'),
-    once: false,
-    programs: [{ type: 'claude-code', version: '1', folder: stage.programFolder }],
-    hasSandbox: false,
-    version: '0',
-    retryMs: 50,
-  }
-  const start = () => {
-    const script = join(root, 'tests/node/runner/runner-process.ts')
-    const child = spawn(process.execPath, [script, JSON.stringify(options)], { stdio: 'ignore' })
-    processes.push(child)
-    return child
-  }
+  const start = () => stage.startProcess({ name: 'killed', folder: join(stage.folder, 'killed') })
   const hellos = stage.hub.hellos.length
   const first = start()
   await stage.hub.until(() => stage.hub.hellos[hellos])
@@ -94,8 +71,7 @@ test('X9: after kill -9 of the runner the next start kills its programs and ends
   stage.hub.send({ type: 'start', order })
   const text = await stage.hub.until(() => reportsOf(order).find(({ kind }) => kind === 'text'))
   const orphan = Number(text.kind === 'text' && text.text.split(' ')[1])
-  first.kill('SIGKILL')
-  await new Promise((resolve) => first.once('close', resolve))
+  await endProcess(first, 'SIGKILL')
   expect(isAlive(orphan)).toBe(true)
   const second = start()
   const ended = await stage.ended(order)
@@ -109,8 +85,7 @@ test('X9: after kill -9 of the runner the next start kills its programs and ends
   stage.hub.send({ type: 'start', order: next })
   await stage.ended(next)
   expect(reportsOf(next)[0]).toMatchObject({ is_resumed: true })
-  second.kill('SIGTERM')
-  await new Promise((resolve) => second.once('close', resolve))
+  await endProcess(second)
 })
 
 test('X2: a runner that is stopped reports its runs as lost; with once it ends after the first', async () => {

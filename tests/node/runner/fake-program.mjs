@@ -204,6 +204,15 @@ const acts = {
     }
     say(`Linked ${linked.join(' ')}`, 'm1')
   },
+  /** Says what files of its home folder have run, and leaves some for a shell that starts later. */
+  startup() {
+    const ran = join(process.env.HOME, 'ran')
+    say(fs.existsSync(ran) ? fs.readFileSync(ran, 'utf8') : 'Nothing has run.', 'm1')
+    for (const name of ['.bashrc', '.bash_profile', '.profile', '.zshenv', '.npmrc']) {
+      const script = `echo ${name} $(grep Seccomp: /proc/self/status) >> ${ran}\n`
+      fs.writeFileSync(join(process.env.HOME, name), script)
+    }
+  },
   /** Does what a file beside it does, whose name follows. */
   async beside(words) {
     const { act } = await import(join(import.meta.dirname, `${words.at(-1)}.mjs`))

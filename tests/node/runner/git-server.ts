@@ -11,6 +11,8 @@ export interface GitServer {
   refused: number
   /** Runs git in the repository. */
   git(...args: string[]): string
+  /** Makes a repository of a folder, with all that is in it. */
+  init(folder: string): void
   close(): void
 }
 
@@ -30,16 +32,20 @@ export async function startGitServer(folder: string, token: string): Promise<Git
   mkdirSync(first, { recursive: true })
   const run = (cwd: string, ...args: string[]) =>
     execFileSync('git', args, { cwd, env, encoding: 'utf8' }).trim()
-  run(first, 'init', '-q', '-b', 'main')
+  const init = (path: string): void => {
+    run(path, 'init', '-q', '-b', 'main')
+    run(path, 'add', '-A')
+    run(path, 'commit', '-q', '-m', 'First')
+  }
   writeFileSync(join(first, 'readme.md'), 'hello\n')
-  run(first, 'add', '-A')
-  run(first, 'commit', '-q', '-m', 'First')
+  init(first)
   run(folder, 'clone', '-q', '--bare', first, bare)
   run(bare, 'config', 'http.receivepack', 'true')
   const git: GitServer = {
     url: '',
     refused: 0,
     git: (...args) => run(bare, ...args),
+    init,
     close: () => server.close(),
   }
   const server = createServer((request, response) => {

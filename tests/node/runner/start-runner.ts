@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +9,12 @@ import { Runner, type RunnerOptions } from '../../../runner/serve.ts'
 import { root } from '../../../scripts/local-state.mjs'
 import type { RunOrder, RunReport } from '../../../src/shared/runner-protocol.ts'
 import { type FakeModelServer, startFakeModelServer } from '../../support/fake-model-server.ts'
+import {
+  endProcess,
+  giveToRunner,
+  openFolder,
+  startRunnerProcess,
+} from '../../support/start-runner-process.ts'
 
 export const key = 'the-key-of-this-runner'
 export const token = 'the-token-of-this-run'
@@ -21,6 +28,8 @@ export interface Stage {
   programFolder: string
   log: string[]
   start(options?: Partial<RunnerOptions>): Started
+  /** Starts a runner as a process, of a user for whom the sandbox holds. Its folder is `state`, too. */
+  startProcess(options?: Partial<RunnerOptions>): ChildProcess
   order(prompt: string, changes?: Partial<RunOrder>): RunOrder
   /** Waits for the last report of an attempt. */
   ended(order: RunOrder): Promise<Extract<RunReport, { kind: 'ended' }>>
@@ -46,8 +55,16 @@ export async function createStage(): Promise<Stage> {
     startFakeMcp(token),
     startFakeModelServer(),
   ])
+  openFolder(folder)
   const log: string[] = []
   const started: Started[] = []
+  const processes: ChildProcess[] = []
+  const defaults = {
+    ...{ hub: hub.url, key, name: 'test', labels: ['linux'], slots: 2, once: false },
+    folder: join(folder, 'state'),
+    programs: [{ type: 'claude-code' as const, version: '1.2.3', folder: programFolder }],
+    ...{ hasSandbox: false, version: '0.0.0', retryMs: 50 },
+  }
   let count = 0
   return {
     hub,
@@ -57,25 +74,21 @@ export async function createStage(): Promise<Stage> {
     programFolder,
     log,
     start(options = {}) {
-      const runner = new Runner({
-        hub: hub.url,
-        key,
-        name: 'test',
-        labels: ['linux'],
-        slots: 2,
-        folder: join(folder, 'state'),
-        once: false,
-        log: createLog({ write: (text) => log.push(text) }),
-        programs: [{ type: 'claude-code', version: '1.2.3', folder: programFolder }],
-        hasSandbox: false,
-        version: '0.0.0',
-        retryMs: 50,
-        ...options,
-      })
+      const target = { write: (text: string) => log.push(text) }
+      const runner = new Runner({ ...defaults, log: createLog(target), ...options })
       const done = runner.run()
       done.catch(() => undefined)
       started.push({ runner, done })
       return { runner, done }
+    },
+    startProcess(options = {}) {
+      const given = { ...defaults, ...options }
+      mkdirSync(given.folder, { recursive: true })
+      for (const each of [given.folder, programFolder]) giveToRunner(each)
+      const child = startRunnerProcess(given)
+      child.stderr?.on('data', (text) => log.push(String(text)))
+      processes.push(child)
+      return child
     },
     order(prompt, changes = {}) {
       count++
@@ -113,6 +126,7 @@ export async function createStage(): Promise<Stage> {
       }),
     async close() {
       for (const { runner } of started) await runner.stop()
+      for (const each of processes) await endProcess(each)
       mcp.close()
       await models.close()
       await hub.close()

@@ -9,9 +9,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { findSandboxProblem } from '../../../runner/run/sandbox.ts'
 import { root } from '../../../scripts/local-state.mjs'
 import type { RunOrder } from '../../../src/shared/runner-protocol.ts'
+import { findSandboxProblem } from '../../support/start-runner-process.ts'
 import { type GitServer, startGitServer } from './git-server.ts'
 import { createStage, type Stage, token } from './start-runner.ts'
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
   copyFileSync(join(root, 'tests/node/runner/fake-program.mjs'), join(bin, 'fake.mjs'))
   const script = `#!/bin/sh\nexec ${process.execPath} ${join(bin, 'fake.mjs')}\n`
   writeFileSync(join(bin, 'goose'), script, { mode: 0o755 })
-  stage.start({
+  stage.startProcess({
     hasSandbox: sandboxProblem === null,
     programs: [
       { type: 'claude-code', version: '1.2.3', folder: stage.programFolder },
@@ -44,6 +44,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   git.close()
+  console.log(stage.log.join(''))
   await stage.close()
 })
 
@@ -178,6 +179,44 @@ describe.skipIf(sandboxProblem !== null)('inside the sandbox', () => {
     expect(next.answer).toBe('Fixed.')
   })
 
+  test('X11: what a checkout makes git write in place of its commits opens no other repository', async () => {
+    const foreign = join(stage.folder, 'foreign')
+    mkdirSync(foreign)
+    writeFileSync(join(foreign, 'secret.txt'), 'the private source')
+    git.init(foreign)
+    const program = join(
+      stage.programFolder,
+      'node_modules/@agentclientprotocol/claude-agent-acp/dist',
+    )
+    copyFileSync(join(root, 'tests/support/write-instead.mjs'), join(program, 'instead.mjs'))
+    const playInstead = (branch: string, written: string) => {
+      writeFileSync(join(program, 'instead'), written)
+      const own = { ...workspace, branch }
+      return play('modelless beside instead', { builtin: 'shell', workspace: own })
+    }
+    const ended = [
+      await playInstead('rookery/pointer', `gitdir: ${foreign}/.git\n`),
+      await playInstead('rookery/path', foreign),
+      await playInstead('rookery/id', `${git.git('rev-parse', 'main')}\n`),
+    ]
+    for (const { answer, changes, detail } of ended) {
+      expect(answer).toBe('It writes instead.')
+      expect(changes).toMatchObject({ pushed: null, stat: '', patch: '' })
+      expect(detail).toContain('could not be read')
+    }
+    expect(git.git('branch', '--list', 'rookery/p*')).toBe('')
+    expect(JSON.stringify(ended)).not.toContain('private source')
+  })
+
+  test('X10: no file of a home folder runs before the sandbox is closed', async () => {
+    const own = { ...workspace, branch: 'rookery/home' }
+    const first = await play('modelless startup', { builtin: 'shell', workspace: own })
+    const next = await play('modelless startup', {
+      ...{ builtin: 'shell', workspace: own, session_id: first.session_id },
+    })
+    expect([first.answer, next.answer]).toEqual(['Nothing has run.', 'Nothing has run.'])
+  })
+
   test('X10: a hostile checkout runs nothing outside, and a hostile program reaches nothing', async () => {
     const secret = join(stage.folder, 'state/secret')
     writeFileSync(secret, 'of the runner')
@@ -188,7 +227,9 @@ describe.skipIf(sandboxProblem !== null)('inside the sandbox', () => {
       prompt: `hostile ${outside} ${secret} ${stage.hub.url} ${git.url}`,
     })
     expect(ended.answer).toContain('tried')
-    expect(ended.answer.split('\n').filter((line) => line.startsWith('reached'))).toEqual([])
+    // Where nothing is visible it may write, and nobody sees it.
+    const reached = ended.answer.split('\n').filter((line) => line.startsWith('reached'))
+    expect(reached.filter((line) => line !== 'reached outside')).toEqual([])
     expect(existsSync(outside)).toBe(false)
     const repositories = join(stage.folder, 'state/repositories')
     const config = readdirSync(repositories).map((name) =>
