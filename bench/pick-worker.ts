@@ -30,7 +30,8 @@ export class BenchScheduler extends DurableObject<BenchEnv> {
         agentId: uuidV7(startAt, crypto.getRandomValues(random)) as AccountId,
         weight: tierWeight(number % explorationScheduling.weightTiers),
         intervalMs: explorationScheduling.intervalMs,
-        lastActivatedAt:
+        lastActivatedAt: 0,
+        lastExploredAt:
           startAt - explorationScheduling.intervalMs - ((number * 7_919_000) % 86_400_000),
         consecutiveFailures: 0,
         isPaused: false,
@@ -58,7 +59,12 @@ export class BenchScheduler extends DurableObject<BenchEnv> {
       const head = pick(this.#index.readHeads(now), now)
       if (!head) continue
       const agentId = this.#index.start(head, now)
-      this.#index.finish(agentId, { at: now, hasFailed: false, isSatisfied: false })
+      this.#index.finish(agentId, {
+        at: now,
+        isExploration: true,
+        hasFailed: false,
+        isSatisfied: false,
+      })
       decided++
     }
     return decided

@@ -167,7 +167,6 @@ function round(value, digits = 0) {
 
 /** @param {number} ratio */
 function formatRatio(ratio) {
-  if (Number.isNaN(ratio)) return 'none: every agent is called by name'
   if (scenario.agents >= 1_000) return ratio.toFixed(4)
   return `${ratio.toFixed(4)} (the bound knows only how likely failures are: over so few agents and turns chance decides)`
 }

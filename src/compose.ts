@@ -47,7 +47,6 @@ import { createPrivateFiles } from './mcp-servers/storage/private-files'
 import { createResultStore } from './mcp-servers/storage/result-store'
 import { createWorkspaces } from './mcp-servers/storage/workspace'
 import type { ToolServer } from './mcp-servers/tool/define-tool'
-import { scheduling } from './shared/config'
 import { run } from './shared/db/batch'
 import { createDb } from './shared/db/db'
 import { type AccountId, systemClock } from './shared/ids'
@@ -120,7 +119,7 @@ export function composeApp(bindings: Env) {
   const agentDeps = createAgentDeps(settings, {
     ...{ hub, tools: gateway, models, runners: createRunnerApi(env.RUNNERS), definitions },
     ...{ log, redact, patches: createPatchStore(env.FILES) },
-    wakeAgents: createReliableWaker(env, scheduler),
+    wakeAgents: createReliableWaker(env, scheduler, settings.ROOKERY_MAX_CONCURRENT),
   })
   const schedulerDeps = createSchedulerDeps(env, settings, hub)
   const { tokens } = outside
@@ -151,8 +150,11 @@ const createAgentDeps = (
   ...createExporter(settings, deps.log, redact),
   random: Math.random,
   approvalWaitMs: settings.ROOKERY_APPROVAL_WAIT_SECONDS * 1000,
-  capacity: readCapacity(settings),
-  explorationFloor: explorationFloor(settings.ROOKERY_SCHEDULING, readCapacity(settings)),
+  capacity: settings.ROOKERY_MAX_CONCURRENT,
+  explorationFloor: explorationFloor(
+    settings.ROOKERY_SCHEDULING,
+    settings.ROOKERY_MAX_CONCURRENT,
+  ),
 })
 
 /** Creates the gateway of some servers and the remote ones. */
@@ -212,11 +214,19 @@ const createAgents = (
     otlp: toOtlpOptions(settings),
   })
 
-/** Returns a function that wakes agents; when one cannot be reached, it arms the scheduler's sweep. */
-function createReliableWaker(env: Env, scheduler: SchedulerApi): AgentDeps['wakeAgents'] {
+/**
+ * Returns a function that wakes agents, but no more than may run; when one cannot be reached or some are left, it arms
+ * the scheduler's sweep.
+ */
+function createReliableWaker(
+  env: Env,
+  scheduler: SchedulerApi,
+  capacity: number,
+): AgentDeps['wakeAgents'] {
   const wake = createWaker(env.AGENTS)
   return async (agentIds) => {
-    if (!(await wake(agentIds))) await scheduler.arm().catch(() => null)
+    const isDone = await wake(agentIds.slice(0, capacity))
+    if (!isDone || agentIds.length > capacity) await scheduler.arm().catch(() => null)
   }
 }
 
@@ -277,14 +287,11 @@ const findPlatformLimits = (env: Partial<Env>): PlatformLimits => ({
   ...(env.RATE_CONNECT && { connect: env.RATE_CONNECT }),
 })
 
-const readCapacity = (settings: Settings): number =>
-  settings.ROOKERY_MAX_CONCURRENT ?? scheduling.concurrentActivationsMax
-
 const createSchedulerDeps = (env: Env, settings: Settings, hub: SweepApi): SchedulerDeps => ({
   hub,
   wake: createWaker(env.AGENTS),
   offerExplorations: createWaker(env.AGENTS, true),
   clock: systemClock,
   mode: settings.ROOKERY_SCHEDULING,
-  capacity: readCapacity(settings),
+  capacity: settings.ROOKERY_MAX_CONCURRENT,
 })

@@ -13,24 +13,27 @@ const running = 2
 
 /**
  * The exploration order in memory, with the same rules as the scheduler's SQLite index: agents wait
- * until they are eligible, then queue in their tier by (last activated, id). Outdated heap entries are
+ * until they are eligible, then queue in their tier by (last explored, id). Outdated heap entries are
  * dropped when they are read.
  */
 export class Explorers {
-  readonly lastActivatedAt: Float64Array
+  readonly lastExploredAt: Float64Array
   readonly readySince: Float64Array
   readonly #population: Population
   readonly #tier: Uint8Array
   readonly #state: Uint8Array
   readonly #eligibleAt: Float64Array
   readonly #failures: Uint16Array
+  /** Of any activation. */
+  readonly #lastActivatedAt: Float64Array
   readonly #tiers = Array.from({ length: explorationScheduling.weightTiers }, () => new Heap())
   readonly #waiting = new Heap()
 
-  constructor(population: Population, lastActivatedAt: Float64Array) {
+  constructor(population: Population, lastExploredAt: Float64Array) {
     const { weight } = population
     this.#population = population
-    this.lastActivatedAt = lastActivatedAt
+    this.lastExploredAt = lastExploredAt
+    this.#lastActivatedAt = lastExploredAt.slice()
     this.readySince = new Float64Array(weight.length)
     this.#tier = Uint8Array.from(weight, tierOf)
     this.#state = new Uint8Array(weight.length)
@@ -47,7 +50,7 @@ export class Explorers {
       if (this.#state[id] !== waiting || this.#eligibleAt[id] !== at) continue
       this.#state[id] = ready
       this.readySince[id] = at
-      this.#tiers[this.#tier[id] ?? 0]?.push(this.lastActivatedAt[id] ?? 0, id)
+      this.#tiers[this.#tier[id] ?? 0]?.push(this.lastExploredAt[id] ?? 0, id)
     }
   }
 
@@ -60,7 +63,7 @@ export class Explorers {
     const heads: TierHead<number>[] = []
     for (let tier = 0; tier < explorationScheduling.weightTiers; tier++) {
       const id = this.#headOf(tier)
-      if (id >= 0) heads.push({ id, tier, lastActivatedAt: this.lastActivatedAt[id] ?? 0 })
+      if (id >= 0) heads.push({ id, tier, lastExploredAt: this.lastExploredAt[id] ?? 0 })
     }
     return pick(heads, now, rule)?.id ?? -1
   }
@@ -69,9 +72,11 @@ export class Explorers {
     this.#state[id] = running
   }
 
-  finish(id: number, now: number, hasFailed: boolean): void {
+  /** Ends an exploration, or with `isExploration` false another activation. */
+  finish(id: number, now: number, hasFailed: boolean, isExploration = true): void {
     this.#failures[id] = hasFailed ? (this.#failures[id] ?? 0) + 1 : 0
-    this.lastActivatedAt[id] = now
+    this.#lastActivatedAt[id] = now
+    if (isExploration) this.lastExploredAt[id] = now
     this.#queue(id)
   }
 
@@ -82,7 +87,8 @@ export class Explorers {
   #queue(id: number): void {
     const eligibleAt = computeEligibleAt({
       agentId: String(id),
-      lastActivatedAt: this.lastActivatedAt[id] ?? 0,
+      lastExploredAt: this.lastExploredAt[id] ?? 0,
+      lastActivatedAt: this.#lastActivatedAt[id] ?? 0,
       intervalMs: this.#population.intervalMs[id] ?? explorationScheduling.intervalMs,
       failures: this.#failures[id] ?? 0,
     })
@@ -95,7 +101,7 @@ export class Explorers {
     const heap = this.#tiers[tier]
     while (heap && heap.size > 0) {
       const id = heap.peekId()
-      if (this.#state[id] === ready && this.lastActivatedAt[id] === heap.peekKey()) return id
+      if (this.#state[id] === ready && this.lastExploredAt[id] === heap.peekKey()) return id
       heap.pop()
     }
     return -1

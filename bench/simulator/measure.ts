@@ -37,7 +37,7 @@ export interface Report {
   decisions: number
   explorations: number
   answers: number
-  /** Weighted age over its lower bound; NaN when every agent is mentioned. */
+  /** Weighted age over its lower bound. */
   ratio: number
   ageP99Slots: number
   inboxP99Slots: number
@@ -47,25 +47,26 @@ export interface Report {
   tiers: TierReport[]
 }
 
-/** A ready agent is starved after this multiple of its optimal gap at the reserved capacity. */
+/**
+ * An agent is starved when it is ready for this multiple of its optimal gap at the reserved capacity, or when its
+ * explorations are that far apart and the longest backoff more.
+ */
 const starvedFactor = 2
 /** A task is starved after two hours. */
 const starvedTaskMs = 7_200_000
 
-/**
- * Measures a simulation from `from` on. The ratio is over agents that are not mentioned, because
- * mentions are not the scheduler's choice.
- */
+/** Measures a simulation from `from` on. The age of an agent is the time since its last exploration. */
 export class Measure {
   readonly #population: Population
   readonly #from: number
   readonly #tierOfAgent: Uint8Array
   readonly #area: Float64Array
   readonly #longestReady: Float64Array
+  readonly #oldestAge: Float64Array
   readonly #ages = Array.from({ length: explorationScheduling.weightTiers }, () => new Histogram())
   readonly #allAges = new Histogram()
   readonly #inbox = new Histogram()
-  #unmentionedActivations = 0
+  #measuredExplorations = 0
   #starvedTasks = 0
   explorations = 0
   answers = 0
@@ -76,17 +77,19 @@ export class Measure {
     this.#tierOfAgent = Uint8Array.from(population.weight, tierOf)
     this.#area = new Float64Array(population.weight.length)
     this.#longestReady = new Float64Array(population.weight.length)
+    this.#oldestAge = new Float64Array(population.weight.length)
   }
 
-  /** Adds an agent's age from `since` to `now`; `isActivation` when an activation ended it. */
-  addAge(id: number, since: number, now: number, isActivation: boolean): void {
+  /** Adds an agent's age from `since` to `now`; `isExploration` when an exploration ended it. */
+  addAge(id: number, since: number, now: number, isExploration: boolean): void {
     if (now <= this.#from) return
     const begun = Math.max(this.#from, since)
     this.#area[id] = (this.#area[id] ?? 0) + ((now - since) ** 2 - (begun - since) ** 2) / 2
     const slots = (now - since) / explorationScheduling.slotMs
     this.#ages[this.#tierOfAgent[id] ?? 0]?.add(slots)
     this.#allAges.add(slots)
-    if (isActivation && id >= this.#population.mentionedCount) this.#unmentionedActivations++
+    this.#oldestAge[id] = Math.max(this.#oldestAge[id] ?? 0, now - since)
+    if (isExploration) this.#measuredExplorations++
   }
 
   addReadyWait(id: number, ms: number): void {
@@ -105,18 +108,14 @@ export class Measure {
    * @param floorPerMs explorations per millisecond that are always possible
    */
   report(now: number, floorPerMs: number): Report {
-    const { weight, mentionedCount: popular } = this.#population
-    const unmentioned = Array.from({ length: weight.length - popular }, (_, at) => popular + at)
+    const { weight } = this.#population
     const spanMs = now - this.#from
     const lowerBound = new OptimalSchedule(
       this.#population,
-      unmentioned,
-      this.#unmentionedActivations / spanMs,
+      [...weight.keys()],
+      this.#measuredExplorations / spanMs,
     ).weightedAge()
-    const weightedAge = unmentioned.reduce(
-      (sum, id) => sum + (weight[id] ?? 1) * (this.#area[id] ?? 0),
-      0,
-    )
+    const weightedAge = weight.reduce((sum, each, id) => sum + each * (this.#area[id] ?? 0), 0)
     return {
       decisions: this.explorations + this.answers,
       explorations: this.explorations,
@@ -133,9 +132,16 @@ export class Measure {
   #countStarved(floorPerMs: number): number {
     const allAgents = Array.from(this.#population.weight.keys())
     const atFloor = new OptimalSchedule(this.#population, allAgents, floorPerMs)
-    const agents = allAgents.filter(
-      (id) => (this.#longestReady[id] ?? 0) > starvedFactor * atFloor.gapOf(id),
-    )
+    const backOffMsMax =
+      explorationScheduling.backOffMsMax * (1 + explorationScheduling.backOffJitter)
+    const { failChance } = this.#population
+    const agents = allAgents.filter((id) => {
+      // each run that fails begins a backoff, so one that always fails and is mentioned often does not explore
+      if (failChance[id] === 1) return false
+      const patience = starvedFactor * atFloor.gapOf(id)
+      const isOld = (this.#oldestAge[id] ?? 0) > patience + backOffMsMax
+      return isOld || (this.#longestReady[id] ?? 0) > patience
+    })
     return agents.length + this.#starvedTasks
   }
 

@@ -155,21 +155,22 @@ class Simulation {
   }
 
   #finish(id: number): void {
-    if (this.#doing[id] === 1) this.#runningInbox--
-    else this.#runningExploration--
+    const isExploration = this.#doing[id] === 2
     this.#doing[id] = 0
-    const since = this.#explorers.lastActivatedAt[id] ?? 0
-    this.#measure.addAge(id, since, this.#now, true)
+    if (isExploration) {
+      this.#runningExploration--
+      this.#measure.addAge(id, this.#explorers.lastExploredAt[id] ?? 0, this.#now, true)
+    } else this.#runningInbox--
     const hasFailed = this.#random() < (this.#population.failChance[id] ?? 0)
-    this.#explorers.finish(id, this.#now, hasFailed)
+    this.#explorers.finish(id, this.#now, hasFailed, isExploration)
     this.#inbox.release(id)
   }
 
   /** Counts unfinished waits up to the end of the simulation. */
   #countUnfinished(): void {
-    const { lastActivatedAt, readySince } = this.#explorers
+    const { lastExploredAt, readySince } = this.#explorers
     for (let id = 0; id < this.#scenario.agents; id++) {
-      this.#measure.addAge(id, lastActivatedAt[id] ?? 0, this.#endsAt, false)
+      this.#measure.addAge(id, lastExploredAt[id] ?? 0, this.#endsAt, false)
       if (this.#explorers.isReady(id)) {
         this.#measure.addReadyWait(id, this.#endsAt - (readySince[id] ?? 0))
       }

@@ -20,7 +20,7 @@ import { type Ending, hasDeferredStop, isBusy, isLasting, type LoopState } from 
 import { step } from './loop/step'
 import { MemoryStore } from './memory/memory-store'
 import { saveEnded } from './memory/save-ended'
-import { computeAwakeMs, hasTimedOut } from './next-alarm'
+import { boundTimes, computeAwakeMs, hasTimedOut } from './next-alarm'
 import { toRunLog } from './run/run-log'
 import { RunningTasks } from './running-tasks'
 import { Watchdog } from './watchdog'
@@ -61,7 +61,8 @@ export class AgentShell {
     this.#watchdog = new Watchdog(storage, deps.clock)
     this.#journal = new Journal(storage.sql)
     this.#memory = memory
-    const { state, events, agentId, wasWatched } = this.#journal.load()
+    const { state: stored, events, agentId, wasWatched } = this.#journal.load()
+    const state = boundTimes(stored, deps.clock.now())
     if (wasWatched) stream.findWatchers()
     this.#state = state
     this.#events = events

@@ -1,4 +1,4 @@
-import { codingAgents, scheduling } from '../shared/config'
+import { activationLimits, codingAgents, scheduling } from '../shared/config'
 import { findWorking } from './loop/admit-request'
 import type { ProgramState } from './loop/program-state'
 import { findWaitEnd } from './loop/program-waits'
@@ -21,6 +21,23 @@ export function computeNextAlarm(state: LoopState, now: number): number | null {
   const watchdog = Math.min(check, (program && findWaitEnd(program)) ?? check)
   return isStoppable(state) ? Math.max(now, Math.min(watchdog, state.endsAt)) : watchdog
 }
+
+/**
+ * Returns the state with every stored time that lies further ahead than its rule allows brought back: the clock was set
+ * back since it was stored. A sleep ends within the longest wait of any, and the time limit counts anew.
+ */
+export function boundTimes(state: LoopState, now: number): LoopState {
+  const pending = state.pending.map((effect) =>
+    effect.type === 'sleep' ? { ...effect, until: Math.min(effect.until, now + sleepMsMax) } : effect,
+  )
+  const endsAt = isStoppable(state)
+    ? Math.min(state.endsAt, now + state.limits.durationMs)
+    : state.endsAt
+  return { ...state, pending, endsAt, startedAt: Math.min(state.startedAt, now) }
+}
+
+/** No step sleeps longer: for room, for a model that asks for it, or for the hub. */
+const sleepMsMax = Math.max(activationLimits.retryCapMs, scheduling.capacityRetryMsMax)
 
 /** Returns when to ask after the run of a program. */
 function findCheck({ place, hasStarted, isNotified, askedAt }: ProgramState, now: number): number {

@@ -172,8 +172,14 @@ export const scheduling = {
   /** A Durable Object event ends after this many effects or this time, and sets an alarm for now. */
   effectsPerEvent: 20,
   eventMs: 60_000,
-  /** Retry interval of an agent that was refused for capacity. */
+  /**
+   * Retry interval of an agent that was refused for capacity or money; it grows with the time that the agent has
+   * waited. The run that makes room wakes those that wait longest.
+   */
   capacityRetryMs: 2_000,
+  capacityRetryMsMax: 15_000,
+  /** A task is claimed within this time of its wake-up; until then a slot is kept for it. */
+  claimMs: 10_000,
   /** Time for the commit, added to the activation's duration limit for its deadline. */
   deadlineGraceMs: 30_000,
   /** Delay of a wake-up, so that the answer of the request that causes it leaves first. */

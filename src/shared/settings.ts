@@ -1,6 +1,6 @@
 import * as z from 'zod'
 // With the file extension: scripts run this file directly in Node.
-import { activationLimits, archiving } from './config.ts'
+import { activationLimits, archiving, scheduling } from './config.ts'
 import { parseNetwork } from './ip-address.ts'
 
 const flag = (fallback: boolean) =>
@@ -190,7 +190,12 @@ export const settingsSchema = z.object({
    */
   ROOKERY_SCHEDULING: z.enum(['notification', 'exploration', 'hybrid']).default('hybrid'),
   /** Activations that may run at the same time on the whole hub. */
-  ROOKERY_MAX_CONCURRENT: z.coerce.number().int().min(1).max(10_000).optional(),
+  ROOKERY_MAX_CONCURRENT: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(scheduling.concurrentActivationsMax),
   /**
    * Days after which traces of runs, the audit and usage leave the database for object storage; 0: never.
    * Pages show them from there. Usage stays for 62 days at least.

@@ -62,7 +62,7 @@ const waitForRuns = (count: number) =>
 async function passTime(): Promise<void> {
   const earlier = Date.now() - 60 * minute
   await env.DB.batch([
-    env.DB.prepare('UPDATE accounts SET last_activated_at = ? WHERE id = ?').bind(earlier, scoutId),
+    env.DB.prepare('UPDATE explorers SET explored_at = ?').bind(earlier),
     env.DB.prepare('UPDATE comments SET created_at = ? WHERE author_id = ?').bind(earlier, scoutId),
   ])
   await runInDurableObject(scheduler(), (_object, state) => {

@@ -30,6 +30,7 @@ export type ExplorationOutcome =
       kind: 'finished'
       agentId: AccountId
       at: number
+      isExploration: boolean
       hasFailed: boolean
       /** The agent explored and wrote nothing: it need not explore again before there are new posts. */
       isSatisfied: boolean
@@ -49,6 +50,8 @@ export interface ExplorerState {
   weight: number
   /** Failed activations in a row. */
   failures: number
+  /** Milliseconds since the epoch; 0 when the agent never explored. */
+  lastExploredAt: number
   /** Milliseconds since the epoch; 0 when the agent never ran. */
   lastActivatedAt: number
   /** A budget of the agent is over its throttle threshold, so exploration is suspended. */

@@ -1,3 +1,4 @@
+import { scheduling } from '../../shared/config'
 import { findWorking } from './admit-request'
 import type { LoopEvent, LoopEventOf } from './event'
 import { findParking } from './program-waits'
@@ -60,7 +61,7 @@ export function step(state: LoopState, event: LoopEvent): Step {
     case 'loaded':
       return handleLoaded(settled, event)
     case 'load_waited':
-      return withEffects(settled, { type: 'sleep', until: event.retryAt })
+      return withEffects(settled, { type: 'sleep', until: computeRetryAt(settled, event) })
     case 'load_found_nothing':
       return settled.isWokenAgain
         ? loadAgain(settled)
@@ -198,6 +199,15 @@ function handleWoken(state: LoopState, event: LoopEventOf<'woken'>): Step {
 /** Loads again: the inbox was empty, but another wake arrived while it was read. */
 function loadAgain(state: LoopState): Step {
   return withEffects({ ...state, isWokenAgain: false }, { type: 'load' })
+}
+
+/** Returns when LOAD is repeated: the longer the agent has waited for room, the later. */
+function computeRetryAt(
+  { startedAt }: LoopState,
+  { at, retryAt, reason }: LoopEventOf<'load_waited'>,
+): number {
+  if (reason !== 'capacity' && reason !== 'money_reserved') return retryAt
+  return Math.max(retryAt, at + Math.min(at - startedAt, scheduling.capacityRetryMsMax))
 }
 
 function handleSlept(state: LoopState, at: number): Step {

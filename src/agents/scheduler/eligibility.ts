@@ -3,7 +3,9 @@ import { explorationScheduling } from '../../shared/config'
 /** Inputs that decide when an agent can explore again. Times in milliseconds since the epoch. */
 export interface EligibilityInput {
   agentId: string
-  /** Time of the last activation of any kind; 0 when the agent never ran. */
+  /** End of the last exploration; 0 when the agent never explored. */
+  lastExploredAt: number
+  /** End of the last activation of any kind; 0 when the agent never ran. */
   lastActivatedAt: number
   intervalMs: number
   /** Failed activations in a row. */
@@ -15,13 +17,16 @@ export const isCircuitOpen = (failures: number): boolean =>
   failures >= explorationScheduling.failuresMax
 
 /**
- * Returns when the agent is eligible next: after its interval, which doubles with every failure in a
- * row. An agent that failed is never eligible earlier than one that didn't, however stale it is.
+ * Returns when the agent is eligible next: an interval after its last exploration, whatever else it does
+ * meanwhile. After a failure of any activation it waits for the backoff, too: the interval, doubled with
+ * every failure in a row. An agent that failed is never eligible earlier than one that didn't, however
+ * stale it is.
  */
 export function computeEligibleAt(input: EligibilityInput): number {
-  const { lastActivatedAt, intervalMs, failures } = input
-  if (lastActivatedAt === 0) return 0
-  return lastActivatedAt + computeWait(intervalMs, failures, jitterOf(input))
+  const { lastExploredAt, lastActivatedAt, intervalMs, failures } = input
+  const next = lastExploredAt === 0 ? 0 : lastExploredAt + intervalMs
+  if (failures === 0 || lastActivatedAt === 0) return next
+  return Math.max(next, lastActivatedAt + computeWait(intervalMs, failures, jitterOf(input)))
 }
 
 /**

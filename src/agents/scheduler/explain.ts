@@ -17,8 +17,10 @@ export interface SchedulingConfig {
 
 /** An agent's row in the scheduler's index. */
 export interface StoredExplorer {
-  /** Time of the last activation that was reported to the scheduler. */
-  lastAt: number
+  /** End of the last exploration that was reported to the scheduler. */
+  lastExploredAt: number
+  /** Failed activations in a row, as reported. */
+  failures: number
   eligibleAt: number
   /** The agent has seen all posts and waits for new ones. */
   isSatisfied: boolean
@@ -36,13 +38,15 @@ const toDemand = (hub: HubFacts, { capacity }: SchedulingConfig) => ({
   isExplorationWaiting: hub.isExplorationWaiting,
 })
 
-/** Returns the stored time if the scheduler knows the last activation; else computes it from the facts. */
+/** Returns the stored time if the scheduler knows what happened last; else computes it from the facts. */
 function findEligibleAt(
   agent: ExplorerState,
   intervalMs: number,
   stored: StoredExplorer | null,
 ): number {
-  if (stored && stored.lastAt >= agent.lastActivatedAt) return stored.eligibleAt
+  const isKnown =
+    stored?.failures === agent.failures && stored.lastExploredAt >= agent.lastExploredAt
+  if (isKnown) return stored.eligibleAt
   return computeEligibleAt({ ...agent, intervalMs })
 }
 

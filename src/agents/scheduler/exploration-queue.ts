@@ -69,11 +69,7 @@ export class ExplorationQueue {
     this.#running.delete(news.agentId)
     switch (news.kind) {
       case 'finished':
-        this.#index.finish(news.agentId, {
-          at: news.at,
-          hasFailed: news.hasFailed,
-          isSatisfied: news.isSatisfied,
-        })
+        this.#index.finish(news.agentId, news)
         return
       case 'found_nothing':
         this.#index.markSatisfied(news.agentId, news.at)

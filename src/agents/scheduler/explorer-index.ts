@@ -44,7 +44,7 @@ const tiersJson = JSON.stringify(
 )
 
 const headsSql = `
-  SELECT e.seq AS id, e.tier, e.last_at AS lastActivatedAt, e.eligible_at AS eligibleAt
+  SELECT e.seq AS id, e.tier, e.last_at AS lastExploredAt, e.eligible_at AS eligibleAt
   FROM json_each('${tiersJson}') t CROSS JOIN explorers e ON e.seq = (
     SELECT seq FROM explorers WHERE place = ${places.ready} AND tier = t.value
     ORDER BY last_at, seq LIMIT 1)`
@@ -63,12 +63,18 @@ type StoredHead = TierHead<number> & { eligibleAt: number }
 /** Also sets the next eligible time, in case the end of the exploration is never reported. */
 const startSql = `
   UPDATE explorers SET place = ${places.waiting}, eligible_at = ?1 + interval_ms WHERE seq = ?2
-  RETURNING agent_id AS agentId, interval_ms AS intervalMs, failures`
+  RETURNING agent_id AS agentId, interval_ms AS intervalMs, failures, last_at AS lastExploredAt`
 
 const finishSql = `
   UPDATE explorers SET place = iif(place = ${places.out}, place, ?1), failures = ?2, last_at = ?3,
     eligible_at = ?4, looked_at = ?3
   WHERE seq = ?5`
+
+/** For the end of another activation: the agent goes on waiting for news if it does. */
+const delaySql = `
+  UPDATE explorers SET place = iif(place IN (${places.out}, ${places.satisfied}), place, ${places.waiting}),
+    failures = ?1, eligible_at = ?2
+  WHERE seq = ?3`
 
 const putSql = `
   INSERT INTO explorers (agent_id, place, tier, interval_ms, failures, last_at, eligible_at)
@@ -81,11 +87,12 @@ const putSql = `
     eligible_at = iif(interval_ms = ?4 AND last_at >= ?6 AND failures = ?5, eligible_at, ?7),
     tier = ?3, interval_ms = ?4, failures = ?5, last_at = max(last_at, ?6)`
 
-type ExplorerRow = { seq: number; intervalMs: number; failures: number }
+type ExplorerRow = { seq: number; intervalMs: number; failures: number; lastExploredAt: number }
 
 /** How an exploration, or any other activation of an agent, ended. */
 export interface ActivationEnd {
   at: number
+  isExploration: boolean
   hasFailed: boolean
   /** The agent explored and has seen all posts. */
   isSatisfied: boolean
@@ -127,19 +134,31 @@ export class ExplorerIndex {
     return agentId
   }
 
-  /** Records how an activation of the agent ended. */
-  finish(agentId: AccountId, { at, hasFailed, isSatisfied }: ActivationEnd): void {
-    const row = this.#started.get(agentId) ?? this.#find(agentId)
+  /**
+   * Records how an activation of the agent ended. One that was no exploration changes nothing, unless it
+   * failed, ended a series of failures, or ran in place of an exploration.
+   */
+  finish(agentId: AccountId, end: ActivationEnd): void {
+    const { at, isExploration, hasFailed, isSatisfied } = end
+    const started = this.#started.get(agentId)
+    const row = started ?? this.#find(agentId)
     this.#started.delete(agentId)
     if (!row) return
+    const { seq, intervalMs } = row
     const failures = hasFailed ? row.failures + 1 : 0
-    const input = { agentId, lastActivatedAt: at, intervalMs: row.intervalMs, failures }
-    const place = isSatisfied ? places.satisfied : hasFailed ? places.waiting : places.ready
-    this.#sql.exec(finishSql, place, failures, at, computeEligibleAt(input), row.seq)
+    const lastExploredAt = isExploration ? at : row.lastExploredAt
+    const input = { agentId, lastExploredAt, lastActivatedAt: at, intervalMs, failures }
+    const eligibleAt = computeEligibleAt(input)
+    if (isExploration) {
+      const place = isSatisfied ? places.satisfied : hasFailed ? places.waiting : places.ready
+      this.#sql.exec(finishSql, place, failures, at, eligibleAt, seq)
+    } else if (started || failures !== row.failures) {
+      this.#sql.exec(delaySql, failures, eligibleAt, seq)
+    }
   }
 
   /**
-   * Records that the agent found no post: it waits for new posts and for its interval. One that has never run
+   * Records that the agent found no post: it waits for new posts and for its interval. One that has never explored
    * waits for new posts only, so that its first exploration does not take a whole interval.
    */
   markSatisfied(agentId: AccountId, now: number): void {
@@ -175,7 +194,7 @@ export class ExplorerIndex {
 
   /** Inserts or updates an agent from the hub's facts. Its place is kept when nothing has changed. */
   put(facts: Explorer): void {
-    const { agentId, intervalMs, consecutiveFailures, lastActivatedAt } = facts
+    const { agentId, intervalMs, consecutiveFailures, lastExploredAt, lastActivatedAt } = facts
     const isOut = facts.isPaused || facts.weight === 0
     this.#started.delete(agentId)
     this.#sql.exec(
@@ -185,8 +204,11 @@ export class ExplorerIndex {
       tierOf(facts.weight),
       intervalMs,
       consecutiveFailures,
-      lastActivatedAt,
-      computeEligibleAt({ agentId, lastActivatedAt, intervalMs, failures: consecutiveFailures }),
+      lastExploredAt,
+      computeEligibleAt({
+        ...{ agentId, lastExploredAt, lastActivatedAt, intervalMs },
+        failures: consecutiveFailures,
+      }),
     )
   }
 
@@ -202,7 +224,7 @@ export class ExplorerIndex {
   #find(agentId: AccountId): ExplorerRow | undefined {
     return this.#sql
       .exec<ExplorerRow>(
-        'SELECT seq, interval_ms AS intervalMs, failures FROM explorers WHERE agent_id = ?',
+        'SELECT seq, interval_ms AS intervalMs, failures, last_at AS lastExploredAt FROM explorers WHERE agent_id = ?',
         agentId,
       )
       .toArray()[0]
@@ -211,8 +233,8 @@ export class ExplorerIndex {
   /** Returns an agent's row; null when the agent doesn't explore. Changes nothing. */
   read(agentId: AccountId): StoredExplorer | null {
     const row = this.#sql
-      .exec<{ place: number; lastAt: number; eligibleAt: number }>(
-        'SELECT place, last_at AS lastAt, eligible_at AS eligibleAt FROM explorers WHERE agent_id = ?',
+      .exec<Omit<StoredExplorer, 'isSatisfied'> & { place: number }>(
+        'SELECT place, last_at AS lastExploredAt, failures, eligible_at AS eligibleAt FROM explorers WHERE agent_id = ?',
         agentId,
       )
       .toArray()[0]

@@ -2,15 +2,15 @@ import { explorationScheduling } from '../../shared/config'
 
 /**
  * Selects the agent that explores next. Pure: the scheduler's object and the simulator keep eligible
- * agents in tiers of weight, each ordered by (last activated, id), and pass the head of each tier.
+ * agents in tiers of weight, each ordered by (last explored, id), and pass the head of each tier.
  */
 
 /** The stalest eligible agent of a tier. */
 export interface TierHead<Id> {
   id: Id
   tier: number
-  /** 0 when the agent never ran: it then precedes all agents of its tier that did. */
-  lastActivatedAt: number
+  /** 0 when the agent never explored: it then precedes all agents of its tier that did. */
+  lastExploredAt: number
 }
 
 const spread = Math.log(explorationScheduling.weightMax / explorationScheduling.weightMin)
@@ -49,7 +49,7 @@ export function pick<Id>(
   let best: TierHead<Id> | null = null
   let bestIndex = -1
   for (const head of heads) {
-    const slots = Math.max(0, now - head.lastActivatedAt) / explorationScheduling.slotMs
+    const slots = Math.max(0, now - head.lastExploredAt) / explorationScheduling.slotMs
     const value = index(weights[head.tier] ?? 1, slots)
     const isBetter = value > bestIndex || (value === bestIndex && head.tier > (best?.tier ?? -1))
     if (isBetter) {

@@ -255,8 +255,11 @@ export class SchedulerShell {
       if (next === undefined) return [each]
       return next === null ? [] : [{ ...each, dueAt: next }]
     })
-    const woken = due.filter(({ dueAt }) => dueAt > 0).map(({ agentId }) => agentId)
-    await this.#wake(this.#deps.wake, [...new Set(woken)])
+    const woken = [...new Set(due.flatMap(({ agentId, dueAt }) => (dueAt > 0 ? [agentId] : [])))]
+    const { capacity } = this.#deps
+    // no more than may run; the others are woken by the runs that end, and by the sweep
+    if (woken.length > capacity) this.arm()
+    await this.#wake(this.#deps.wake, woken.slice(0, capacity))
   }
 
   async #offerExplorations(): Promise<void> {

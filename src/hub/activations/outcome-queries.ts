@@ -115,15 +115,21 @@ const neutralOutcomes: readonly Outcome[] = ['cancelled', 'budget_exhausted']
 /** Whether the activation `x` wrote something in its exploration. */
 const hasContributedSql = sql`EXISTS (SELECT 1 FROM ${contributions} ${n} WHERE ${n.activationId} = ${x.id})`
 
-/** Remembers that an exploration has seen what there was, and had nothing to write. */
-const recordPass = prepare(({ activationId }: Params<{ activationId: ActivationId }>) =>
+/** Whether the exploration `x` has seen what there was, and had nothing to write. */
+const hasPassedSql = sql`(${x.outcome} = 'completed' AND NOT ${hasContributedSql})`
+
+/** Records when an agent explored, and whether it passed. */
+const recordExploration = prepare((v: Params<{ activationId: ActivationId; now: number }>) =>
   write(
     updateSet(
       explorers,
-      { passedAt: x.startedAt },
+      {
+        exploredAt: v.now,
+        passedAt: sql`iif(${hasPassedSql}, ${x.startedAt}, ${explorers.passedAt})`,
+      },
       sql`FROM ${activations} ${x}
-      WHERE ${x.id} = ${activationId} AND ${x.state} = 'running' AND ${x.task} = 'exploration'
-        AND ${x.outcome} = 'completed' AND NOT ${hasContributedSql} AND ${explorers.accountId} = ${x.agentId}`,
+      WHERE ${x.id} = ${v.activationId} AND ${x.state} = 'running' AND ${x.task} = 'exploration'
+        AND ${explorers.accountId} = ${x.agentId}`,
     ),
   ),
 )
@@ -134,7 +140,7 @@ const dayCounts = {
   answers: sql`${x.replyCommentId} IS NOT NULL OR EXISTS (SELECT 1 FROM ${inboxItems} ${i}
     WHERE ${i.activationId} = ${x.id} AND ${i.type} IN ('reply', 'dm'))`,
   contributions: hasContributedSql,
-  passes: sql`${x.task} = 'exploration' AND ${x.outcome} = 'completed' AND NOT ${hasContributedSql}`,
+  passes: sql`${x.task} = 'exploration' AND ${hasPassedSql}`,
   failures: sql`${x.outcome} = 'failed'`,
   outOfBudget: sql`${x.outcome} = 'budget_exhausted'`,
   refusedAnswers: sql`${x.replyRefusal} IS NOT NULL`,
@@ -157,7 +163,7 @@ const countDay = prepare((v: Params<{ activationId: ActivationId; day: number }>
 
 /**
  * Returns the statements of COMMIT that follow from the recorded outcome: the report, the failures in a
- * row, the pass of an exploration, and the counts of the agent's day.
+ * row, the exploration, and the counts of the agent's day.
  *
  * @param circuitPostId id of the post that reports an opened circuit
  */
@@ -185,7 +191,7 @@ export function outcomeStatements(
       : neutralOutcomes.includes(outcome)
         ? []
         : [resetFailures(ending)]),
-    ...(outcome === 'completed' ? [recordPass({ activationId })] : []),
+    recordExploration({ activationId, now }),
     countDay({ activationId, day: Math.floor(now / dayMs) }),
   ]
 }

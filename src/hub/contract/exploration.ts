@@ -46,6 +46,8 @@ export interface Explorer {
   /** Share of explorations relative to other agents; 0: the agent does not explore. */
   weight: number
   intervalMs: number
+  /** 0 when the agent never explored. */
+  lastExploredAt: number
   /** 0 when the agent never ran. */
   lastActivatedAt: number
   consecutiveFailures: number

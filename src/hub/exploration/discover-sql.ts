@@ -102,8 +102,8 @@ export const canCommentSql = ({ agentId, now }: ExplorerOperands): SQL =>
 
 /**
  * Whether an agent can explore and has a candidate. The scheduler's own estimate may be outdated, so a
- * claim checks again. The backoff after failures is the scheduler's, without its jitter, which only makes
- * the backoff longer.
+ * claim checks again. Interval and backoff are the scheduler's (`computeEligibleAt`), without its jitter, which
+ * only makes the backoff longer.
  */
 export const canExploreSql = (explorer: ExplorerOperands): SQL => {
   const { agentId, now } = explorer
@@ -111,8 +111,10 @@ export const canExploreSql = (explorer: ExplorerOperands): SQL => {
     SELECT 1 FROM ${explorers} ${e} JOIN ${accounts} ${owner} ON ${owner.id} = ${e.accountId}
       JOIN ${agents} ${g} ON ${g.accountId} = ${e.accountId}
     WHERE ${e.accountId} = ${agentId} AND ${e.weight} > 0
-      AND coalesce(${owner.lastActivatedAt}, 0) + min(max(${e.intervalMs}, ${explorationScheduling.backOffMsMax}),
-        ${e.intervalMs} * (1 << min(${g.consecutiveFailures}, ${explorationScheduling.failuresMax}))) <= ${now}
+      AND ${e.exploredAt} + ${e.intervalMs} <= ${now}
+      AND (${g.consecutiveFailures} = 0 OR coalesce(${owner.lastActivatedAt}, 0)
+        + min(max(${e.intervalMs}, ${explorationScheduling.backOffMsMax}),
+          ${e.intervalMs} * (1 << min(${g.consecutiveFailures}, ${explorationScheduling.failuresMax}))) <= ${now})
       AND (${canPostSql(explorer)} OR ${canCommentSql(explorer)}))
   AND NOT ${isThrottledSql(agentId, now)}
   AND EXISTS (WITH ${candidatesSql(explorer)} SELECT 1 FROM candidates))`.inlineParams()

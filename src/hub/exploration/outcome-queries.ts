@@ -13,6 +13,7 @@ export const explorationOutcomeFields = {
   isExplorer: flag(
     sql`EXISTS (SELECT 1 FROM ${explorers} ${e} WHERE ${e.accountId} = ${x.agentId} AND ${e.weight} > 0)`,
   ),
+  isExploration: flag(sql`${x.class} = 'exploration'`),
   hasPassed: flag(
     sql`${x.task} = 'exploration' AND NOT EXISTS (SELECT 1 FROM ${contributions} ${n} WHERE ${n.activationId} = ${x.id})`,
   ),

@@ -14,10 +14,7 @@ export function toLoadEvent(request: LoadRequest, answer: LoadResult): Explorati
   return { kind: foundNothing ? 'found_nothing' : 'refused', agentId, at }
 }
 
-/**
- * Returns the scheduler's event for a commit of an agent that explores; null for other agents. Every
- * activation restarts its interval, not only explorations.
- */
+/** Returns the scheduler's event for a commit of an agent that explores; null for other agents. */
 export function toCommitEvent(
   request: CommitRequest,
   row: ExplorationOutcomeRow | undefined,
@@ -27,6 +24,7 @@ export function toCommitEvent(
     kind: 'finished',
     agentId: request.agentId,
     at: request.now,
+    isExploration: row.isExploration,
     hasFailed: request.outcome === 'failed',
     isSatisfied: row.hasPassed && request.outcome === 'completed',
   }

@@ -50,6 +50,7 @@ const explorerFields = {
   agentId: e.accountId,
   weight: e.weight,
   intervalMs: e.intervalMs,
+  lastExploredAt: e.exploredAt,
   lastActivatedAt: number(sql`coalesce(${owner.lastActivatedAt}, 0)`),
   consecutiveFailures: g.consecutiveFailures,
   isPaused: g.isPaused,

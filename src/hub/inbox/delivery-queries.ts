@@ -16,6 +16,7 @@ import { inboxItems } from '../schema/inbox'
 import { mentions } from '../schema/mentions'
 import { posts } from '../schema/posts'
 import { agentDays } from '../schema/reports'
+import { isAgentRunningSql, takenSlotsSql } from './waiting-sql'
 import { type Addressing, mentionTargetsSql, type ThreadText } from './wake-targets-sql'
 
 const a = alias(accounts, 'a')
@@ -147,7 +148,7 @@ const preparedRefusedMentions = prepare((v: Params<MentioningContent & { day: nu
 export const countRefusedMentions = (content: MentioningContent): Statement<void> =>
   preparedRefusedMentions({ ...content, day: Math.floor(content.at / dayMs) })
 
-const wakeFields = {
+const wakeFields = (itemIds: SQLWrapper, now: SQLWrapper) => ({
   accountId: i.accountId,
   name: a.name,
   /** Why the agent was not woken; null when it was woken. */
@@ -158,15 +159,17 @@ const wakeFields = {
   isWorkingThere:
     flag(sql`EXISTS (SELECT 1 FROM ${activations} ${x} WHERE ${x.agentId} = ${i.accountId}
     AND ${x.state} = 'running' AND ${x.postId} = ${i.postId})`),
-}
+  isRunning: flag(isAgentRunningSql(i.accountId)),
+  takenSlots: takenSlotsSql(itemIds, now),
+})
 
 /** An agent for which an item was inserted: woken by a task, or not woken with the reason. */
-export type WakeResult = RowOf<typeof wakeFields>
+export type WakeResult = RowOf<ReturnType<typeof wakeFields>>
 
-const preparedWakeResults = prepare(({ itemIds }: Params<{ itemIds: string }>) =>
+const preparedWakeResults = prepare(({ itemIds, now }: Params<{ itemIds: string; now: number }>) =>
   many(
     orm
-      .selectDistinct(wakeFields)
+      .selectDistinct(wakeFields(itemIds, now))
       .from(i)
       .innerJoin(a, eq(a.id, i.accountId))
       .where(
@@ -176,6 +179,6 @@ const preparedWakeResults = prepare(({ itemIds }: Params<{ itemIds: string }>) =
   ),
 )
 
-/** Selects the hosted agents that these items wake, and those that were kept from waking. */
-export const selectWakeResults = (itemIds: InboxItemId[]): Statement<WakeResult[]> =>
-  preparedWakeResults({ itemIds: JSON.stringify(itemIds) })
+/** Selects the hosted agents that these new items wake, and those that were kept from waking. */
+export const selectWakeResults = (itemIds: InboxItemId[], now: number): Statement<WakeResult[]> =>
+  preparedWakeResults({ itemIds: JSON.stringify(itemIds), now })

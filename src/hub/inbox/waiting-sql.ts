@@ -1,5 +1,6 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { scheduling } from '../../shared/config'
 import { manySql, mapStatement, prepare, type Statement } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
 import { isDisabledSql } from '../bans/ban-sql'
@@ -57,7 +58,25 @@ export const inboxDepthSql = (agent: SQLWrapper): SQL<number> => sql<number>`
 
 const w = alias(inboxItems, 'w')
 const a = alias(agents, 'a')
-const x = alias(activations, 'x')
+const r = alias(activations, 'r')
+
+/** Whether an agent runs. */
+export const isAgentRunningSql = (agentId: SQLWrapper): SQL =>
+  sql`EXISTS (SELECT 1 FROM ${activations} ${r} WHERE ${r.agentId} = ${agentId} AND ${r.state} = 'running')`
+
+export const runningCountSql = sql<number>`(SELECT count(*) FROM ${activations} WHERE ${activations.state} = 'running')`
+
+/**
+ * The slots that are taken from new items: those of running agents, and of agents that were just woken for other tasks
+ * and have not claimed them yet.
+ *
+ * @param itemIds JSON list of the new items
+ */
+export const takenSlotsSql = (itemIds: SQLWrapper, now: SQLWrapper): SQL<number> => sql<number>`
+  (${runningCountSql} + (SELECT count(*) FROM (SELECT DISTINCT ${w.accountId} FROM ${inboxItems} ${w}
+    WHERE ${isWaitingSql(w)} AND ${w.createdAt} > ${now} - ${scheduling.claimMs} AND ${w.createdAt} <= ${now}
+      AND ${w.id} NOT IN (SELECT value FROM json_each(${itemIds})) AND NOT ${isAgentRunningSql(w.accountId)}
+    LIMIT ${waitingLookMax})))`
 
 /**
  * Selects agents with unclaimed tasks that can run now, the longest waiting first. Only the oldest tasks
@@ -77,7 +96,7 @@ const selectWaiting = prepare(() =>
         ORDER BY ${w.createdAt} LIMIT ${waitingLookMax})
       GROUP BY account_id) i
     JOIN ${agents} ${a} ON ${a.accountId} = i.account_id AND ${a.isPaused} = 0
-    WHERE NOT EXISTS (SELECT 1 FROM ${activations} ${x} WHERE ${x.agentId} = i.account_id AND ${x.state} = 'running')
+    WHERE NOT ${isAgentRunningSql(sql`i.account_id`)}
       AND NOT ${awaitsProviderSql(a.accountId)} AND NOT ${isDisabledSql(a.accountId)}
     ORDER BY since LIMIT ${waitingMax}`,
   ),

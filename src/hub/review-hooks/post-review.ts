@@ -80,7 +80,10 @@ export async function postReview(
         excerpt: content.slice(0, excerptChars),
       }),
     ),
-    wakeResults: selectWakeResults(comments.map(({ itemId }) => itemId)),
+    wakeResults: selectWakeResults(
+      comments.map(({ itemId }) => itemId),
+      now,
+    ),
   })
   for (const { id } of comments) {
     context.defer(live.publish(`post:${postId}`, { type: 'comment', id, post_id: postId }))

@@ -39,6 +39,7 @@ const agentAnswer = z
     name: z.string(),
     last_activated_at: timeAnswer.nullable(),
     staleness_ms: msAnswer.nullable().describe('Milliseconds since its last activation.'),
+    last_explored_at: timeAnswer.nullable().describe('Null for an agent that never explored.'),
     weight: z.number().nullable().describe('Null for an agent that does not explore.'),
     interval_ms: z
       .number()

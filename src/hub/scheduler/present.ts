@@ -49,6 +49,7 @@ export const presentBoard = (board: Board, now: number): z.input<typeof boardAns
     name: agent.name,
     last_activated_at: agent.lastActivatedAt === 0 ? null : presentTime(agent.lastActivatedAt),
     staleness_ms: agent.lastActivatedAt === 0 ? null : now - agent.lastActivatedAt,
+    last_explored_at: agent.lastExploredAt === 0 ? null : presentTime(agent.lastExploredAt),
     weight: agent.intervalMs === null ? null : agent.weight,
     interval_ms: agent.intervalMs,
     consecutive_failures: agent.failures,

@@ -14,7 +14,7 @@ import { isThrottledSql } from '../budgets/scope-sql'
 import { canReadPostSql, canReadSql } from '../communities/readable-sql'
 import type { AccountKind } from '../contract/hub'
 import { doesExplorationWaitSql } from '../exploration/share-sql'
-import { isHubPausedSql, isWaitingSql } from '../inbox/waiting-sql'
+import { isAgentRunningSql, isHubPausedSql, isWaitingSql } from '../inbox/waiting-sql'
 import { dailyLimitSql } from '../reply-limits/reply-limit-sql'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
@@ -41,7 +41,6 @@ const g = alias(agents, 'g')
 const i = alias(inboxItems, 'i')
 const m = alias(communities, 'm')
 const p = alias(posts, 'p')
-const r = alias(activations, 'r')
 const w = alias(inboxItems, 'w')
 const x = alias(activations, 'x')
 
@@ -79,10 +78,6 @@ const preparedHubState = prepare(({ now }: Params<{ now: number }>) =>
 /** Selects what the whole hub has running and waiting. */
 export const selectHubState = (now: number): Statement<HubState> =>
   mapStatement(preparedHubState({ now }), (row) => row ?? noHubState)
-
-/** Condition: the agent with this id runs. */
-const isAgentRunningSql = (agent: SQLWrapper): SQL =>
-  sql`EXISTS (SELECT 1 FROM ${activations} ${r} WHERE ${r.agentId} = ${agent} AND ${r.state} = 'running')`
 
 const taskFields = (reader: SQLWrapper) => ({
   id: i.id,
@@ -181,6 +176,8 @@ const agentFields = (now: SQLWrapper) => ({
   name: a.name,
   /** 0 when it never ran. */
   lastActivatedAt: lastRunSql,
+  /** 0 when it never explored, or does not explore. */
+  lastExploredAt: number(sql`coalesce(${e.exploredAt}, 0)`),
   isPaused: g.isPaused,
   isRunning: flag(isAgentRunningSql(a.id)),
   failures: g.consecutiveFailures,

@@ -21,6 +21,8 @@ export const explorers = sqliteTable('explorers', {
   wantsDiscussions: integer('wants_discussions', { mode: 'boolean' }).notNull().default(true),
   /** Start of its last exploration that ended without a contribution. */
   passedAt: integer('passed_at').notNull().default(0),
+  /** End of its last exploration, whatever its outcome; 0 when it never explored. */
+  exploredAt: integer('explored_at').notNull().default(0),
   updatedAt: integer('updated_at').notNull(),
 })
 

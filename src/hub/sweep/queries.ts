@@ -3,7 +3,13 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
 import { isDisabledSql } from '../bans/ban-sql'
-import { isHubPausedSql, isPendingCancellationSql, isWaitingSql } from '../inbox/waiting-sql'
+import {
+  isAgentRunningSql,
+  isHubPausedSql,
+  isPendingCancellationSql,
+  isWaitingSql,
+  runningCountSql,
+} from '../inbox/waiting-sql'
 import { lostCallsSql } from '../models/queries'
 import { awaitsProviderSql } from '../outages/wait-sql'
 import { activations } from '../schema/activations'
@@ -16,25 +22,32 @@ const a = alias(agents, 'a')
 const x = alias(activations, 'x')
 const o = alias(providerOutages, 'o')
 
-/** Agents that a sweep wakes at most. */
-const wakeMax = 500
+/** Milliseconds; the agent of a younger activation needs no wake-up. */
+const settledAfterMs = sql.raw('3000')
 
-/** Selects the agents to wake, the longest waiting first: `before` is the latest start of a run. */
-export const selectLongestWaiting = prepare(({ before }: Params<{ before: number }>) =>
-  manySql(
-    { id: sql<AccountId>`id` },
-    sql`FROM (
-      SELECT ${i.accountId} AS id, min(${i.createdAt}) AS since FROM ${inboxItems} ${i}
+/**
+ * Selects the agents to wake, the longest waiting first: those that run for a while, and as many of those with tasks as
+ * there are free slots. As many again are drawn: the longest waiting may wait for money and leave their slots free.
+ */
+export const selectLongestWaiting = prepare(
+  ({ now, capacity }: Params<{ now: number; capacity: number }>) =>
+    manySql(
+      { id: sql<AccountId>`id` },
+      sql`FROM (
+      SELECT ${x.agentId} AS id, ${x.startedAt} AS since FROM ${activations} ${x}
+        WHERE ${x.state} = 'running' AND ${x.startedAt} NOT BETWEEN ${now} - ${settledAfterMs} AND ${now}
+      UNION ALL SELECT * FROM (SELECT * FROM waiting ORDER BY since LIMIT (SELECT n FROM free))
+      UNION ALL SELECT * FROM (SELECT * FROM waiting ORDER BY random() LIMIT (SELECT n FROM free))
+    ) GROUP BY id ORDER BY min(since)`,
+      sql`WITH free AS (SELECT max(0, ${capacity} - ${runningCountSql}) AS n),
+      waiting AS MATERIALIZED (
+        SELECT ${i.accountId} AS id, min(${i.createdAt}) AS since FROM ${inboxItems} ${i}
         JOIN ${agents} ${a} ON ${a.accountId} = ${i.accountId}
-        WHERE ${isWaitingSql(i)}
+        WHERE ${isWaitingSql(i)} AND NOT ${isAgentRunningSql(i.accountId)}
           AND ((${a.isPaused} = 0 AND NOT ${isHubPausedSql} AND NOT ${awaitsProviderSql(a.accountId)}
             AND NOT ${isDisabledSql(a.accountId)}) OR ${isPendingCancellationSql(i)})
-        GROUP BY ${i.accountId}
-      UNION
-      SELECT ${x.agentId}, ${x.startedAt} FROM ${activations} ${x}
-        WHERE ${x.state} = 'running' AND ${x.startedAt} < ${before}
-    ) GROUP BY id ORDER BY min(since) LIMIT ${wakeMax}`,
-  ),
+        GROUP BY ${i.accountId})`,
+    ),
 )
 
 /**

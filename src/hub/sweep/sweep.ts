@@ -22,9 +22,6 @@ import { type HeldReview, selectHeldReviews } from '../review-hooks/held-queries
 import { type PostedReviews, postHeldReviews } from '../review-hooks/post-held-reviews'
 import { countRunning, selectLongestWaiting } from './queries'
 
-/** Milliseconds; the agent of a younger activation needs no wake-up. */
-const settledAfterMs = 3_000
-
 /**
  * Returns the agents to wake because a wake-up may have been lost: those with unclaimed tasks, and those
  * with an activation that has run for a while, which they resume or commit, paused or not. Overdue
@@ -43,7 +40,7 @@ export async function sweep(
     expiry: expiryStatements(now),
     claims: expireClaims(now),
     idleBuckets: deleteIdleBuckets(now),
-    wake: selectLongestWaiting({ before: now - settledAfterMs }),
+    wake: selectLongestWaiting({ now, capacity: settings.ROOKERY_MAX_CONCURRENT }),
     count: countRunning({ now }),
     expiring: findExpiringBudgets(now),
     uncounted: isCountingTime(now) ? selectUncountedCalls({ now }) : null,

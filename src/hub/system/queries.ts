@@ -13,6 +13,7 @@ import {
   write,
 } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
+import { runningCountSql } from '../inbox/waiting-sql'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { communities } from '../schema/communities'
@@ -58,7 +59,7 @@ const g = alias(agents, 'g')
 /** Selects agents that have unclaimed tasks and are not paused; only `agentId` when it is given. */
 export const selectWaitingAgents = prepare(({ agentId }: Params<{ agentId: AccountId | null }>) =>
   manySql(
-    { accountId: i.accountId },
+    { accountId: i.accountId, takenSlots: runningCountSql },
     sql`FROM ${inboxItems} ${i}
       JOIN ${agents} ${g} ON ${g.accountId} = ${i.accountId} AND ${g.isPaused} = 0
       WHERE ${i.readAt} IS NULL AND ${i.isTask} = 1 AND ${i.claimedBy} IS NULL

@@ -100,7 +100,7 @@ const AgentTable: FC<{ board: Board; now: number }> = ({ board, now }) => (
       <tr>
         <th scope="col">Agent</th>
         <th scope="col" class="bar">
-          Idle time
+          Since exploring
         </th>
         <th scope="col" class="r">
           Last run
@@ -168,17 +168,16 @@ const State: FC<{ agent: Agent }> = ({ agent }) => {
 /** Intervals that the bar shows at most. */
 const intervalsMax = 3
 
-/**
- * Draws the time since an agent's last run in its exploration intervals; nothing for an agent that does
- * not explore.
- */
+/** Draws the time since an agent's last exploration in its intervals; nothing for an agent that does not explore. */
 const StaleBar: FC<{ agent: Agent; now: number }> = ({ agent, now }) => {
-  const { intervalMs, lastActivatedAt, exploration } = agent
+  const { intervalMs, lastExploredAt, exploration } = agent
   if (intervalMs === null) return null
-  const isNew = lastActivatedAt === 0
-  const share = isNew ? intervalsMax : Math.min(intervalsMax, (now - lastActivatedAt) / intervalMs)
+  const isNew = lastExploredAt === 0
+  const share = isNew ? intervalsMax : Math.min(intervalsMax, (now - lastExploredAt) / intervalMs)
   const isBlocked = exploration !== null && stateLabels[exploration.reason].look === 'hot'
-  const label = isNew ? 'Never ran' : `${formatAge(now - lastActivatedAt)} since the last run`
+  const label = isNew
+    ? 'Never explored'
+    : `${formatAge(now - lastExploredAt)} since the last exploration`
   return (
     <svg
       class={isBlocked ? 'stale z' : 'stale'}

@@ -25,7 +25,10 @@ test('S5: jitter lengthens the wait within the maximum, and a rebuilt index comp
   expect(computeWait(15 * minute, 1, 1)).toBe(
     30 * minute * (1 + explorationScheduling.backOffJitter),
   )
-  const turn = { agentId: 'a', lastActivatedAt: at, intervalMs: 15 * minute, failures: 2 }
+  const turn = {
+    ...{ agentId: 'a', lastExploredAt: at, lastActivatedAt: at },
+    ...{ intervalMs: 15 * minute, failures: 2 },
+  }
   expect(computeEligibleAt(turn)).toBe(computeEligibleAt({ ...turn }))
   expect(computeEligibleAt(turn)).not.toBe(computeEligibleAt({ ...turn, agentId: 'b' }))
 })
@@ -37,7 +40,7 @@ test('S4 S5: an agent that fails never becomes eligible earlier than one that do
       fc.integer({ min: minute, max: 30 * 86_400_000 }),
       fc.integer({ min: 1, max: 100 }),
       (agentId, intervalMs, failures) => {
-        const turn = { agentId, lastActivatedAt: at, intervalMs }
+        const turn = { agentId, lastExploredAt: at, lastActivatedAt: at, intervalMs }
         expect(computeEligibleAt({ ...turn, failures })).toBeGreaterThanOrEqual(
           computeEligibleAt({ ...turn, failures: 0 }),
         )
@@ -46,8 +49,26 @@ test('S4 S5: an agent that fails never becomes eligible earlier than one that do
   )
 })
 
-test('S4: an agent that never ran is eligible at once', () => {
-  expect(computeEligibleAt({ agentId: 'a', lastActivatedAt: 0, intervalMs: 1, failures: 0 })).toBe(
-    0,
+test('S1 S4: an agent that never explored is eligible at once, however often it is mentioned', () => {
+  const turn = { agentId: 'a', lastExploredAt: 0, lastActivatedAt: at, intervalMs: 15 * minute }
+  expect(computeEligibleAt({ ...turn, failures: 0 })).toBe(0)
+})
+
+test('S1 S4: without a failure no other run moves the time of the next exploration', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: at }),
+      fc.integer({ min: 0, max: at }),
+      fc.integer({ min: minute, max: 30 * 86_400_000 }),
+      (lastExploredAt, lastActivatedAt, intervalMs) => {
+        const turn = { agentId: 'a', lastExploredAt, lastActivatedAt, intervalMs, failures: 0 }
+        expect(computeEligibleAt(turn)).toBe(lastExploredAt + intervalMs)
+      },
+    ),
   )
+})
+
+test('S5: a failed mention begins a backoff, however long ago the agent explored', () => {
+  const turn = { agentId: 'a', lastExploredAt: 1, lastActivatedAt: at, intervalMs: 15 * minute }
+  expect(computeEligibleAt({ ...turn, failures: 1 })).toBeGreaterThanOrEqual(at + 30 * minute)
 })

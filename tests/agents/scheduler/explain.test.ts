@@ -19,6 +19,7 @@ const agent: ExplorerState = {
   intervalMs: 15 * minute,
   weight: 1,
   failures: 0,
+  lastExploredAt: now - 60 * minute,
   lastActivatedAt: now - 60 * minute,
   isThrottled: false,
   isCapped: false,
@@ -37,7 +38,7 @@ const explain = (of: Partial<ExplorerState>, at: Partial<HubFacts> = {}, more: o
 
 test.each<[ExplorationReason, Partial<ExplorerState>, Partial<HubFacts>, object]>([
   ['next', {}, {}, {}],
-  ['next', { lastActivatedAt: 0 }, {}, {}],
+  ['next', { lastExploredAt: 0 }, {}, {}],
   ['running', { isRunning: true, isPaused: true }, {}, {}],
   ['hub_paused', { isPaused: true }, { isPaused: true }, {}],
   ['paused', { isPaused: true }, {}, {}],
@@ -46,38 +47,51 @@ test.each<[ExplorationReason, Partial<ExplorerState>, Partial<HubFacts>, object]
   ['mode', {}, {}, { mode: 'notification' }],
   ['budget', { isThrottled: true }, {}, {}],
   ['daily_cap', { isCapped: true }, {}, {}],
-  ['interval', { lastActivatedAt: now - minute }, {}, {}],
+  ['interval', { lastExploredAt: now - minute }, {}, {}],
+  ['next', { lastActivatedAt: now - minute }, {}, {}],
   ['back_off', { lastActivatedAt: now - minute, failures: 2 }, {}, {}],
   ['circuit_open', { lastActivatedAt: now - minute, failures: 5 }, {}, {}],
   ['task_first', { tasksWaiting: 1 }, { tasksWaiting: 1 }, {}],
   ['no_slot', {}, { running: 10 }, {}],
   ['no_slot', {}, { running: 4, runningExploration: 2, tasksWaiting: 3 }, {}],
-  ['nothing_new', {}, {}, { stored: { lastAt: now, eligibleAt: 0, isSatisfied: true } }],
+  [
+    'nothing_new',
+    {},
+    {},
+    { stored: { failures: 0, lastExploredAt: now, eligibleAt: 0, isSatisfied: true } },
+  ],
 ])('S11: the reason is %s for %j on a hub with %j', (reason, of, at, more) => {
   expect(explain(of, at, more).reason).toBe(reason)
 })
 
 test('S11: a wait has its end: an interval, a backoff, midnight for the daily limit', () => {
-  const lastActivatedAt = now - 5 * minute
-  expect(explain({ lastActivatedAt })).toMatchObject({ until: now + 10 * minute })
-  const failed = explain({ lastActivatedAt, failures: 2 })
-  expect(failed.until).toBe(
-    computeEligibleAt({ ...agent, lastActivatedAt, failures: 2, intervalMs: 15 * minute }),
-  )
-  expect(explain({ isCapped: true, lastActivatedAt })).toMatchObject({
+  const lastExploredAt = now - 5 * minute
+  expect(explain({ lastExploredAt })).toMatchObject({ until: now + 10 * minute })
+  const hasFailed = { lastExploredAt, lastActivatedAt: lastExploredAt, failures: 2 }
+  const failed = explain(hasFailed)
+  expect(failed.until).toBe(computeEligibleAt({ ...agent, ...hasFailed, intervalMs: 15 * minute }))
+  expect(explain({ isCapped: true, lastExploredAt })).toMatchObject({
     ...{ reason: 'daily_cap', until: Date.UTC(2026, 10, 22) },
   })
-  const daily = explain({ isCapped: true, lastActivatedAt, intervalMs: 24 * 60 * minute })
-  expect(daily).toMatchObject({ reason: 'interval', until: lastActivatedAt + 24 * 60 * minute })
+  const daily = explain({ isCapped: true, lastExploredAt, intervalMs: 24 * 60 * minute })
+  expect(daily).toMatchObject({ reason: 'interval', until: lastExploredAt + 24 * 60 * minute })
 })
 
 test('S11: the scheduler state counts when it is newer than the hub state, and not when it is older', () => {
-  const refused = { lastAt: agent.lastActivatedAt, eligibleAt: now + 30_000, isSatisfied: false }
+  const refused = {
+    failures: 0,
+    lastExploredAt: agent.lastExploredAt,
+    eligibleAt: now + 30_000,
+    isSatisfied: false,
+  }
   expect(explain({}, {}, { stored: refused })).toMatchObject({
     ...{ reason: 'interval', until: now + 30_000, eligibleAt: now + 30_000 },
   })
-  const stale = { lastAt: 1, eligibleAt: now + 30_000, isSatisfied: false }
+  const stale = { failures: 0, lastExploredAt: 1, eligibleAt: now + 30_000, isSatisfied: false }
   expect(explain({}, {}, { stored: stale }).reason).toBe('next')
+  const unaware = { ...refused, eligibleAt: 0 }
+  const hasFailed = { lastActivatedAt: now - minute, failures: 1 }
+  expect(explain(hasFailed, {}, { stored: unaware }).reason).toBe('back_off')
 })
 
 test('S11: free capacity follows the same rule as starting explorations', () => {
@@ -86,6 +100,7 @@ test('S11: free capacity follows the same rule as starting explorations', () => 
       fc.record({
         intervalMs: fc.integer({ min: 60_000, max: 86_400_000 }),
         failures: fc.nat(8),
+        lastExploredAt: fc.oneof(fc.constant(0), fc.integer({ min: now - 172_800_000, max: now })),
         lastActivatedAt: fc.oneof(fc.constant(0), fc.integer({ min: now - 172_800_000, max: now })),
       }),
       (turn) => {

@@ -19,11 +19,12 @@ const withIndex = (name: string, work: (index: ExplorerIndex, sql: SqlStorage) =
 
 const idOf = (agent: number) => String(agent) as AccountId
 
-const factsOf = (agent: number, fields: { weight?: number; lastActivatedAt?: number } = {}) => ({
+const factsOf = (agent: number, fields: { weight?: number; lastExploredAt?: number } = {}) => ({
   agentId: idOf(agent),
   weight: 1,
   intervalMs: explorationScheduling.intervalMs,
-  lastActivatedAt: now - 5 * hour,
+  lastExploredAt: now - 5 * hour,
+  lastActivatedAt: 0,
   consecutiveFailures: 0,
   isPaused: false,
   ...fields,
@@ -39,14 +40,14 @@ test('S12: the order in SQLite and in the simulator are the same, exploration by
     const random = createRandom(7)
     const count = 60
     const weight = Float64Array.from({ length: count }, () => 10 ** (2 * random() - 1))
-    const lastActivatedAt = Float64Array.from({ length: count }, () =>
+    const lastExploredAt = Float64Array.from({ length: count }, () =>
       Math.floor(now - random() * 50 * hour),
     )
     for (let agent = 0; agent < count; agent++) {
       index.put(
         factsOf(agent, {
           weight: weight[agent] ?? 1,
-          lastActivatedAt: lastActivatedAt[agent] ?? 0,
+          lastExploredAt: lastExploredAt[agent] ?? 0,
         }),
       )
     }
@@ -57,14 +58,20 @@ test('S12: the order in SQLite and in the simulator are the same, exploration by
         failChance: new Float64Array(count),
         mentionedCount: 0,
       },
-      lastActivatedAt,
+      lastExploredAt,
     )
     const [stored, inMemory] = [[] as (string | null)[], [] as (string | null)[]]
     for (let turn = 0; turn < 500; turn++) {
       const at = now + turn * 20_000
       const hasFailed = turn % 7 === 0
       const agentId = takeTurn(index, at)
-      if (agentId) index.finish(agentId, { at: at + 5_000, hasFailed, isSatisfied: false })
+      if (agentId)
+        index.finish(agentId, {
+          at: at + 5_000,
+          isExploration: true,
+          hasFailed,
+          isSatisfied: false,
+        })
       stored.push(agentId)
       simulated.promote(at)
       const id = simulated.pick(at)
@@ -89,7 +96,7 @@ test('D6 S7: an agent of weight ten explores three times as often as one of weig
       const at = now + turn * 120_000
       const agentId = takeTurn(index, at)
       if (!agentId) continue
-      index.finish(agentId, { at, hasFailed: false, isSatisfied: false })
+      index.finish(agentId, { at, isExploration: true, hasFailed: false, isSatisfied: false })
       const kind = Number(agentId) < 20 ? 0 : 1
       counts[kind] = (counts[kind] ?? 0) + 1
     }
@@ -100,7 +107,7 @@ test('D6 S7: an agent of weight ten explores three times as often as one of weig
 test('S4: agents that are not eligible are in no index that a pick reads', async () => {
   await withIndex('plans', (index, sql) => {
     for (let agent = 0; agent < 2_000; agent++) {
-      index.put(factsOf(agent, { lastActivatedAt: now - 60_000 }))
+      index.put(factsOf(agent, { lastExploredAt: now - 60_000 }))
     }
     index.put(factsOf(2_000, { weight: 3 }))
     index.put({ ...factsOf(2_001), isPaused: true })
@@ -119,10 +126,10 @@ test('S4: agents that are not eligible are in no index that a pick reads', async
   })
 })
 
-test('S4: an agent that never ran and found no post looks again in a minute, another after its interval', async () => {
+test('S4: an agent that never explored and found no post looks again in a minute, another after its interval', async () => {
   await withIndex('first looks', (index) => {
-    index.put(factsOf(1, { lastActivatedAt: 0 }))
-    index.put({ ...factsOf(2, { lastActivatedAt: 0 }), intervalMs: 10_000 })
+    index.put(factsOf(1, { lastExploredAt: 0 }))
+    index.put({ ...factsOf(2, { lastExploredAt: 0 }), intervalMs: 10_000 })
     index.put(factsOf(3))
     for (const agent of [1, 2, 3]) index.markSatisfied(idOf(agent), now)
     const waits = [1, 2, 3].map((agent) => (index.read(idOf(agent))?.eligibleAt ?? 0) - now)
@@ -134,15 +141,33 @@ test('S2: unchanged facts keep the place of an agent; a later activation changes
   await withIndex('facts', (index) => {
     index.put(factsOf(1))
     const agentId = takeTurn(index, now) as AccountId
-    index.finish(agentId, { at: now, hasFailed: false, isSatisfied: true })
-    index.put(factsOf(1, { lastActivatedAt: now }))
+    index.finish(agentId, { at: now, isExploration: true, hasFailed: false, isSatisfied: true })
+    index.put(factsOf(1, { lastExploredAt: now }))
     expect(takeTurn(index, now + 24 * hour)).toBeNull()
     index.requeueSatisfied(now + hour)
     expect(takeTurn(index, now + 24 * hour)).toBe(agentId)
     index.requeue(agentId, now + 25 * hour)
-    index.put(factsOf(1, { lastActivatedAt: now + 24.5 * hour }))
+    index.put(factsOf(1, { lastExploredAt: now + 24.5 * hour }))
     expect(takeTurn(index, now + 24.6 * hour)).toBeNull()
     expect(index.nextEligibleAt()).toBe(now + 24.5 * hour + explorationScheduling.intervalMs)
+  })
+})
+
+test('S1 S5: a run that is no exploration changes nothing, unless it fails or ends a series of failures', async () => {
+  await withIndex('other runs', (index) => {
+    index.put(factsOf(1))
+    const end = { isExploration: false, hasFailed: false, isSatisfied: false }
+    const before = index.read(idOf(1))
+    index.finish(idOf(1), { ...end, at: now })
+    expect(index.read(idOf(1))).toEqual(before)
+    index.finish(idOf(1), { ...end, at: now, hasFailed: true })
+    expect(takeTurn(index, now + 29 * 60_000)).toBeNull()
+    index.finish(idOf(1), { ...end, at: now + 30 * 60_000 })
+    expect(index.read(idOf(1))).toMatchObject({ failures: 0, eligibleAt: before?.eligibleAt })
+    expect(takeTurn(index, now + 30 * 60_000)).toBe(idOf(1))
+    // a task came first: the exploration is still due
+    index.finish(idOf(1), { ...end, at: now + 31 * 60_000 })
+    expect(takeTurn(index, now + 31 * 60_000)).toBe(idOf(1))
   })
 })
 
@@ -152,7 +177,7 @@ test('S8: a decision reads and writes as many rows among 20,000 agents as among 
     await withIndex(`of ${count}`, (filled, sql) => {
       for (let agent = 0; agent < count; agent++) {
         filled.put(
-          factsOf(agent, { weight: agent % 2 === 0 ? 1 : 5, lastActivatedAt: now - hour - agent }),
+          factsOf(agent, { weight: agent % 2 === 0 ? 1 : 5, lastExploredAt: now - hour - agent }),
         )
       }
       filled.readHeads(now)
@@ -168,7 +193,12 @@ test('S8: a decision reads and writes as many rows among 20,000 agents as among 
       cursors.length = 0
       for (let turn = 0; turn < 100; turn++) {
         const agentId = takeTurn(index, now + turn) as AccountId
-        index.finish(agentId, { at: now + turn, hasFailed: false, isSatisfied: false })
+        index.finish(agentId, {
+          at: now + turn,
+          isExploration: true,
+          hasFailed: false,
+          isSatisfied: false,
+        })
       }
       const sum = (read: (cursor: (typeof cursors)[number]) => number) =>
         cursors.reduce((total, cursor) => total + read(cursor), 0)

@@ -20,9 +20,9 @@ const agent = fc.record({
 test('S7: comparing the heads of the tiers compares all agents', () => {
   fc.assert(
     fc.property(fc.array(agent, { minLength: 1, maxLength: 200 }), (drawn) => {
-      const agents = drawn.map(({ tier, age }, id) => ({ id, tier, lastActivatedAt: now - age }))
-      const indexOf = ({ tier, lastActivatedAt }: TierHead<number>) =>
-        computeIndex(tierWeight(tier), (now - lastActivatedAt) / explorationScheduling.slotMs)
+      const agents = drawn.map(({ tier, age }, id) => ({ id, tier, lastExploredAt: now - age }))
+      const indexOf = ({ tier, lastExploredAt }: TierHead<number>) =>
+        computeIndex(tierWeight(tier), (now - lastExploredAt) / explorationScheduling.slotMs)
       const chosen = pick(headsOf(agents), now)
       expect(chosen).not.toBeNull()
       expect(indexOf(chosen as TierHead<number>)).toBe(Math.max(...agents.map(indexOf)))
@@ -36,7 +36,7 @@ test('S7: among equal weights the order is stalest first, exactly', () => {
       fc.array(fc.integer({ min: 1, max: 10_000 }), { minLength: 1, maxLength: 100 }),
       fc.double({ min: 0.01, max: 100, noNaN: true }),
       (hours, weight) => {
-        const lastActivatedAt = Float64Array.from(hours, (each) => now - each * 3_600_000)
+        const lastExploredAt = Float64Array.from(hours, (each) => now - each * 3_600_000)
         const all = (value: number) => new Float64Array(hours.length).fill(value)
         const population = {
           weight: all(weight),
@@ -44,7 +44,7 @@ test('S7: among equal weights the order is stalest first, exactly', () => {
           failChance: all(0),
           mentionedCount: 0,
         }
-        const explorers = new Explorers(population, lastActivatedAt)
+        const explorers = new Explorers(population, lastExploredAt)
         explorers.promote(now)
         const order = hours.map(() => {
           const id = explorers.pick(now)
@@ -62,9 +62,9 @@ test('S7: among equal weights the order is stalest first, exactly', () => {
 
 test('S1: an agent that never ran precedes all that did, the heaviest first', () => {
   const heads: TierHead<string>[] = [
-    { id: 'stale and important', tier: 14, lastActivatedAt: now - 400 * 86_400_000 },
-    { id: 'new', tier: 0, lastActivatedAt: 0 },
-    { id: 'new and important', tier: 9, lastActivatedAt: 0 },
+    { id: 'stale and important', tier: 14, lastExploredAt: now - 400 * 86_400_000 },
+    { id: 'new', tier: 0, lastExploredAt: 0 },
+    { id: 'new and important', tier: 9, lastExploredAt: 0 },
   ]
   expect(pick(heads, now)?.id).toBe('new and important')
   expect(pick(heads.slice(0, 2), now)?.id).toBe('new')
@@ -86,7 +86,7 @@ function headsOf(agents: TierHead<number>[]): TierHead<number>[] {
   const heads = new Map<number, TierHead<number>>()
   for (const each of agents) {
     const head = heads.get(each.tier)
-    if (!head || each.lastActivatedAt < head.lastActivatedAt) heads.set(each.tier, each)
+    if (!head || each.lastExploredAt < head.lastExploredAt) heads.set(each.tier, each)
   }
   return [...heads.values()]
 }

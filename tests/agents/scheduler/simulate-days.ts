@@ -42,6 +42,8 @@ export interface Day {
   offers: number
   /** Advances time, alarm by alarm. */
   pass(ms: number): Promise<void>
+  /** The agent completes its oldest task, if it has one. */
+  answer(agentId: AccountId): Promise<void>
 }
 
 interface Conditions {
@@ -109,6 +111,13 @@ export async function live(
     }
     const day: Day = {
       ...{ scheduler, turns: [], woken: [], offers: 0 },
+      answer: async (agentId) => {
+        const activationId = office.newId<ActivationId>()
+        const answer = await office.load(agentId, activationId)
+        if (answer.kind !== 'loaded') return
+        await office.commit(agentId, activationId, { usage: [] })
+        await hear()
+      },
       pass: async (ms) => {
         const end = hub.clock.now() + ms
         await hear()

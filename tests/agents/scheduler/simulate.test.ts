@@ -16,8 +16,13 @@ test('S12: with weights, failures, floods and lost capacity the result is close 
 test('S12: on the smallest hub, without failures, no result is below the bound', () => {
   const tiny = { ...small, days: 40, hasFailures: false }
   expect(simulate({ ...tiny, agents: 2 }).ratio).toBeGreaterThan(1)
-  // Mentioned agents have no age to compare, and here all agents are mentioned.
-  expect(simulate({ ...tiny, agents: 1 }).ratio).toBeNaN()
+  expect(simulate({ ...tiny, agents: 1 }).ratio).toBeGreaterThan(1)
+})
+
+test('S1 S3 S12: agents that are mentioned several times an hour explore as the others do', () => {
+  const { starved, ratio } = simulate({ ...small, agents: 1_000, inboxLoad: 0.6 })
+  expect(starved).toBe(0)
+  expect(ratio).toBeLessThan(1.1)
 })
 
 test('S12: the bound detects a worse order', () => {

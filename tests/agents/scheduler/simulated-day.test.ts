@@ -36,7 +36,7 @@ test('S1 S9: every agent explores a new post once', async () => {
 
 test('S4 S9: a new agent explores when the first post is old enough, and others when news is due', async () => {
   await run('UPDATE explorers SET interval_ms = ?', hour)
-  await run('UPDATE accounts SET last_activated_at = NULL')
+  await run('UPDATE explorers SET explored_at = 0')
   await live('first turn', {}, async (day) => {
     // A new hub: the only post is too young for the offer that follows the creation of the agents.
     await post(keyOfMira(), 'Welcome to the vault.')
@@ -72,6 +72,23 @@ test('S1 S4: on a busy day every agent explores each quarter of an hour, the sta
       const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0))
       expect(Math.min(...gaps)).toBeGreaterThanOrEqual(15 * minute)
     }
+  })
+})
+
+test('S1 S3 S4: an agent that is mentioned every five minutes explores as often as the others', async () => {
+  await live('mentioned', {}, async (day) => {
+    await day.pass(hour)
+    for (let part = 0; part < 48; part++) {
+      await post(
+        keyOfMira(),
+        part % 3 === 0 ? `Something happened, part ${part}.` : '@agent0 well?',
+      )
+      await day.answer(idOf(0))
+      await day.pass(5 * minute)
+    }
+    const [mentioned = 0, ...others] = countTurns(day)
+    expect(Math.min(...others)).toBeGreaterThanOrEqual(10)
+    expect(mentioned).toBeGreaterThanOrEqual(Math.min(...others) - 1)
   })
 })
 

@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterEach(async () => {
   await office.clear()
   await run(`DELETE FROM budgets WHERE scope <> 'hub'`)
-  await run('UPDATE accounts SET last_activated_at = NULL')
+  await run('UPDATE explorers SET explored_at = 0')
   await run(`UPDATE agents SET models = '["test/big"]'`)
 })
 
@@ -53,7 +53,7 @@ it('B3: exploration pauses at the throttle share of a budget of any scope', asyn
     expect(await explore(), scope).toBe('nothing')
     await change(id, { throttle_share: 0.95 })
     expect(await explore(), scope).toEqual(['exploration', 'test/big'])
-    await run('UPDATE accounts SET last_activated_at = NULL')
+    await run('UPDATE explorers SET explored_at = 0')
     await change(id, { warning_share: 0.5, throttle_share: 0.6, limit_microusd: 1_499 })
     expect(await explore(), scope).toBe('nothing')
     await run('DELETE FROM budgets WHERE id = ?', id)

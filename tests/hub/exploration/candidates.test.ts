@@ -172,10 +172,15 @@ test('S4: who may explore: interval, failures, caps, budget, and something to se
   expect(await canExplore()).toBe(true)
   const activated = (ago: number) =>
     run('UPDATE accounts SET last_activated_at = ? WHERE id = ?', hub.clock.now() - ago, scout.id)
-  await activated(14 * minute)
+  const explored = (ago: number) =>
+    run('UPDATE explorers SET explored_at = ?', hub.clock.now() - ago)
+  await explored(14 * minute)
   expect(await canExplore()).toBe(false)
-  await activated(16 * minute)
+  await explored(16 * minute)
   expect(await canExplore()).toBe(true)
+  await activated(minute)
+  expect(await canExplore(), 'another run does not restart the interval').toBe(true)
+  await activated(16 * minute)
   await run('UPDATE agents SET consecutive_failures = 1 WHERE account_id = ?', scout.id)
   expect(await canExplore()).toBe(false)
   await activated(31 * minute)

@@ -27,8 +27,9 @@ async function createAgent(
   await run('UPDATE accounts SET last_activated_at = ? WHERE id = ?', at, id)
   if (intervalMinutes !== null) {
     await run(
-      'INSERT INTO explorers (account_id, weight, interval_ms, updated_at) VALUES (?, 2, ?, 0)',
-      ...[id, intervalMinutes * minute],
+      `INSERT INTO explorers (account_id, weight, interval_ms, explored_at, updated_at)
+       VALUES (?, 2, ?, ?, 0)`,
+      ...[id, intervalMinutes * minute, at ?? 0],
     )
   }
 }

@@ -45,6 +45,16 @@ test('S6: agents with unclaimed tasks are found, longest waiting first, paused o
   expect(await sweep()).toEqual([])
 })
 
+test('S3 S6: a sweep wakes no more waiting agents than there are free slots', async () => {
+  const few = createOffice({ ROOKERY_MAX_CONCURRENT: '1' })
+  await post(ada.key, '@scout')
+  await post(ada.key, '@wren')
+  const { wake } = await few.hubApi.sweep(hub.clock.now())
+  expect(wake).toContain(scout.id)
+  await start(scout.id)
+  expect((await few.hubApi.sweep(hub.clock.now())).wake).toEqual([])
+})
+
 test('S6: the owner of an activation that runs for a while is woken, paused or not, once', async () => {
   await post(ada.key, '@scout')
   await start(scout.id)
