@@ -29,9 +29,10 @@ export function measureRequests(scale, posts = 1000) {
           Array.from({ length: count }, (_, at) => describe(first + at)),
         )
       }
+      const ids = await listIds(api)
       const times = Math.max(20, Math.round(200 * scale))
       const rows = []
-      for (const [name, request] of Object.entries(describeRequests(posts))) {
+      for (const [name, request] of Object.entries(describeRequests(ids))) {
         // A rate limit allows an account fewer writes than reads.
         const isWrite = name.startsWith('create')
         rows.push(...(await measure(hub, name, request, isWrite ? Math.min(times, 60) : times)))
@@ -43,17 +44,33 @@ export function measureRequests(scale, posts = 1000) {
 }
 
 /**
- * @param {number} posts
+ * Returns the ids of all posts, oldest first.
+ *
+ * @param {import('./hub.mjs').Api} api
+ */
+async function listIds(api) {
+  /** @type {string[]} */
+  const ids = []
+  for (let cursor = ''; cursor !== null; ) {
+    const { body } = await api('GET', `/posts?sort=new&limit=100&cursor=${cursor}`)
+    ids.push(...body.posts.map((/** @type {{ id: string }} */ post) => post.id))
+    cursor = body.next_cursor
+  }
+  return ids.reverse()
+}
+
+/**
+ * @param {string[]} ids of posts
  * @returns {Record<string, (number: number) => { path: string, body?: object }>}
  */
-const describeRequests = (posts) => {
-  const id = (/** @type {number} */ number) => postId((number * 37) % posts)
+const describeRequests = (ids) => {
+  const id = (/** @type {number} */ number) => ids[(number * 37) % ids.length]
   return {
     hot: () => ({ path: '/api/v1/posts?sort=hot&limit=25' }),
     new: () => ({ path: '/api/v1/posts?sort=new&limit=25' }),
     post: (number) => ({ path: `/api/v1/posts/${id(number)}` }),
     comments: (number) => ({ path: `/api/v1/posts/${id(number)}/comments` }),
-    search_rare: (number) => ({ path: `/api/v1/search?q=marker${(number * 37) % posts}` }),
+    search_rare: (number) => ({ path: `/api/v1/search?q=marker${(number * 37) % ids.length}` }),
     search_common: () => ({ path: '/api/v1/search?q=words' }),
     home: () => ({ path: '/' }),
     thread: (number) => ({ path: `/p/${id(number)}` }),

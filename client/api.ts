@@ -3661,7 +3661,10 @@ export interface Routes {
   }
   /** Imports an archive of posts with their comments; importing it again adds nothing (admin). */
   'POST /import': {
-    query: undefined
+    query: {
+      /** Where the archive is from, such as the host of a site. Ids of one source mean nothing in another. */
+      source?: string | undefined
+    }
     body: Array<unknown> | {
       items: Array<unknown>
     } | {
@@ -3674,12 +3677,24 @@ export interface Routes {
         accounts: number
         communities: number
       }
+      /** Posts and comments that were left out, the first of them. */
       skipped: Array<{
         /** Position in the archive. */
         index: number
+        /** Of the post or comment at its source. */
         id: string | null
         reason: string
       }>
+      /** Posts and comments that differ from their source, the first of them. */
+      changed: Array<{
+        /** Position in the archive. */
+        index: number
+        /** Of the post or comment at its source. */
+        id: string | null
+        reason: string
+      }>
+      /** Entries of both lists beyond the first. */
+      not_listed: number
       /** Records that already existed completely. */
       unchanged: number
     }

@@ -17,8 +17,8 @@ import { readFiles, readRows, release } from './write-backup.mjs'
 /** About the characters of a request. A statement of D1 takes 2 MB. */
 const requestChars = 500_000
 const rowsPerRequest = 2_000
-/** Each is a call to another service, of which a hub on the free plan makes 50 in one request. */
-const callsPerRequest = 40
+/** Each is two calls to another service, of which a hub on the free plan makes 50 in one request. */
+const callsPerRequest = 20
 
 /**
  * @typedef {import('../../client/index.ts').HubClient} HubClient

@@ -118,13 +118,17 @@ const createTransferApi = ({
   bucket,
 }: Pick<AgentApiDeps, 'namespace' | 'bucket'>): TransferApi => ({
   readObject: async (agentId) => namespace.getByName(agentId).readTables(),
+  checkObject: async (agentId, content) =>
+    namespace.getByName(agentId).replaceTables(agentId, content, true),
   writeObject: async (agentId, content) => {
-    await namespace.getByName(agentId).writeTables(content)
+    const refusal = await namespace.getByName(agentId).replaceTables(agentId, content, false)
+    if (refusal !== null) return refusal
     // The object restarts, so that it reads what was written.
     await namespace
       .getByName(agentId)
       .restart()
       .catch(() => undefined)
+    return null
   },
   readFiles: (after) => readFiles(bucket, after),
   writeFiles: (files) => writeFiles(bucket, files),

@@ -38,7 +38,7 @@ import { MemoryStore } from './memory/memory-store'
 import { PrivateFacts } from './memory/private-facts'
 import { deleteProgramSessions, resetProgramSessions } from './memory/program-sessions'
 import { SessionStore } from './memory/session-store'
-import { readTables, writeTables } from './transfer/object-tables'
+import { readTables, replaceTables } from './transfer/object-tables'
 
 /**
  * One agent's Durable Object: its RPC methods. The loop is in its shell, which uses this object's
@@ -238,10 +238,16 @@ export class AgentObjectBase<Env>
     return readTables(this.ctx.storage.sql)
   }
 
-  /** Replaces all that is stored here; call `restart` after it. */
-  async writeTables(content: string): Promise<void> {
-    this.ctx.storage.transactionSync(() => writeTables(this.ctx.storage.sql, content))
-    await this.ctx.storage.sync()
+  /** Replaces all that is stored here, or returns why not; call `restart` after it. */
+  async replaceTables(
+    agentId: AccountId,
+    content: string,
+    isTrial: boolean,
+  ): Promise<string | null> {
+    const { storage } = this.ctx
+    const refusal = replaceTables(storage, agentId, content, isTrial)
+    await storage.sync()
+    return refusal
   }
 
   /** Ends this instance: the next call finds one that has read what is stored. */

@@ -208,7 +208,7 @@ export class Journal {
  * Reserved `seq` values: rows for the owner, for the last sent call, and for what models count.
  * Separate tables would be one more page for each agent.
  */
-const ownerSeq = 0
+export const ownerSeq = 0
 const sentSeq = -1
 const ratiosSeq = -2
 const noRun = -1
@@ -228,6 +228,9 @@ const insertRow = 'REPLACE INTO journal (seq, run, event, state) VALUES (?, ?, ?
 const parkedTable = `CREATE TABLE IF NOT EXISTS parked (
   activation_id TEXT NOT NULL, seq INTEGER NOT NULL, event TEXT NOT NULL, state TEXT NOT NULL,
   PRIMARY KEY (activation_id, seq)) WITHOUT ROWID`
+
+/** SQL that creates each table. */
+export const journalTables = { journal: journalTable, parked: parkedTable }
 
 interface Row extends Record<string, SqlStorageValue> {
   event: string

@@ -13,6 +13,15 @@ export type ConstraintErrors = Readonly<Record<string, (cause: unknown) => AppEr
 export const findFailedConstraint = (error: unknown): string | null =>
   /(?:UNIQUE|CHECK|NOT NULL) constraint failed: ([\w.]+)/.exec(String(error))?.[1] ?? null
 
+/**
+ * Returns in SQLite's words why it does not store the values of a statement: a constraint, a type, or their size; null
+ * for any other error, such as one of the statement.
+ */
+export const findRefusedValue = (error: unknown): string | null =>
+  /([a-z][\w ]+(?: failed: [\w., ]+)?): SQLITE_(?:CONSTRAINT|MISMATCH|TOOBIG)\b/i.exec(
+    String(error),
+  )?.[1] ?? null
+
 /** Converts the database error of a failed constraint into the error for the user; null for any other error. */
 export function toConstraintError(error: unknown, errors: ConstraintErrors): AppError | null {
   const name = findFailedConstraint(error)

@@ -1,6 +1,6 @@
 /**
  * Branded ids. All are UUIDv7 strings (RFC 9562), which sort by creation time, so an id is also a
- * keyset cursor. Imported records keep the id of their source.
+ * keyset cursor. Imported records get the time of their source; earlier versions kept its ids.
  */
 declare const brand: unique symbol
 type Branded<Name extends string> = string & { readonly [brand]: Name }

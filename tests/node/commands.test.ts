@@ -33,45 +33,6 @@ async function run(script: string, ...args: string[]) {
   return { code: await ended, output: output() }
 }
 
-const record = (number: number) => ({
-  success: true,
-  post: {
-    id: `0192f0c1-0000-7000-8000-00000000000${number}`,
-    title: `Note ${number}`,
-    content: 'Tides are predicted from the moon.',
-    created_at: '2026-01-02T03:04:05Z',
-    submolt: { name: 'general' },
-    author: { id: '0192f0c1-0000-7000-8000-0000000000aa', name: 'tide_reader' },
-  },
-  comments: [],
-})
-
-describe('npm run import', () => {
-  const archive = join(folder, 'archive.json')
-
-  test('H19: it counts what went in and names each record that did not', async () => {
-    writeFileSync(archive, JSON.stringify([record(1), { nonsense: true }, record(2)]))
-    const { code, output } = await run('import.mjs', archive)
-    expect(output).toContain('3 of 3 records')
-    expect(output).toContain('Imported 2 posts')
-    expect(output).toMatch(/Skipped 1:\n {2}record 1[^\n]*: \S+/)
-    expect(code).toBe(0)
-  })
-
-  test('H19: doing it again adds nothing', async () => {
-    const { output } = await run('import.mjs', archive)
-    expect(output).toContain('Imported 0 posts, 0 comments, 0 accounts, 0 communities')
-    expect(output).toContain('2 were there already')
-  })
-
-  test('H19: records are numbered over the whole archive, not over what was sent at once', async () => {
-    const many = [...Array.from({ length: 40 }, () => record(1)), 'no record']
-    writeFileSync(archive, JSON.stringify(many))
-    const { output } = await run('import.mjs', archive)
-    expect(output).toContain('record 40')
-  })
-})
-
 describe('npm run audit-budgets', () => {
   test('B11: what was counted is compared with usage, repaired when asked, and the exit code tells', async () => {
     expect(await run('audit-budgets.mjs')).toEqual({
@@ -293,8 +254,10 @@ describe('rookery', () => {
     expect(answer(), stderr).toMatchObject({ file: archive, posts: expect.any(Number) })
     const records = JSON.parse(readFileSync(archive, 'utf8'))
     expect(records[0].comments[0].content).toContain('412 pelicans')
-    const { output } = await run('import.mjs', archive)
-    expect(output).toContain('Imported 0 posts, 0 comments')
+    const { output } = await run('import.mjs', archive, '--source', 'this-hub')
+    expect(output).toContain(`Imported ${records.length} posts`)
     expect(output).not.toContain('Skipped')
+    const again = await run('import.mjs', archive, '--source', 'this-hub')
+    expect(again.output).toContain('Imported 0 posts, 0 comments')
   })
 })

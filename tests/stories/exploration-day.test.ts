@@ -47,8 +47,10 @@ async function ask(question: Question, number: number, mira: string): Promise<vo
   if (number % 2 === 0) {
     const record = toRecord({ ...question, at }, 100 + number)
     await hub.call('/import', { key: adminKey, body: [record] })
-    const { id } = (record as { post: { id: string } }).post
-    asked.push({ ...question, id, at })
+    const [post] = await day.all<{ id: string }>(
+      'SELECT id FROM posts WHERE is_untrusted = 1 ORDER BY seq DESC LIMIT 1',
+    )
+    asked.push({ ...question, id: post?.id ?? '', at })
     return
   }
   const body = { submolt: 'general', title: question.title, content: question.content }

@@ -11,10 +11,15 @@ export interface StoredFile {
 }
 
 export interface TransferApi {
-  /** Returns all tables of an agent's object as JSON, of one moment. */
+  /** Returns the rows of all tables of an agent's object as JSON, of one moment. */
   readObject(agentId: AccountId): Promise<string>
-  /** Replaces the tables of an agent's object by those that `readObject` returned, and restarts it. */
-  writeObject(agentId: AccountId, content: string): Promise<void>
+  /** Returns why `writeObject` would refuse a content; null when it would write it. */
+  checkObject(agentId: AccountId, content: string): Promise<string | null>
+  /**
+   * Replaces the tables of an agent's object by those that `readObject` returned, and restarts it. Returns why the content
+   * is refused; null when it was written.
+   */
+  writeObject(agentId: AccountId, content: string): Promise<string | null>
   /** Returns files after a key, in the order of keys, and the key after which the next ones come; null: none do. */
   readFiles(after: string | null): Promise<{ files: StoredFile[]; next: string | null }>
   writeFiles(files: StoredFile[]): Promise<void>

@@ -88,7 +88,8 @@ const programSessionTable = `
     at INTEGER NOT NULL,
     PRIMARY KEY (thread, audience)) WITHOUT ROWID;`
 
-const schemas: Record<string, string> = {
+/** SQL that creates each table; that of two can be the same. */
+export const memoryTables: Readonly<Record<string, string>> = {
   program_sessions: programSessionTable,
   sessions: turnTables,
   turns: turnTables,
@@ -96,9 +97,10 @@ const schemas: Record<string, string> = {
   facts: factTable,
   shares: shareTable,
   tasks: taskTable,
-  // SQLite creates this table for tables with AUTOINCREMENT.
-  sqlite_sequence: factTable,
 }
+
+// SQLite creates its table for tables with AUTOINCREMENT.
+const schemas: Record<string, string> = { ...memoryTables, sqlite_sequence: factTable }
 
 /** SQL that creates the tables for finished activations. */
 export const activationTables = turnTables

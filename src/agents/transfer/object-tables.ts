@@ -1,65 +1,162 @@
-/** A table of an agent's object. */
-interface ObjectTable {
-  name: string
-  /** The statement that creates it. */
-  sql: string
-  columns: string[]
-  rows: SqlStorageValue[][]
-}
+import * as z from 'zod'
+import { journalTables, ownerSeq } from '../journal'
+import { memoryTables } from '../memory/memory-tables'
 
-interface ObjectContent {
-  tables: ObjectTable[]
-  /** Statements that create the indexes. */
-  indexes: string[]
-}
-
-const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
+/** The statements of this version that create each table of an agent's object. A backup brings rows only. */
+const tableSql: Readonly<Record<string, string>> = { ...journalTables, ...memoryTables }
 
 /** SQLite creates this table itself, for tables with AUTOINCREMENT. */
 const sequences = 'sqlite_sequence'
 
-const schemaSql = `SELECT type, name, sql FROM sqlite_master
-  WHERE type IN ('table', 'index') AND substr(name, 1, 4) <> '_cf_'
-    AND (sql IS NOT NULL) ORDER BY type DESC, name`
+/** Values of rows from before a column was added, where the column's default is for new rows. */
+const valuesBefore: Readonly<Record<string, Record<string, SqlStorageValue>>> = {
+  // What is not known to be free of untrusted text counts as untrusted.
+  facts: { is_untrusted: 1 },
+}
 
-/** Returns all tables as JSON. Nothing comes between the reads, so they are of one moment. */
+const tableShape = z.strictObject({
+  name: z.string(),
+  columns: z.array(z.string()).min(1),
+  rows: z.array(z.array(z.union([z.string(), z.number(), z.null()]))),
+})
+const contentShape = z.strictObject({ tables: z.array(tableShape) })
+
+type ObjectTable = z.output<typeof tableShape>
+
+const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
+
+const tableNamesSql = `SELECT name FROM sqlite_master
+  WHERE type = 'table' AND substr(name, 1, 4) <> '_cf_' ORDER BY name`
+
+const listTables = (sql: SqlStorage): string[] =>
+  sql
+    .exec<{ name: string }>(tableNamesSql)
+    .toArray()
+    .map(({ name }) => name)
+
+/** Returns the rows of all tables as JSON. Nothing comes between the reads, so they are of one moment. */
 export function readTables(sql: SqlStorage): string {
-  const schema = sql.exec<{ type: string; name: string; sql: string }>(schemaSql).toArray()
-  const tables = schema
-    .filter(({ type }) => type === 'table')
-    .map((table): ObjectTable => {
-      const cursor = sql.exec(`SELECT * FROM ${quote(table.name)}`)
-      return {
-        name: table.name,
-        sql: table.sql,
-        columns: cursor.columnNames,
-        rows: [...cursor.raw()],
-      }
-    })
-  const indexes = schema.filter(({ type }) => type === 'index').map((index) => index.sql)
-  return JSON.stringify({ tables, indexes } satisfies ObjectContent)
+  const tables = listTables(sql).map((name): ObjectTable => {
+    const cursor = sql.exec(`SELECT * FROM ${quote(name)}`)
+    const { columnNames: columns } = cursor
+    return { name, columns, rows: [...cursor.raw()] as ObjectTable['rows'] }
+  })
+  return JSON.stringify({ tables } satisfies z.input<typeof contentShape>)
+}
+
+/** Undoes a transaction. The reason is for the client of a restore. */
+class Undo extends Error {
+  readonly reason: string | null
+
+  constructor(reason: string | null) {
+    super(reason ?? 'trial')
+    this.reason = reason
+  }
 }
 
 /**
- * Replaces all tables by those that `readTables` returned.
+ * Replaces all tables by those that `readTables` returned, whole or not at all. Statements of this version create
+ * them: nothing of the content is ever run.
  *
- * @throws when the result is not the same
+ * @param agentId the agent of the object
+ * @param isTrial undoes everything, to find out whether it would be written
+ * @returns why it is refused: it is not what `readTables` returns for this agent; null when it is written
  */
-export function writeTables(sql: SqlStorage, content: string): void {
-  const { tables, indexes }: ObjectContent = JSON.parse(content)
-  const existing = sql.exec<{ type: string; name: string }>(schemaSql).toArray()
-  for (const { type, name } of existing) {
-    if (type === 'table' && name !== sequences) sql.exec(`DROP TABLE ${quote(name)}`)
+export function replaceTables(
+  storage: Pick<DurableObjectStorage, 'sql' | 'transactionSync'>,
+  agentId: string,
+  content: string,
+  isTrial: boolean,
+): string | null {
+  try {
+    storage.transactionSync(() => {
+      writeTables(storage.sql, parseContent(content, agentId))
+      if (isTrial) throw new Undo(null)
+    })
+    return null
+  } catch (error) {
+    if (error instanceof Undo) return error.reason
+    throw error
   }
-  for (const table of tables) if (table.name !== sequences) sql.exec(table.sql)
-  for (const table of tables) writeTable(sql, table)
-  for (const index of indexes) sql.exec(index)
-  if (readTables(sql) !== content) throw new Error('The tables are not those that were read.')
+}
+
+function parseContent(content: string, agentId: string): ObjectTable[] {
+  const parsed = contentShape.safeParse(parseJson(content))
+  if (!parsed.success) throw new Undo('it is not the content of an agent’s object')
+  const { tables } = parsed.data
+  for (const { name, columns, rows } of tables) {
+    const shown = name.slice(0, 100)
+    if (name !== sequences && !Object.hasOwn(tableSql, name))
+      throw new Undo(`there is no table ${shown}`)
+    if (hasTwice(columns)) throw new Undo(`a column of ${name} is there twice`)
+    if (rows.some((row) => row.length !== columns.length)) {
+      throw new Undo(`a row of ${name} has no value for each of its columns`)
+    }
+  }
+  if (hasTwice(tables.map(({ name }) => name))) throw new Undo('a table is there twice')
+  const owner = findOwner(tables)
+  if (owner !== null && owner !== agentId) throw new Undo('it belongs to another agent')
+  return tables
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const hasTwice = (names: string[]): boolean => new Set(names).size < names.length
+
+/** Returns the agent that a journal is of, which runs go on as; null before its first run. */
+function findOwner(tables: ObjectTable[]): SqlStorageValue {
+  const journal = tables.find(({ name }) => name === 'journal')
+  const [seq = -1, event = -1] = ['seq', 'event'].map(
+    (name) => journal?.columns.indexOf(name) ?? -1,
+  )
+  const owner = journal?.rows.find((row) => row[seq] === ownerSeq)?.[event] ?? null
+  return owner === '' ? null : owner
+}
+
+function writeTables(sql: SqlStorage, tables: ObjectTable[]): void {
+  for (const name of listTables(sql)) {
+    if (name !== sequences) sql.exec(`DROP TABLE ${quote(name)}`)
+  }
+  for (const { name } of tables) if (name !== sequences) sql.exec(tableSql[name] ?? '')
+  // Last, because rows of the other tables count up here.
+  const isCount = ({ name }: ObjectTable) => Number(name === sequences)
+  const inOrder = tables.toSorted((one, other) => isCount(one) - isCount(other))
+  for (const table of inOrder) writeTable(sql, table)
+  for (const table of tables) requireSame(sql, table)
 }
 
 function writeTable(sql: SqlStorage, { name, columns, rows }: ObjectTable): void {
+  if (!listTables(sql).includes(name)) throw new Undo(`there is no table ${name} to count for`)
+  const own = sql.exec(`SELECT * FROM ${quote(name)} LIMIT 0`).columnNames
+  const unknown = columns.find((column) => !own.includes(column))
+  if (unknown !== undefined) throw new Undo(`${name} has no column ${unknown.slice(0, 100)}`)
+  const before = Object.entries(valuesBefore[name] ?? {}).filter(
+    ([each]) => !columns.includes(each),
+  )
+  const all = [...columns, ...before.map(([column]) => column)]
+  const values = before.map(([, value]) => value)
   if (name === sequences) sql.exec(`DELETE FROM ${sequences}`)
-  const insert = `INSERT INTO ${quote(name)} (${columns.map(quote).join()})
-    VALUES (${columns.map(() => '?').join()})`
-  for (const row of rows) sql.exec(insert, ...row)
+  const insert = `INSERT INTO ${quote(name)} (${all.map(quote).join()})
+    VALUES (${all.map(() => '?').join()})`
+  try {
+    for (const row of rows) sql.exec(insert, ...row, ...values)
+  } catch (error) {
+    throw new Undo(`${name} does not take its rows: ${String(error).slice(0, 200)}`)
+  }
+}
+
+/** Compares a table with what was written, as `readTables` reads it. */
+function requireSame(sql: SqlStorage, { name, columns, rows }: ObjectTable): void {
+  const cursor = sql.exec(`SELECT * FROM ${quote(name)}`)
+  const places = columns.map((column) => cursor.columnNames.indexOf(column))
+  const found = [...cursor.raw()].map((row) => places.map((place) => row[place]))
+  if (JSON.stringify(found) !== JSON.stringify(rows)) {
+    throw new Undo(`the rows of ${name} are not stored as they were sent`)
+  }
 }

@@ -24,7 +24,7 @@ export interface BegunBackup {
  * Begins a backup: until it is released, or the hold ends, nothing is written to the database. Runs and people
  * who write wait or are asked to try again; reading goes on.
  *
- * @throws CONFLICT while another backup is being written, or a restore has not finished
+ * @throws CONFLICT while another backup is being written, a restore has not finished, or the asked backup has ended
  */
 export async function beginBackup(
   context: ActionContext,
@@ -34,6 +34,7 @@ export async function beginBackup(
   const { db, clock } = context
   const state = await readHubState(db)
   requireFree(state.transfer, asked.id)
+  if (asked.id !== null && state.transfer?.transfer !== asked.id) throw backupErrors.noBackup()
   const id = asked.id ?? clock.newId<string>()
   const entry =
     asked.id === null

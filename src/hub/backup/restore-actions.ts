@@ -2,6 +2,8 @@ import { batch, run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import { recordAdminAction } from '../admin-log/compose-entry'
+import { findRefusedValue } from '../constraint-errors'
+import { selectAgentsAmong } from './agent-queries'
 import { findTable } from './backup-actions'
 import { backupErrors } from './errors'
 import { batchInHold, type HubState, hold, readHubState } from './hold'
@@ -12,7 +14,7 @@ import {
   endRestore,
   saveTriggers,
   selectTransfer,
-  type Transfer,
+  selectTriggers,
 } from './hold-queries'
 import {
   clearIndex,
@@ -98,18 +100,22 @@ async function empty({ db }: ActionContext, state: HubState, id: string): Promis
 }
 
 /**
- * Throws CONFLICT unless this restore has begun. Of two that were begun, the later one goes on.
+ * Throws CONFLICT unless this restore has begun, and the hub is empty. Of two that were begun, the later one goes on.
+ *
+ * @returns the statements that create the triggers that it has dropped
  */
-async function requireRestore({ db }: ActionContext, id: string): Promise<Transfer> {
+async function requireRestore({ db }: ActionContext, id: string): Promise<string[]> {
   const transfer = await run(db, selectTransfer())
   if (transfer?.kind !== 'restore' || transfer.transfer !== id) throw backupErrors.notRestoring()
-  return transfer
+  if (transfer.triggers === null) throw backupErrors.notReady()
+  return transfer.triggers
 }
 
 /**
  * Writes rows of a table, which can be repeated.
  *
  * @param isSecond sets the references to rows of the same table, after all rows were sent once
+ * @throws VALIDATION for rows that the table does not take; nothing is written then
  */
 export async function writeRows(
   context: ActionContext,
@@ -122,19 +128,37 @@ export async function writeRows(
   if (part.rows.some((row) => row.length !== table.columns.length)) {
     throw backupErrors.wrongRows(table.name)
   }
+  if (part.isSecond && table.own.length === 0) throw backupErrors.noSecondPass(table.name)
   const write = part.isSecond ? updateOwn(table, part.rows) : insertRows(table, part.rows)
-  await batchInHold(context.db, { write })
+  await batchInHold(context.db, { write }).catch((error: unknown) => {
+    const reason = findRefusedValue(error)
+    throw reason === null ? error : backupErrors.refusedRows(table.name, reason, error)
+  })
 }
 
-/** Writes what agents remember. */
+/**
+ * Writes what agents remember.
+ *
+ * @throws VALIDATION for what is not the object of an agent; nothing is written then
+ */
 export async function writeObjects(
   context: ActionContext,
   id: string,
   objects: { agentId: AccountId; content: string }[],
 ): Promise<void> {
   await requireRestore(context, id)
+  const { transfer } = context.agents
+  const found = await run(context.db, selectAgentsAmong(objects.map(({ agentId }) => agentId)))
+  const known = new Set(found.map(({ id }) => id))
   for (const { agentId, content } of objects) {
-    await context.agents.transfer.writeObject(agentId, content)
+    const refusal = known.has(agentId)
+      ? await transfer.checkObject(agentId, content)
+      : 'no row of the backup says that there is such an agent'
+    if (refusal !== null) throw backupErrors.refusedObject(agentId, refusal)
+  }
+  for (const { agentId, content } of objects) {
+    const refusal = await transfer.writeObject(agentId, content)
+    if (refusal !== null) throw backupErrors.refusedObject(agentId, refusal)
   }
 }
 
@@ -156,6 +180,7 @@ export interface IndexPlace {
 /**
  * Completes a restore step by step: creates the triggers again, indexes rows for search, and opens the hub.
  *
+ * @throws VALIDATION for a place before the first step: the hub would open without its triggers
  * @returns where the next call goes on; null when the hub is open
  */
 export async function completeRestore(
@@ -165,10 +190,11 @@ export async function completeRestore(
   place: IndexPlace | null,
 ): Promise<IndexPlace | null> {
   const { db } = context
-  const { triggers } = await requireRestore(context, id)
+  const triggers = await requireRestore(context, id)
+  const existing = (await run(db, selectTriggers())).map((each) => each.sql)
+  const missing = triggers.filter((text) => !existing.includes(text))
+  if (place !== null && missing.length > 0) throw backupErrors.notIndexed()
   if (place === null) {
-    const existing = (await readHubState(db)).triggers.map((each) => each.sql)
-    const missing = (triggers ?? []).filter((text) => !existing.includes(text))
     await batch(db, { triggers: missing.map(createTrigger), index: clearIndex() })
     return { table: indexedTables[0] ?? 'accounts', after: 0 }
   }

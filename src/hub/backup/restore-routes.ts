@@ -10,7 +10,7 @@ import {
   writeRows,
 } from './restore-actions'
 import { indexedTables } from './row-queries'
-import { fileShape, presentTable, tableAnswer, value } from './shapes'
+import { fileInput, presentTable, tableAnswer, valueInput } from './shapes'
 
 const common = { tag: 'backup', access: 'admin' } as const
 
@@ -25,7 +25,7 @@ const begin = route({
     'Begins a restore into an empty hub, which takes no other write until it is complete (admin key)',
   rate: 'write',
   body: z.object({
-    restore: z.string().max(100).nullish().describe('The id of a restore that is not ready yet.'),
+    restore: restore.nullish().describe('The id of a restore that is not ready yet.'),
     migrations: z.array(z.string().max(200)).max(10_000),
   }),
   answer: z.object({
@@ -51,7 +51,7 @@ const rows = route({
   body: z.object({
     restore,
     table: z.string().min(1).max(100),
-    rows: z.array(z.array(value)).max(10_000),
+    rows: z.array(z.array(valueInput)).max(10_000),
     second_pass: z
       .boolean()
       .default(false)
@@ -94,7 +94,7 @@ const files = route({
   path: '/restore/files',
   summary: 'Writes definitions, files of agents and long results; can be repeated (admin key)',
   rate: 'upload',
-  body: z.object({ restore, files: z.array(fileShape).max(1_000) }),
+  body: z.object({ restore, files: z.array(fileInput).max(1_000) }),
   answer: z.object({ written: countAnswer }),
   handle: async ({ context, body }) => {
     const found = body.files.map(({ content_type: contentType, ...file }) => ({

@@ -10,7 +10,7 @@ import { backupErrors } from './errors'
 import { selectTransfer } from './hold-queries'
 import { restoreRoutes } from './restore-routes'
 import { selectRows, type Value } from './row-queries'
-import { fileShape, presentTable, tableAnswer, value } from './shapes'
+import { fileKey, fileShape, presentTable, tableAnswer, value } from './shapes'
 import type { CopiedTable } from './tables'
 
 const tag = 'backup'
@@ -85,7 +85,12 @@ const begin = route({
   access: 'admin',
   rate: 'write',
   body: z.object({
-    backup: z.string().max(100).nullish().describe('The id of a backup that is not ready yet.'),
+    backup: z
+      .string()
+      .min(1)
+      .max(100)
+      .nullish()
+      .describe('The id of a backup that is not ready yet.'),
     hold_seconds: z.number().min(0.001).max(600).default(60),
   }),
   answer: z.object({
@@ -137,6 +142,8 @@ const rows = route({
   answer: z.object({ rows: z.array(z.array(value)), next_after: nextAnswer }),
   handle: async ({ context, query, read }) => {
     const table = await findTable(context.db, query.table)
+    const hasOtherKey = table && query.after && query.after.length !== table.key.length
+    if (hasOtherKey) throw backupErrors.wrongCursor(table.name)
     const { answers } = await read({
       rows: table ? selectRows(table, query.after ?? null, pageLimits) : null,
       transfer: selectTransfer(),
@@ -204,7 +211,7 @@ const files = route({
   tag,
   access: 'admin',
   rate: 'read',
-  query: z.object({ after: z.string().max(1_024).optional() }),
+  query: z.object({ after: fileKey.optional() }),
   answer: z.object({ files: z.array(fileShape), next_after: nextAnswer }),
   handle: async ({ context, query }) => {
     const page = await context.agents.transfer.readFiles(query.after ?? null)

@@ -5,6 +5,16 @@ import type { CopiedTable } from './tables'
 
 export const value = z.union([z.string(), z.number(), z.null()])
 
+const textEncoder = new TextEncoder()
+const isAtMost = (bytesMax: number) => (text: string) => textEncoder.encode(text).length <= bytesMax
+
+/** A value of a row. SQLite would store other text in the place of half a character. */
+export const valueInput = z.union([
+  z.string().refine((text) => text.isWellFormed(), 'Must be Unicode'),
+  z.number(),
+  z.null(),
+])
+
 export const tableAnswer = z
   .object({
     name: z.string(),
@@ -17,10 +27,41 @@ export const tableAnswer = z
   .meta({ id: 'CopiedTable' })
 
 export const fileShape = z.object({
-  key: z.string().min(1).max(1_024),
+  key: z.string(),
   body: z.string().describe('Base64.'),
-  content_type: z.string().max(200).nullable(),
+  content_type: z.string().nullable(),
   metadata: z.record(z.string(), z.string()),
+})
+
+/** Limits of R2: https://developers.cloudflare.com/r2/platform/limits/ */
+const keyBytesMax = 1_024
+const metadataBytesMax = 2_048
+
+/** The key of a file, as a bucket takes it. */
+export const fileKey = z
+  .string()
+  .min(1)
+  .refine(isAtMost(keyBytesMax), `Must be at most ${keyBytesMax} bytes`)
+
+/** Without a regular expression that would step through megabytes with a stack. */
+const isBase64 = (text: string): boolean =>
+  text.length % 4 === 0 && !/[^A-Za-z0-9+/=]/.test(text) && /^[^=]*={0,2}$/.test(text)
+
+/** A file that a bucket takes. */
+export const fileInput = fileShape.extend({
+  key: fileKey,
+  body: z.string().refine(isBase64, 'Must be Base64'),
+  content_type: z
+    .string()
+    .max(200)
+    .regex(/^[\x20-\x7e]+$/, 'Must be a media type')
+    .nullable(),
+  metadata: z
+    .record(z.string(), z.string())
+    .refine(
+      (fields) => isAtMost(metadataBytesMax)(Object.entries(fields).flat().join('')),
+      `Must be at most ${metadataBytesMax} bytes`,
+    ),
 })
 
 export const presentTable = ({ own, ...table }: CopiedTable): z.input<typeof tableAnswer> => ({

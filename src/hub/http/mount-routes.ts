@@ -2,6 +2,7 @@ import type { Context, Handler, Hono } from 'hono'
 import type * as z from 'zod'
 import { bodyLimits, limits } from '../../shared/config'
 import type { Statements } from '../../shared/db/batch'
+import { parseExactJson } from '../../shared/exact-json'
 import type { Credential, Viewer } from '../viewers/queries'
 import { requestReader } from '../viewers/reader'
 import {
@@ -157,10 +158,12 @@ function readQuery(c: Context<HubEnv>): Record<string, string> {
 }
 
 async function readBody(c: Context<HubEnv>, route: Route): Promise<unknown> {
-  const text = route.rate === 'upload' ? await readUpload(c) : await c.req.text()
+  const isUpload = route.rate === 'upload'
+  const text = isUpload ? await readUpload(c) : await c.req.text()
   if (text === '') return {}
   try {
-    return JSON.parse(text)
+    // What is uploaded was written elsewhere, with ids of any length.
+    return isUpload ? parseExactJson(text) : JSON.parse(text)
   } catch (cause) {
     throw httpErrors.malformedJson(cause)
   }

@@ -1,71 +1,97 @@
+import { importLimits } from '../../shared/config'
 import { batch } from '../../shared/db/batch'
-import type { AccountId } from '../../shared/ids'
+import { createNameCheck } from '../accounts/check-name'
+import { selectStaffNames } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
 import { recordAdminAction } from '../admin-log/compose-entry'
-import { importGroup } from './import-group'
-import type { ImportReport } from './import-report'
-import { selectSystemCommunities } from './queries'
-import { type ParsedRecord, readRecord } from './read-record'
-
-/** Limits of a group, which is written in one batch: its parameters stay well below D1's 2 MB. */
-const RECORDS_PER_GROUP = 100
-const CHARS_PER_GROUP = 400_000
-
-/** Why a record of a community of the hub is skipped, as admins read it. */
-const systemReason = (community: string): string =>
-  `Only the hub itself posts in m/${community}. Import the post into another community.`
+import { importGroup, type RunningImport } from './import-group'
+import { ImportReport } from './import-report'
+import type { GroupItem } from './plan-group'
+import type { Importer } from './queries'
+import type { SourceComment } from './read-comments'
+import { readRecord, type SourcePost, type SourceRecord } from './read-record'
 
 /**
- * Imports an archive. Records keep the ids of their source, so a second import adds nothing and an
- * interrupted import can be repeated. Notifies no people and wakes no agents. Invalid records, and those
- * of communities in which only the hub posts, are skipped and listed in the report.
+ * Imports an archive. Its ids are those of its source: a second import finds what the first one made by them, and adds
+ * nothing else, so an interrupted import can be repeated. Nothing is written as an account of this hub, or where
+ * the importer may not read and write. Notifies no people and wakes no agents. What is skipped or changed is in the report.
+ *
+ * @throws CONFLICT when other imports keep writing the same rows
  */
 export async function importArchive(
   context: ActionContext,
-  by: AccountId,
+  importer: Importer,
   records: unknown[],
 ): Promise<ImportReport> {
   // Before the first group: an interrupted import has its entry.
-  const entry = recordAdminAction(context, by, {
+  const entry = recordAdminAction(context, importer.accountId, {
     action: 'archive.import',
     targetType: 'hub',
     targetId: 'posts',
-    after: { records: records.length },
+    after: { records: records.length, source: importer.source },
   })
-  const { places } = await batch(context.db, { entry, places: selectSystemCommunities() })
-  const closed = new Set(places.map(({ name }) => name.toLowerCase()))
-  const report: ImportReport = {
-    imported: { posts: 0, comments: 0, accounts: 0, communities: 0 },
-    skipped: [],
-    unchanged: 0,
+  const { staff } = await batch(context.db, { entry, staff: selectStaffNames() })
+  const report = new ImportReport()
+  const running: RunningImport = {
+    ...{ importer, report, touched: new Set() },
+    checkName: createNameCheck(context.settings.ROOKERY_NAME, staff),
   }
-  let group: Extract<ParsedRecord, { ok: true }>[] = []
-  let chars = 0
-  const flush = async () => {
-    if (group.length > 0) await importGroup(context, group, report)
-    group = []
-    chars = 0
+  const group = new Group(context, running)
+  const reading = { now: context.clock.now(), commentsLeft: importLimits.commentsMax }
+  let read = 0
+  for (const [index, raw] of records.entries()) {
+    const record = await readRecord(raw, index, reading, report.of(index))
+    if (!record) continue
+    read++
+    await group.add(record)
   }
-  for (const [index, record] of records.entries()) {
-    const read = await readRecord(record, index, context.clock.now())
-    if (!read.ok) {
-      report.skipped.push(read.skipped)
-      continue
-    }
-    const { id, community } = read.post
-    if (closed.has(community.name)) {
-      report.skipped.push({ index, id, reason: systemReason(community.name) })
-      continue
-    }
-    report.skipped.push(...read.skipped)
-    const size = estimateChars(read)
-    if (group.length === RECORDS_PER_GROUP || chars + size > CHARS_PER_GROUP) await flush()
-    group.push(read)
-    chars += size
-  }
-  await flush()
+  await group.flush()
+  report.unchanged = read - running.touched.size
   return report
 }
 
-const estimateChars = ({ post, comments }: Extract<ParsedRecord, { ok: true }>): number =>
-  comments.reduce((sum, { content }) => sum + content.length + 600, post.content.length + 1_500)
+/** Collects records until they are as many as one batch writes. */
+class Group {
+  readonly #context: ActionContext
+  readonly #running: RunningImport
+  #items: GroupItem[] = []
+  #rows = 0
+  #chars = 0
+
+  constructor(context: ActionContext, running: RunningImport) {
+    this.#context = context
+    this.#running = running
+  }
+
+  async add(record: SourceRecord): Promise<void> {
+    await this.#makeRoom(record.post)
+    let item: GroupItem = { record, comments: [], isFirst: true }
+    this.#items.push(item)
+    for (const comment of record.comments) {
+      if (await this.#makeRoom(comment)) {
+        item = { record, comments: [], isFirst: false }
+        this.#items.push(item)
+      }
+      item.comments.push(comment)
+    }
+  }
+
+  /** Counts a row; true when the rows before it were written first. */
+  async #makeRoom({ content }: SourcePost | SourceComment): Promise<boolean> {
+    const isFull =
+      this.#rows === importLimits.rowsPerGroup ||
+      (this.#rows > 0 && this.#chars + content.length > importLimits.charsPerGroup)
+    if (isFull) await this.flush()
+    this.#rows++
+    this.#chars += content.length
+    return isFull
+  }
+
+  async flush(): Promise<void> {
+    const items = this.#items
+    this.#items = []
+    this.#rows = 0
+    this.#chars = 0
+    if (items.length > 0) await importGroup(this.#context, this.#running, items)
+  }
+}

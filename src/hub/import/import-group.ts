@@ -1,149 +1,97 @@
-import { type Answers, batch } from '../../shared/db/batch'
-import type { AccountId, CommunityId } from '../../shared/ids'
-import { reservedNames } from '../accounts/reserved-names'
+import { batch } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
+import { findFailedConstraint } from '../constraint-errors'
+import { listNames, type Naming } from './assign-accounts'
+import { importErrors } from './errors'
 import type { ImportReport } from './import-report'
-import { distinguishName } from './normalise-name'
+import { type GroupItem, type Plan, planGroup } from './plan-group'
+import { type GroupKeys, type Importer, selectExisting } from './queries'
 import {
+  addToCommentCounts,
+  addToPostCounts,
   insertAuthors,
   insertComments,
   insertCommunities,
+  insertImported,
   insertPosts,
-  type NewAuthor,
-  selectExisting,
-  updateCommentCounts,
-  updatePostCounts,
-} from './queries'
-import type { SourceAuthor } from './read-author'
-import type { ParsedRecord, SourcePost } from './read-record'
-import { toStableId } from './stable-id'
+} from './write-queries'
 
-type ExistingRecords = Answers<ReturnType<typeof selectExisting>>
-
-type Group = Extract<ParsedRecord, { ok: true }>[]
-
-/** Imports one group: one batch reads the existing records, another batch inserts the missing ones. */
-export async function importGroup(
-  context: ActionContext,
-  group: Group,
-  report: ImportReport,
-): Promise<void> {
-  const { db } = context
-  const posts = uniqueById(group.map(({ post }) => post))
-  const comments = uniqueById(group.flatMap((record) => record.comments))
-  const writers = [...posts, ...comments]
-  const authors = uniqueById(writers.map(({ author, createdAt }) => ({ ...author, createdAt })))
-  const existing = await batch(
-    db,
-    selectExisting({
-      accounts: idsOf(authors),
-      names: authors.map(({ name }) => name),
-      communities: posts.map(({ community }) => community.name),
-      posts: idsOf(posts),
-      comments: idsOf(comments),
-    }),
-  )
-
-  const { ids, newAuthors } = assignAccounts(authors, existing)
-  const newPosts = posts.filter(isNew(existing.posts))
-  const newComments = comments.filter(isNew(existing.comments))
-  const newCommunities = await listNewCommunities(newPosts, existing)
-  addToReport(report, group, { posts: newPosts, comments: newComments })
-  report.imported.accounts += newAuthors.length
-  report.imported.communities += newCommunities.length
-  if (newPosts.length + newComments.length === 0) return
-
-  const authorOf = ({ author }: { author: SourceAuthor }) => ids.get(author.id) ?? author.id
-  const touchedPosts = [...newPosts.map(({ id }) => id), ...newComments.map(({ postId }) => postId)]
-  await batch(db, {
-    communities: insertCommunities(newCommunities),
-    authors: insertAuthors(newAuthors),
-    posts: insertPosts(
-      newPosts.map((post) => ({
-        ...post,
-        community: post.community.name,
-        authorId: authorOf(post),
-      })),
-    ),
-    comments: insertComments(
-      newComments.map((comment) => ({
-        ...comment,
-        authorId: authorOf(comment),
-        deletedAt: comment.isDeleted ? comment.createdAt : null,
-      })),
-    ),
-    commentCounts: updateCommentCounts([...new Set(touchedPosts)]),
-    postCounts: updatePostCounts([...new Set(newPosts.map(({ community }) => community.name))]),
-  })
+/** An import that runs: who imports, and what has been done so far. */
+export interface RunningImport {
+  importer: Importer
+  checkName: Naming['checkName']
+  report: ImportReport
+  /** Indexes of records that were not there completely. */
+  touched: Set<number>
 }
 
-const idsOf = <Id extends string>(rows: { id: Id }[]): Id[] => rows.map(({ id }) => id)
-
-const uniqueById = <Row extends { id: string }>(rows: Row[]): Row[] =>
-  [...new Map(rows.toReversed().map((row) => [row.id, row])).values()].reverse()
-
-const isNew = (existing: { id: string }[]): ((row: { id: string }) => boolean) => {
-  const ids = new Set(existing.map(({ id }) => id))
-  return ({ id }) => !ids.has(id)
-}
+/** How often a group is planned anew when somebody else has written one of its rows meanwhile. */
+const attemptsMax = 3
 
 /**
- * Assigns an account to every author: the account with the author's id; without an id, an imported
- * account of the same name; otherwise a new account. If the name of a new account is taken, the end of
- * its id is appended.
+ * Imports one group: one batch reads what is there, another one inserts what is missing.
+ *
+ * @throws CONFLICT when other imports keep writing the same rows
  */
-function assignAccounts(
-  authors: (SourceAuthor & { createdAt: number })[],
-  existing: ExistingRecords,
-): { ids: Map<AccountId, AccountId>; newAuthors: NewAuthor[] } {
-  const ids = new Map<AccountId, AccountId>()
-  const newAuthors: NewAuthor[] = []
-  const byId = new Set(existing.accounts.map(({ id }) => id))
-  const byName = new Map(existing.accounts.map((account) => [account.name, account]))
-  // Authors with an id come first, so that authors with only a name can match them.
-  for (const author of authors.toSorted(
-    (one, other) => Number(one.isByName) - Number(other.isByName),
-  )) {
-    if (byId.has(author.id)) continue
-    const holder = byName.get(author.name)
-    if (author.isByName && holder?.isImported) {
-      ids.set(author.id, holder.id)
-      continue
+export async function importGroup(
+  context: ActionContext,
+  running: RunningImport,
+  items: GroupItem[],
+): Promise<void> {
+  const { db, clock } = context
+  const { importer, checkName, report } = running
+  const keys = listKeys(items)
+  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+    const existing = await batch(db, selectExisting(importer, keys, clock.now()))
+    const plan = planGroup(items, existing, { newId: clock.newId, checkName })
+    if (await isWritten(context, importer.source, plan)) {
+      for (const note of plan.notes) note()
+      for (const index of plan.touched) running.touched.add(index)
+      report.imported.posts += plan.posts.length
+      report.imported.comments += plan.comments.length
+      report.imported.accounts += plan.authors.length
+      report.imported.communities += plan.communities.length
+      return
     }
-    const isTaken = holder !== undefined || reservedNames.has(author.name)
-    const name = isTaken ? distinguishName(author.name, author.id) : author.name
-    byName.set(name, { id: author.id, name, isImported: true })
-    const { id, displayName, description, karma, createdAt } = author
-    newAuthors.push({ id, name, displayName, description, karma, createdAt })
   }
-  return { ids, newAuthors }
+  throw importErrors.otherImport()
 }
 
-async function listNewCommunities(posts: SourcePost[], existing: ExistingRecords) {
-  const names = new Set(existing.communities.map(({ name }) => name.toLowerCase()))
-  const rows = new Map(
-    posts
-      .filter(({ community }) => !names.has(community.name))
-      .map(({ community, createdAt }) => [community.name, { ...community, createdAt }]),
-  )
-  return Promise.all(
-    [...rows.values()].map(async (row) => ({
-      ...row,
-      id: await toStableId<CommunityId>('community', null, row.name),
-    })),
-  )
+function listKeys(items: GroupItem[]): GroupKeys {
+  const comments = items.flatMap((item) => item.comments)
+  const posts = items.map(({ record }) => record.post)
+  const authors = [...posts, ...comments].map(({ author }) => author)
+  return {
+    authors: unique(authors.flatMap(({ key, nameKey }) => [key, nameKey])),
+    posts: unique(posts.map(({ key }) => key)),
+    comments: unique(comments.flatMap(({ keys, parentKeys }) => [...keys, ...(parentKeys ?? [])])),
+    communities: unique(posts.map(({ community }) => community.name)),
+    names: unique(authors.flatMap(listNames)),
+  }
 }
 
-function addToReport(
-  report: ImportReport,
-  group: Group,
-  added: { posts: { id: string }[]; comments: { postId: string }[] },
-): void {
-  report.imported.posts += added.posts.length
-  report.imported.comments += added.comments.length
-  const touched = new Set([
-    ...added.posts.map(({ id }) => id),
-    ...added.comments.map(({ postId }) => postId),
-  ])
-  report.unchanged += group.filter(({ post }) => !touched.has(post.id)).length
+const unique = (values: string[]): string[] => [...new Set(values)]
+
+/** Columns in which rows of a group can meet those of somebody else. */
+const shared = ['imported_records.source', 'accounts.name', 'communities.name']
+
+/** Writes a group; false when somebody else has written one of its rows since it was planned. */
+async function isWritten({ db }: ActionContext, source: string, plan: Plan): Promise<boolean> {
+  if (plan.records.length === 0) return true
+  const shown = plan.comments.filter(({ deletedAt }) => deletedAt === null)
+  try {
+    await batch(db, {
+      records: insertImported(source, plan.records),
+      communities: insertCommunities(plan.communities),
+      authors: insertAuthors(plan.authors),
+      posts: insertPosts(plan.posts),
+      comments: insertComments(plan.comments),
+      commentCounts: addToCommentCounts(shown.map(({ postId }) => postId)),
+      postCounts: addToPostCounts(plan.posts.map(({ communityId }) => communityId)),
+    })
+    return true
+  } catch (error) {
+    if (shared.includes(findFailedConstraint(error) ?? '')) return false
+    throw error
+  }
 }

@@ -1,20 +1,19 @@
 /**
- * Converts a name of a source to a valid account name, `[a-z0-9_-]{2,32}`. Removes accents; each run of
- * other characters becomes one hyphen.
- *
- * @param fallback the name to use when fewer than two characters are left
+ * Converts a name of a source to letters, digits, `_` and single hyphens, at most 32, that begin with a letter or digit.
+ * Removes accents; each run of other characters becomes one hyphen. Returns null when fewer than two characters are left.
  */
-export function normaliseName(name: string, fallback: string): string {
+export function normaliseName(name: string): string | null {
   const plain = name
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')
     .toLowerCase()
     .replace(/[^a-z0-9_]+/g, '-')
+    .replace(/^[-_]+/, '')
     .slice(0, 32)
-    .replace(/^-|-$/g, '')
-  return plain.length >= 2 ? plain : fallback
+    .replace(/-+$/, '')
+  return plain.length >= 2 ? plain : null
 }
 
-/** Appends the end of an id to a name that is taken. */
+/** Appends the end of an id to a name. */
 export const distinguishName = (name: string, id: string): string =>
-  `${name.slice(0, 25)}-${id.slice(-6)}`
+  `${name.slice(0, 25).replace(/-+$/, '')}-${id.slice(-6)}`

@@ -1,15 +1,24 @@
-import { limits } from '../../shared/config'
-import type { CommentId, PostId } from '../../shared/ids'
+import { importLimits } from '../../shared/config'
+import { isUuid } from '../../shared/ids'
+import { quote, type RecordReport, type SourceId } from './import-report'
+import { orderComments } from './order-comments'
 import { readAuthor, type SourceAuthor } from './read-author'
-import { formatIssues, readTime } from './read-field'
+import { formatIssues, parseTime, readCount, readText, readTime } from './read-field'
 import { type CommentRecord, commentRecord } from './record-schema'
-import { toStableId } from './stable-id'
+import { hasId, toSourceKey } from './source-key'
+
+/**
+ * The key of a comment, and the key that it had in an earlier version of the hub. An id counts within its post, because
+ * some sources number the comments of each post.
+ */
+export type CommentKeys = readonly [string, ...string[]]
 
 export interface SourceComment {
-  id: CommentId
-  postId: PostId
-  parentId: CommentId | null
-  depth: number
+  /** Of the comment at its source, for the report. */
+  sourceId: SourceId
+  keys: CommentKeys
+  /** Keys of the comment that it replies to; null for the post. */
+  parentKeys: CommentKeys | null
   author: SourceAuthor
   content: string
   upvotes: number
@@ -19,83 +28,135 @@ export interface SourceComment {
   isDeleted: boolean
 }
 
-interface Parent {
-  id: CommentId | null
-  /** Depth of a reply to this parent. */
-  depth: number
+interface Post {
+  id: SourceId
+  key: string
+  /** As its source says it; null when it does not. */
+  sourceTime: number | null
+  createdAt: number
+}
+
+/** What is read of a request. */
+export interface Reading {
+  now: number
+  /** Comments that may still be read. */
+  commentsLeft: number
 }
 
 interface Unread {
   raw: unknown
-  parent: Parent
+  /** Keys of the comment that it is nested in. */
+  parentKeys: CommentKeys | null
 }
 
 /**
  * Returns the comments of a post, parents before their replies, from nested records or from a list with
- * `parent_id`. An invalid comment is listed in `problems`; its replies move up to its parent.
+ * `parent_id` in any order. Invalid comments are left out; replies nested in them move up to the comment above.
  */
 export async function readComments(
   list: unknown[],
-  post: { postId: PostId; createdAt: number },
-): Promise<{ comments: SourceComment[]; problems: { id: string | null; reason: string }[] }> {
-  const comments: SourceComment[] = []
-  const problems: { id: string | null; reason: string }[] = []
-  const seen = new Map<string, SourceComment>()
+  post: Post,
+  reading: Reading,
+  report: RecordReport,
+): Promise<SourceComment[]> {
+  const comments = new Map<string, SourceComment>()
   // An explicit stack, because an archive can be nested deeper than the call stack allows.
-  const unread: Unread[] = list.map((raw) => ({ raw, parent: { id: null, depth: 0 } })).reverse()
+  const unread: Unread[] = list.map((raw) => ({ raw, parentKeys: null })).reverse()
   for (let next = unread.pop(); next; next = unread.pop()) {
-    const { raw, parent } = next
-    const parsed = commentRecord.safeParse(raw)
-    if (!parsed.success) problems.push({ id: readId(raw), reason: formatIssues(parsed.error) })
-    const comment = parsed.success
-      ? await toComment(parsed.data, post, findParent(seen, parsed.data, parent))
-      : null
-    if (comment && !seen.has(comment.id)) {
-      seen.set(comment.id, comment)
-      comments.push(comment)
+    if (reading.commentsLeft === 0) {
+      report.skip(post.id, skipReasons.tooMany)
+      break
     }
-    const replyParent = comment ? toParent(comment) : parent
-    for (const reply of readReplies(raw).reverse()) unread.push({ raw: reply, parent: replyParent })
+    reading.commentsLeft--
+    const comment = await readComment(next, post, reading.now, report)
+    if (comment) addComment(comments, comment, report)
+    const parentKeys = comment?.keys ?? next.parentKeys
+    for (const raw of readReplies(next.raw).reverse()) unread.push({ raw, parentKeys })
   }
-  return { comments: comments.filter(isKept(comments)), problems }
+  await freeFromPost(comments, post)
+  return keepComments(orderComments(comments, report), report)
 }
 
-/** Replies below the maximum depth become siblings, as for new comments. */
-const toParent = (comment: SourceComment): Parent =>
-  comment.depth >= limits.comment.depthMax
-    ? { id: comment.parentId, depth: comment.depth }
-    : { id: comment.id, depth: comment.depth + 1 }
-
-/** Returns the parent named by a record of a flat list, if it was read already; otherwise `nested`. */
-function findParent(
-  seen: Map<string, SourceComment>,
-  record: CommentRecord,
-  nested: Parent,
-): Parent {
-  const named = record.parent_id ?? record.parentId
-  const comment = nested.id === null && named != null ? seen.get(String(named).toLowerCase()) : null
-  return comment ? toParent(comment) : nested
+/** Why the import skips a comment, as admins read it. */
+const skipReasons = {
+  tooMany: `The rest of its comments were left out: a request has at most ${importLimits.commentsMax}. Import the post again in a request of its own.`,
+  sameId: 'Comment: Another comment of the post has the same id.',
+  twice: 'Comment: It is in the post twice, with the same date.',
+  empty: 'Comment: It is empty, or was deleted at its source.',
 }
 
-async function toComment(
-  record: CommentRecord,
-  post: { postId: PostId; createdAt: number },
-  parent: Parent,
-): Promise<SourceComment> {
-  const content = (record.content ?? '').slice(0, limits.storedRowBytesMax / 4)
-  const createdAt = readTime(record.created_at ?? record.createdAt) ?? post.createdAt
-  const identity = JSON.stringify([post.postId, parent.id, content, createdAt])
+async function readComment(
+  { raw, parentKeys: nested }: Unread,
+  post: Post,
+  now: number,
+  report: RecordReport,
+): Promise<SourceComment | null> {
+  const parsed = commentRecord.safeParse(raw)
+  if (!parsed.success) {
+    report.skip(readId(raw), `Comment: ${formatIssues(parsed.error)}`)
+    return null
+  }
+  const { data: record } = parsed
+  const note = (reason: string) => report.change(record.id ?? post.id, `Comment: ${reason}`)
+  const time = record.created_at ?? record.createdAt
+  const content = readText(record.content ?? '', 'text', importLimits.textCharsMax, note)
+  const parentKeys = nested ?? (await readParent(record, post))
+  const at = parseTime(time) ?? post.sourceTime
+  const identity = JSON.stringify([post.key, parentKeys?.at(-1) ?? null, content, at])
   return {
-    id: await toStableId('comment', record.id, identity),
-    postId: post.postId,
-    parentId: parent.id,
-    depth: parent.depth,
-    author: await readAuthor(record.author, record.author_id),
+    sourceId: record.id,
+    keys: await toKeys(record.id, post, identity),
+    parentKeys,
+    author: await readAuthor(record.author, record.author_id, note),
     content,
-    upvotes: Math.max(0, record.upvotes ?? 0),
-    downvotes: Math.max(0, record.downvotes ?? 0),
-    createdAt,
+    upvotes: readCount(record.upvotes, 'upvotes', note),
+    downvotes: readCount(record.downvotes, 'downvotes', note),
+    createdAt: readTime(time, now, note) ?? post.createdAt,
     isDeleted: record.is_deleted === true || content.trim() === '',
+  }
+}
+
+async function toKeys(id: SourceId, post: Post, identity: string): Promise<CommentKeys> {
+  const key = await toSourceKey('comment', id, identity)
+  if (!hasId(id) || isUuid(String(id))) return [key]
+  return [await toSourceKey('comment', null, JSON.stringify([post.key, String(id)])), key]
+}
+
+/** What sources write as the parent of a comment that has none. */
+const noParent = ['', '0', '-1', 'false', 'null']
+
+/** Returns the keys of the comment that a record of a flat list names as its parent; null for none. */
+async function readParent(record: CommentRecord, post: Post): Promise<CommentKeys | null> {
+  const named = record.parent_id ?? record.parentId
+  return named == null || noParent.includes(String(named)) ? null : toKeys(named, post, '')
+}
+
+/** Some sources write the id of the post as the parent of its comments; a comment can have the same id. */
+async function freeFromPost(comments: Map<string, SourceComment>, post: Post): Promise<void> {
+  if (!hasId(post.id)) return
+  const [key] = await toKeys(post.id, post, '')
+  if (comments.has(key)) return
+  for (const comment of comments.values()) {
+    if (comment.parentKeys?.[0] === key) comment.parentKeys = null
+  }
+}
+
+function addComment(
+  comments: Map<string, SourceComment>,
+  comment: SourceComment,
+  report: RecordReport,
+): void {
+  const [key] = comment.keys
+  const first = comments.get(key)
+  if (!first) {
+    comments.set(key, comment)
+    return
+  }
+  // Some sources list a comment twice: flat, and nested in its parent.
+  first.parentKeys ??= comment.parentKeys?.[0] === key ? null : comment.parentKeys
+  if (first.content !== comment.content) report.skip(comment.sourceId, skipReasons.sameId)
+  else if (!hasId(comment.sourceId)) {
+    report.skip(null, `${skipReasons.twice} ${quote(comment.content)}`)
   }
 }
 
@@ -104,13 +165,19 @@ function readReplies(raw: unknown): unknown[] {
   return Array.isArray(replies) ? [...replies] : []
 }
 
-function readId(raw: unknown): string | null {
+function readId(raw: unknown): SourceId {
   const id = typeof raw === 'object' && raw !== null && 'id' in raw ? raw.id : null
-  return typeof id === 'string' ? id.slice(0, 100) : null
+  return typeof id === 'string' || typeof id === 'number' ? id : null
 }
 
-/** Returns a filter that drops deleted comments without replies. */
-function isKept(comments: SourceComment[]): (comment: SourceComment) => boolean {
-  const parentIds = new Set(comments.map(({ parentId }) => parentId))
-  return (comment) => !comment.isDeleted || parentIds.has(comment.id)
+/** Leaves out deleted comments below which nothing is left. @param comments parents before their replies */
+function keepComments(comments: SourceComment[], report: RecordReport): SourceComment[] {
+  const parents = new Set<string>()
+  const kept = comments.toReversed().filter((comment) => {
+    const isKept = !comment.isDeleted || parents.has(comment.keys[0])
+    if (!isKept) report.skip(comment.sourceId, skipReasons.empty)
+    else if (comment.parentKeys) parents.add(comment.parentKeys[0])
+    return isKept
+  })
+  return kept.reverse()
 }

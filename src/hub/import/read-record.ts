@@ -1,18 +1,35 @@
-import { limits } from '../../shared/config'
-import type { PostId } from '../../shared/ids'
+import { importLimits, limits } from '../../shared/config'
 import { computeHotRank } from '../posts/hot-rank'
+import { quote, type RecordReport, type SourceId } from './import-report'
 import { normaliseName } from './normalise-name'
 import { readAuthor, type SourceAuthor } from './read-author'
-import { readComments, type SourceComment } from './read-comments'
-import { formatIssues, readTime, truncateText } from './read-field'
-import { archiveRecord, type CommunityRecord, type PostRecord, postRecord } from './record-schema'
-import { toStableId } from './stable-id'
+import { type Reading, readComments, type SourceComment } from './read-comments'
+import { formatIssues, type Note, parseTime, readCount, readText, readTime } from './read-field'
+import {
+  archiveRecord,
+  type CommunityRecord,
+  type PostRecord,
+  postRecord,
+  type TimeField,
+} from './record-schema'
+import { toSourceKey } from './source-key'
 
 const TITLE_WORDS = 12
 
+export interface SourceCommunity {
+  /** A valid name of a community. */
+  name: string
+  /** The name at the source. */
+  sourceName: string
+  displayName: string
+  description: string
+}
+
 export interface SourcePost {
-  id: PostId
-  community: { name: string; displayName: string; description: string }
+  /** Of the post at its source, for the report. */
+  sourceId: SourceId
+  key: string
+  community: SourceCommunity
   author: SourceAuthor
   title: string
   content: string
@@ -21,51 +38,58 @@ export interface SourcePost {
   downvotes: number
   hotRank: number
   isLocked: boolean
+  /** As its source says it; null when it does not. */
+  sourceTime: number | null
   createdAt: number
 }
 
-export interface SkippedRecord {
+export interface SourceRecord {
+  /** Position in the archive. */
   index: number
-  id: string | null
-  reason: string
+  post: SourcePost
+  comments: SourceComment[]
+  report: RecordReport
 }
-
-export type ParsedRecord =
-  | { ok: true; post: SourcePost; comments: SourceComment[]; skipped: SkippedRecord[] }
-  | { ok: false; skipped: SkippedRecord }
 
 /** Why the import skips a post with valid fields, as admins read it. */
 const skipReasons = {
   deleted: 'The post was deleted at its source.',
   empty: 'The post has neither a title nor content.',
-  tooLong: 'The content of the post is too long.',
+  tooLong: `The post is longer than ${importLimits.textCharsMax} characters.`,
 }
 
-/** Converts one record of an archive, or returns why the import skips it. Never throws. */
+/** Converts one record of an archive; null, with the reason in the report, when the import skips it. Never throws. */
 export async function readRecord(
   record: unknown,
   index: number,
-  now: number,
-): Promise<ParsedRecord> {
+  reading: Reading,
+  report: RecordReport,
+): Promise<SourceRecord | null> {
   const found = findPost(record)
-  if (typeof found === 'string') return { ok: false, skipped: { index, id: null, reason: found } }
+  if (typeof found === 'string') {
+    report.skip(null, found)
+    return null
+  }
   const { source, comments: list, downloadedAt } = found
   const reason = findSkipReason(source)
   if (reason !== null) {
-    const id = source.id == null ? null : String(source.id)
-    return { ok: false, skipped: { index, id, reason } }
+    report.skip(source.id, reason)
+    return null
   }
-  const createdAt = readTime(source.created_at ?? source.createdAt) ?? readTime(downloadedAt) ?? now
-  const post = await toPost(source, createdAt)
-  const { comments, problems } = await readComments(list, { postId: post.id, createdAt })
-  const skipped = problems.map(({ id, reason }) => ({ index, id, reason: `Comment: ${reason}` }))
-  return { ok: true, post, comments, skipped }
+  const note = (text: string) => report.change(source.id, text)
+  const time = source.created_at ?? source.createdAt
+  const sourceTime = parseTime(time) ?? parseTime(downloadedAt)
+  const { now } = reading
+  const createdAt = readTime(time, now, note) ?? readTime(downloadedAt, now, note) ?? now
+  const post = await toPost(source, { sourceTime, createdAt }, note)
+  const place = { id: source.id, key: post.key, sourceTime, createdAt }
+  return { index, post, comments: await readComments(list, place, reading, report), report }
 }
 
 interface Found {
   source: PostRecord
   comments: unknown[]
-  downloadedAt: string | null | undefined
+  downloadedAt: TimeField
 }
 
 /** Returns the post of a record, or the reason why the record is invalid. */
@@ -83,40 +107,67 @@ function findPost(record: unknown): Found | string {
 /** Returns why a post with valid fields is skipped; null when it is not. */
 function findSkipReason(source: PostRecord): string | null {
   if (source.is_deleted) return skipReasons.deleted
-  if (readText(source) === '') return skipReasons.empty
-  if ((source.content ?? '').length > limits.storedRowBytesMax / 4) return skipReasons.tooLong
+  if (getText(source) === '') return skipReasons.empty
+  if ((source.content ?? '').length > importLimits.textCharsMax) return skipReasons.tooLong
   return null
 }
 
-const readText = ({ title, content }: PostRecord): string =>
+const getText = ({ title, content }: PostRecord): string =>
   (title ?? '').trim() || (content ?? '').trim()
 
-async function toPost(source: PostRecord, createdAt: number): Promise<SourcePost> {
-  const text = readText(source)
-  const { content, url, upvotes, downvotes } = source
-  const votes = { upvotes: Math.max(0, upvotes ?? 0), downvotes: Math.max(0, downvotes ?? 0) }
+async function toPost(
+  source: PostRecord,
+  { sourceTime, createdAt }: Pick<SourcePost, 'sourceTime' | 'createdAt'>,
+  note: Note,
+): Promise<SourcePost> {
+  const text = getText(source)
+  const upvotes = readCount(source.upvotes, 'upvotes', note)
+  const downvotes = readCount(source.downvotes, 'downvotes', note)
   const title = (source.title ?? '').trim() || text.split(/\s+/u).slice(0, TITLE_WORDS).join(' ')
   return {
-    id: await toStableId('post', source.id, JSON.stringify([text, content, createdAt])),
-    community: toCommunity(source.submolt ?? source.community),
-    author: await readAuthor(source.author, source.author_id),
-    title: truncateText(title, limits.post.titleCharsMax),
-    content: content ?? '',
-    url: url && /^https?:\/\//i.test(url) ? truncateText(url, limits.post.urlCharsMax) : null,
-    ...votes,
-    hotRank: computeHotRank(votes.upvotes - votes.downvotes, createdAt),
+    sourceId: source.id,
+    key: await toSourceKey('post', source.id, JSON.stringify([text, source.content, sourceTime])),
+    community: toCommunity(source.submolt ?? source.community, note),
+    author: await readAuthor(source.author, source.author_id, note),
+    title: readText(title, 'title', limits.post.titleCharsMax, note),
+    content: readText(source.content ?? '', 'text', importLimits.textCharsMax, note),
+    url: readUrl(source.url, note),
+    ...{ upvotes, downvotes, hotRank: computeHotRank(upvotes - downvotes, createdAt) },
     isLocked: source.is_locked ?? false,
+    sourceTime,
     createdAt,
   }
 }
 
-function toCommunity(record: CommunityRecord | null | undefined): SourcePost['community'] {
+/** Returns a link that the hub shows; a shortened one would lead elsewhere. */
+function readUrl(url: string | null | undefined, note: Note): string | null {
+  if (!url) return null
+  const isShown = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
+  if (isShown && url.length <= limits.post.urlCharsMax) return url
+  note(
+    `The link ${quote(url)} was left out: links are http or https, and at most ${limits.post.urlCharsMax} characters.`,
+  )
+  return null
+}
+
+function toCommunity(record: CommunityRecord | null | undefined, note: Note): SourceCommunity {
   const { name, display_name, displayName, description } =
-    typeof record === 'string' ? { name: record.replace(/^m\//i, '') } : (record ?? {})
-  const source = name ?? 'general'
+    typeof record === 'string' ? { name: record } : (record ?? {})
+  const sourceName = (name ?? 'general').replace(/^m\//i, '').trim()
   return {
-    name: normaliseName(source, 'general'),
-    displayName: truncateText(display_name ?? displayName ?? source, 100),
-    description: truncateText(description ?? '', limits.community.descriptionCharsMax),
+    name: normaliseName(sourceName) ?? 'general',
+    sourceName,
+    displayName: readText(
+      display_name ?? displayName ?? sourceName,
+      'name of the community',
+      100,
+      note,
+    ),
+    description: readText(
+      description ?? '',
+      'description of the community',
+      limits.community.descriptionCharsMax,
+      note,
+    ),
   }
 }

@@ -7,7 +7,10 @@ import * as z from 'zod'
 const text = z.string().nullish()
 const count = z.number().int().nullish()
 const flag = z.boolean().nullish()
-const id = z.union([z.string(), z.number()]).nullish()
+/** A number with a fraction, or one that lost digits before it was sent, is no id. */
+const id = z.union([z.string(), z.int()]).nullish()
+/** A date as text, or seconds or milliseconds since the Unix epoch. */
+const time = z.union([z.string(), z.number()]).nullish()
 
 const author = z.union([
   z.string(),
@@ -39,14 +42,14 @@ export const postRecord = z.object({
   downvotes: count,
   is_locked: flag,
   is_deleted: flag,
-  created_at: text,
-  createdAt: text,
+  created_at: time,
+  createdAt: time,
 })
 
 export const archiveRecord = z.object({
   post: postRecord.nullish(),
   comments: z.array(z.unknown()).nullish(),
-  _downloaded_at: text,
+  _downloaded_at: time,
 })
 
 export const commentRecord = z.object({
@@ -59,8 +62,8 @@ export const commentRecord = z.object({
   upvotes: count,
   downvotes: count,
   is_deleted: flag,
-  created_at: text,
-  createdAt: text,
+  created_at: time,
+  createdAt: time,
   replies: z.array(z.unknown()).nullish(),
 })
 
@@ -68,3 +71,4 @@ export type PostRecord = z.output<typeof postRecord>
 export type CommentRecord = z.output<typeof commentRecord>
 export type AuthorRecord = z.output<typeof author>
 export type CommunityRecord = z.output<typeof community>
+export type TimeField = z.output<typeof time>
