@@ -1,17 +1,17 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isAllowedHtml } from '../../src/hub/markdown/allowed-html'
+import { renderedTexts } from '../../src/shared/config'
+import { isAllowedHtml } from '../../src/shared/markdown/allowed-html'
 import {
+  renderAsPlain,
   renderMarkdown,
-  renderPlainText,
   renderTotals,
   unlinkUnknownNames,
-} from '../../src/hub/markdown/render-markdown'
-import { renderedTexts } from '../../src/shared/config'
+} from '../../src/shared/markdown/render-markdown'
 import { excerpt } from '../../src/web/parts/markdown'
 
 const known = new Set(['scout', 'mira'])
-const render = (text: string) => unlinkUnknownNames(renderMarkdown(text, 3), known)
+const render = (text: string) => unlinkUnknownNames(renderMarkdown(text).html, known)
 
 test('markdown: known names become links, unknown ones stay text', () => {
   expect(render('@Scout and @nobody')).toBe(
@@ -54,11 +54,25 @@ test('markdown: images become links, raw HTML stays text, headings keep the outl
   expect(render('![cat](https://example.com/c.png)')).toContain('>cat</a>')
   expect(render('<b>bold</b>')).toContain('&lt;b&gt;')
   expect(render('# One\n\n#### Two')).toBe('<h3>One</h3>\n<h3>Two</h3>')
-  expect(renderMarkdown('# One', 2)).toBe('<h2>One</h2>')
+  expect(renderMarkdown('# One', { heading: 2, id: 'a' }).html).toBe('<h2>One</h2>')
 })
 
-test('markdown: two texts with footnotes share no ids', () => {
-  expect(render('a[^1]\n\n[^1]: note')).not.toContain(' id=')
+test('markdown: footnotes link, and two texts with footnotes share no ids', () => {
+  const text =
+    'a[^1] b[^Two] c[^1] d[^none]\n\n[^1]: note[^two]\n[^two]:\n    more\n\n    still\n[^x]: no'
+  const idsOf = (id: string) => {
+    const { html } = renderMarkdown(text, { heading: 3, id })
+    const ids = Array.from(html.matchAll(/ id="([^"]*)"/g), ([, each]) => each)
+    const targets = Array.from(html.matchAll(/ href="#([^"]*)"/g), ([, each]) => each)
+    expect(new Set(ids).size).toBe(ids.length)
+    for (const target of targets) expect(ids).toContain(target)
+    expect(ids).toHaveLength(6)
+    expect(html).toContain('d[^none]')
+    expect(html).not.toContain('no</')
+    return ids
+  }
+  const first = idsOf('p1')
+  expect(idsOf('p2').filter((id) => first.includes(id))).toEqual([])
 })
 
 test('markdown: a wide table and code can be scrolled with the keyboard and have a name', () => {
@@ -119,11 +133,13 @@ test('markdown: any input renders to known elements without handlers', async () 
 
 test('T15: HTML that would be too long or is not allowed is not stored; the text is stored as it is', () => {
   const names = '@ab '.repeat(10_000).trim()
-  expect(renderMarkdown(names)).toBe(`<p>${names}</p>`)
+  const { html: short } = renderMarkdown(names)
+  expect(short).toContain('Shown as plain text')
+  expect(short.match(/class="at"/g)).toHaveLength(1)
   const quotes = `${'"'.repeat(39_990)}\n<b>`
-  const html = renderPlainText(quotes)
+  const { html } = renderAsPlain(quotes)
   expect(html.length).toBeLessThanOrEqual(renderedTexts.htmlCharsMax)
-  expect(html).toMatch(/&quot;<br>&lt;b&gt;<\/p>$/)
+  expect(html).toMatch(/&quot;<br>\n&lt;b&gt;<\/p>$/)
 })
 
 test.each([
@@ -142,9 +158,9 @@ test.each([
 test('T15: all that the renderer can make is allowed', () => {
   const text =
     '# A\n\n1. a\n\n3. b\n\n- [x] c\n- [ ] d\n\n| a | b |\n|:-|-:|\n| 1 | ~~2~~ |\n\n```js\nx\n```\n\na  \nb ![c](/d) <http://e.f> [g](</h "i">)[^1]\n\n---\n\n> *j* **k** `l`\n\n[^1]: note\n\n7) x'
-  const html = renderMarkdown(text)
+  const { html } = renderMarkdown(text)
   expect(isAllowedHtml(html)).toBe(true)
-  for (const tag of ['<ol start="7">', '<div class="wide"', '<input disabled', '<sup>', '<hr />'])
+  for (const tag of ['<ol start="7">', '<div class="wide"', '<input disabled', '<sup>', '<hr>'])
     expect(html).toContain(tag)
 })
 

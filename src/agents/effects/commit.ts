@@ -1,9 +1,10 @@
 import type { CommitRequest } from '../../hub/contract/hub'
 import { limits } from '../../shared/config'
+import { addMentions, findUnmentioned } from '../../shared/markdown/add-mentions'
 import type { Effect } from '../loop/effect'
 import type { LoopEvent } from '../loop/event'
 import { hasReadUntrusted } from '../loop/has-read-untrusted'
-import { composeReplyText, findUnmentioned, mentionRequesters } from '../loop/reply'
+import { composeReplyText } from '../loop/reply'
 import type { Ending, LoopState } from '../loop/state'
 import { countEvents } from '../run/counters'
 import { describeProgress } from '../run/describe-progress'
@@ -108,7 +109,7 @@ function composeReplyRequest(
   const text = composeReplyText(ending, events, describeProgress(ending, events))
   if (text === null) return null
   const { postId, parentId, requesters } = addressee.answer
-  const clean = mentionRequesters(text, requesters).replaceAll('\0', '').toWellFormed()
+  const clean = addMentions(text, requesters).replaceAll('\0', '').toWellFormed()
   const max = limits.comment.contentCharsMax
   const content =
     clean.length <= max

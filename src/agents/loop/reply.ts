@@ -1,5 +1,5 @@
 import { limits } from '../../shared/config'
-import { readMentions } from '../../shared/mention'
+import { addMentions } from '../../shared/markdown/add-mentions'
 import { isTruncated } from './answer-end'
 import type { LoopEvent } from './event'
 import type { ModelAnswer } from './message'
@@ -21,7 +21,7 @@ export function composeReply(
   progress: string | null = null,
 ): string | null {
   const text = composeReplyText(ending, events, progress)
-  return text === null ? null : mentionRequesters(text, requesters)
+  return text === null ? null : addMentions(text, requesters)
 }
 
 /** Returns the text to post without mentions of requesters; null posts nothing. */
@@ -94,25 +94,4 @@ function joinAnswer(answers: ModelAnswer[]): string {
     .map(({ text }) => text)
     .join('')
     .trim()
-}
-
-/**
- * Returns the requesters that a text does not mention, by the mention rule of the hub: `@bobby`
- * does not mention bob.
- */
-export function findUnmentioned(text: string, requesters: string[]): string[] {
-  const mentioned = new Set(readMentions(text))
-  return requesters.filter((name) => !mentioned.has(name.toLowerCase()))
-}
-
-/**
- * Prepends a mention of every requester that the text does not mention; on a separate line before
- * Markdown blocks.
- */
-export function mentionRequesters(text: string, requesters: string[]): string {
-  const missing = findUnmentioned(text, requesters)
-  if (missing.length === 0) return text
-  const names = missing.map((name) => `@${name}`).join(' ')
-  const startsAsProse = /^[\p{L}\p{N}"'\p{Pi}(]/u.test(text) && !/^\d+[.)]\s/.test(text)
-  return startsAsProse ? `${names} ${text}` : `${names}\n\n${text}`
 }

@@ -30,7 +30,7 @@ const HOUR_MS = 3_600_000
 
 export const accountName = z
   .string()
-  // The same names that find-mentions recognizes; it treats two hyphens as a dash.
+  // The same names that shared/markdown/mention.ts recognizes; it treats two hyphens as a dash.
   .regex(
     /^[a-z0-9](?:[a-z0-9_]|-(?!-)){1,31}$/,
     'Must be 2 to 32 characters of a-z, 0-9, "_" and "-", begin with a letter or digit, and not contain "--"',

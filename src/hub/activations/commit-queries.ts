@@ -25,7 +25,7 @@ import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
 import { countActivation } from '../system/counter-queries'
 import { outcomeStatements } from './outcome-queries'
-import { type ReplyMentions, replyStatements } from './reply-queries'
+import { type ReplyText, replyStatements } from './reply-queries'
 import { isRunningSql } from './running-queries'
 import { recordUsageStatements, totalsSql } from './usage-queries'
 
@@ -206,7 +206,7 @@ const findReplyTarget = ({ reply }: CommitRequest): Result['target'] =>
  */
 export function commitStatements(
   request: CommitRequest,
-  names: ReplyMentions,
+  text: ReplyText | null,
   withheld: string | null,
   circuitPostId: PostId,
 ) {
@@ -216,7 +216,7 @@ export function commitStatements(
   const target = findReplyTarget(request)
   const result = { ...request, notGranted, program, target, parentId, withheld }
   return {
-    reply: replyStatements(request, names),
+    reply: replyStatements(request, text),
     isPushed: request.reply
       ? queuePushesOfAgent({ agentId: request.agentId, like: request.reply.id, now: request.now })
       : null,

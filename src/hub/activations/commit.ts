@@ -5,11 +5,11 @@ import type { KeyPrefixes } from '../../shared/settings'
 import type { ActionContext } from '../action-context'
 import type { CommitRequest, CommitResult } from '../contract/hub'
 import { toCommitEvent } from '../exploration/scheduler-events'
-import { findMentions } from '../mentions/find-mentions'
+import { renderText } from '../markdown/render-text'
 import { findCredential, maskCredentials } from '../posts/credential-patterns'
 import { maskTrace } from '../traces/mask-trace'
 import { commitStatements } from './commit-queries'
-import type { ReplyMentions } from './reply-queries'
+import type { ReplyText } from './reply-queries'
 
 type Reply = NonNullable<CommitRequest['reply']>
 
@@ -34,10 +34,10 @@ export async function commit(
 }> {
   const safe = maskCredentialsIn(request, settings)
   const withheld = safe.reply?.content === request.reply?.content ? null : 'credential_withheld'
-  const names = findReplyMentions(safe.reply)
+  const text = safe.reply ? renderReply(safe.reply) : null
   const { result, waiting, isPushed, isWatched } = await batch(
     db,
-    commitStatements(safe, names, withheld, clock.newId<PostId>(request.now)),
+    commitStatements(safe, text, withheld, clock.newId<PostId>(request.now)),
   )
   const answer: CommitResult = {
     kind: result?.state === 'done' ? 'done' : 'lost',
@@ -64,10 +64,14 @@ function toWithheldNotice(reply: Reply): Reply {
   return { ...reply, content, addressed: requesters }
 }
 
-function findReplyMentions(reply: CommitRequest['reply']): ReplyMentions {
-  const mentioned = reply ? findMentions(reply.content) : []
-  const addressed = new Set(reply?.addressed?.map((name) => name.toLowerCase()))
-  return { mentioned, toWake: mentioned.filter((name) => !addressed.has(name.toLowerCase())) }
+function renderReply(reply: Reply): ReplyText {
+  const { columns, names: mentioned } = renderText('comments', reply)
+  const addressed = new Set(reply.addressed?.map((name) => name.toLowerCase()))
+  return {
+    ...columns,
+    mentioned,
+    toWake: mentioned.filter((name) => !addressed.has(name.toLowerCase())),
+  }
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Outcome } from '../../shared/errors'
 import type { AccountId, ActivationId, PostId } from '../../shared/ids'
 import { unfiltered } from '../communities/readable-sql'
 import type { CommitRequest } from '../contract/hub'
-import { renderText } from '../markdown/render-markdown'
+import { renderText } from '../markdown/render-text'
 import { computeHotRank } from '../posts/hot-rank'
 import { accounts, systemAccountId } from '../schema/accounts'
 import { activations } from '../schema/activations'
@@ -176,13 +176,13 @@ export function outcomeStatements(
   const circuitPost = {
     ...post,
     ...circuitReport,
-    ...renderText(circuitReport.content, 2),
+    ...renderText('posts', { id: circuitPostId, content: circuitReport.content }).columns,
     id: circuitPostId,
   }
   return [
     ...(report
       ? [
-          insertReport({ ...post, ...report, ...renderText(report.content, 2) }),
+          insertReport({ ...post, ...report, ...renderText('posts', report).columns }),
           countReport({ ...ending, ...report }),
         ]
       : []),

@@ -11,7 +11,7 @@ import type { CommitRequest } from '../contract/hub'
 import { insertReplyStatements } from '../dms/reply-queries'
 import { countRefusedMentions } from '../inbox/delivery-queries'
 import { isRequestSql } from '../inbox/requester-sql'
-import { type RenderedText, renderText } from '../markdown/render-markdown'
+import type { RenderedText } from '../markdown/render-text'
 import { unreadableRefusal } from '../reply-limits/explain-reply-limit'
 import { communityOfSql } from '../reply-limits/limits-sql'
 import {
@@ -30,8 +30,8 @@ import { mentions } from '../schema/mentions'
 import { posts } from '../schema/posts'
 import { isRunningSql } from './running-queries'
 
-/** The accounts that a reply mentions, and those of them to wake: mentioned in its own text. */
-export interface ReplyMentions {
+/** A rendered reply with the accounts that it mentions, and those of them to wake: mentioned in its own text. */
+export interface ReplyText extends RenderedText {
   mentioned: string[]
   toWake: string[]
 }
@@ -258,12 +258,10 @@ const countComment = prepare(({ activationId }: Params<{ activationId: Activatio
 )
 
 /** Returns the statements of COMMIT that post the reply and notify the accounts that it is for. */
-export function replyStatements(
-  request: CommitRequest,
-  { mentioned, toWake }: ReplyMentions,
-): Statement<void>[] {
+export function replyStatements(request: CommitRequest, text: ReplyText | null): Statement<void>[] {
   const { activationId, agentId, now, reply, hasReadUntrusted: isUntrusted } = request
-  if (!reply) return []
+  if (!reply || !text) return []
+  const { mentioned, toWake, html, htmlVersion } = text
   const { id, content, parentId, postId } = reply
   const values = { activationId, agentId, now, id, content, isUntrusted }
   if (postId === null) return [insertInboxReply(values), ...insertReplyStatements(request, reply)]
@@ -271,7 +269,7 @@ export function replyStatements(
   const inThread = { ...values, ...lists, postId, parentId }
   const runningId = activationId
   return [
-    insertComment({ ...inThread, ...renderText(content, 3) }),
+    insertComment({ ...inThread, html, htmlVersion }),
     ...(mentioned.length > 0 ? [insertReplyMentions(inThread)] : []),
     notifyRecipients(inThread),
     ...(toWake.length > 0

@@ -9,6 +9,7 @@ import { postTopic } from '../contract/live-event'
 import { type IdempotentRequest, runOrReturnStored } from '../idempotency/run-once'
 import { type Delivered, deliver, type Message } from '../inbox/deliver'
 import { publishToWatchers } from '../live/publish-to-watchers'
+import { renderText } from '../markdown/render-text'
 import { assertNoCredentials } from '../posts/credential-patterns'
 import { explainLimit } from '../reply-limits/explain-limit'
 import { guardComment, updateHops } from '../reply-limits/queries'
@@ -150,6 +151,7 @@ async function writeComment(
     removalReason: null,
     isUntrusted: hasReadUntrusted || author?.isGuest === true,
   }
+  const { columns, names } = renderText('comments', answer)
   const { activationId } = actor
   const isAgent = actor.kind === 'agent'
   const writing = { agentId: actor.accountId, activationId, now }
@@ -164,7 +166,13 @@ async function writeComment(
   const statements = [
     guardWriting(guarded),
     ...(isAgent ? [guardComment(writing, { postId: post.id, communityId: post.communityId })] : []),
-    insertComment({ ...answer, isUntrusted: hasReadUntrusted, hops: 0, removalId: null }),
+    insertComment({
+      ...answer,
+      ...columns,
+      isUntrusted: hasReadUntrusted,
+      hops: 0,
+      removalId: null,
+    }),
     incrementCommentCount(post.id),
     ...(isAgent ? updateHops({ postId: post.id, commentId: id }, writing) : []),
   ]
@@ -173,6 +181,7 @@ async function writeComment(
     actor,
     source: { postId: post.id, commentId: id, authorId: actor.accountId, at: now },
     texts: [content],
+    names,
     replyTo: { id: to.authorId, type: parent ? 'reply' : 'comment', isHosted: to.isHosted },
     newsAt: findNewsAt(actor, post, now),
     hasRuns: post.hasRuns,

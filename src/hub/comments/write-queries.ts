@@ -4,7 +4,7 @@ import { orm, type Params, prepare, type Statement, write } from '../../shared/d
 import { insertRow, updateSet } from '../../shared/db/write-sql'
 import type { CommentId, PostId } from '../../shared/ids'
 import { unfiltered } from '../communities/readable-sql'
-import { type RenderedText, renderText } from '../markdown/render-markdown'
+import { type RenderedText, renderText } from '../markdown/render-text'
 import { comments } from '../schema/comments'
 import { posts } from '../schema/posts'
 
@@ -17,8 +17,8 @@ const preparedInsertComment = prepare((comment: Params<NewComment & RenderedText
 )
 
 /** Inserts a comment with its content rendered. */
-export const insertComment = (comment: NewComment): Statement<void> =>
-  preparedInsertComment({ ...comment, ...renderText(comment.content, 3) })
+export const insertComment = (comment: NewComment & RenderedText): Statement<void> =>
+  preparedInsertComment(comment)
 
 const preparedCommentCount = prepare(({ postId }: Params<{ postId: PostId }>) =>
   write(
@@ -37,7 +37,7 @@ export const updateComment = (id: CommentId, content: string, now: number): Stat
   write(
     orm
       .update(comments)
-      .set({ content, editedAt: now, ...renderText(content, 3) })
+      .set({ content, editedAt: now, ...renderText('comments', { id, content }).columns })
       .where(and(eq(comments.id, id), isNull(comments.deletedAt))),
   )
 

@@ -5,7 +5,7 @@ import { type Params, prepare, type Statement, write } from '../../shared/db/sta
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import type { CommitRequest } from '../contract/hub'
-import { type RenderedText, renderText } from '../markdown/render-markdown'
+import { type RenderedText, renderText } from '../markdown/render-text'
 import { activations } from '../schema/activations'
 import { conversationMembers, conversations, directMessages } from '../schema/dms'
 import { inboxItems } from '../schema/inbox'
@@ -105,7 +105,7 @@ export function insertReplyStatements(
 ): Statement<void>[] {
   const sent = { id, activationId, agentId, now, isUntrusted }
   return [
-    insertReply({ ...sent, content, ...renderText(content, 2) }),
+    insertReply({ ...sent, content, ...renderText('messages', { id, content }).columns }),
     countReply(sent),
     notifyRecipient(sent),
   ]

@@ -2,7 +2,7 @@ import { and, eq, sql } from 'drizzle-orm'
 import { orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ConversationId, InboxItemId } from '../../shared/ids'
-import { renderText } from '../markdown/render-markdown'
+import { renderText } from '../markdown/render-text'
 import { conversationMembers, conversations, directMessages } from '../schema/dms'
 import { inboxItems } from '../schema/inbox'
 import type { ConversationStatus } from './queries'
@@ -70,7 +70,7 @@ export const insertMessage = (message: NewMessage): Statement<void>[] => {
         content,
         needsHuman,
         createdAt: now,
-        ...renderText(content, 2),
+        ...renderText('messages', { id, content }).columns,
       }),
     ),
     countMessage({ conversationId, from, now }),

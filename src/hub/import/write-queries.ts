@@ -5,7 +5,7 @@ import { type Params, prepare, type Statement, write } from '../../shared/db/sta
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, CommentId, CommunityId, PostId } from '../../shared/ids'
 import { unfiltered } from '../communities/readable-sql'
-import { type RenderedText, renderText } from '../markdown/render-markdown'
+import { type RenderedText, renderText } from '../markdown/render-text'
 import { accounts } from '../schema/accounts'
 import { comments } from '../schema/comments'
 import { type Community, communities } from '../schema/communities'

@@ -6,7 +6,6 @@ import type { Actor } from '../contract/hub'
 import { postTopic } from '../contract/live-event'
 import { type IdempotentRequest, type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { selectIsTopicWatched } from '../live/queries'
-import { findMentions } from '../mentions/find-mentions'
 import { insertMentions, type PostedContent } from '../mentions/queries'
 import { deferPushes } from '../push/actions'
 import { queuePushes } from '../push/queue-queries'
@@ -30,8 +29,10 @@ const EXCERPT_CHARS = 240
 export interface Message {
   actor: Actor
   source: PostedContent
-  /** Markdown texts that can contain mentions: title and content, or a comment's content. */
+  /** Title and content of a post, or a comment's content. */
   texts: string[]
+  /** Names that the texts mention, in lower case. */
+  names: string[]
   /** Author of the post or comment that this replies to, and whether that account is an agent of this hub. */
   replyTo: { id: AccountId; type: 'reply' | 'comment'; isHosted: boolean } | null
   /** When it becomes news for exploring agents; null when it does not, or when no agent explores. */
@@ -65,7 +66,7 @@ export async function deliver<Answer>(
 ): Promise<Delivered<Answer>> {
   const { db } = context
   const { actor, source } = message
-  const names = [...new Set(message.texts.flatMap(findMentions))]
+  const names = [...new Set(message.names)]
   const reach = findReach(message)
   const { items, itemIds } = createItems(context, message, names, reach)
   const stop = reach === 'stop' ? stopStatements(toStop(message)) : null

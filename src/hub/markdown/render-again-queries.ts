@@ -1,48 +1,66 @@
 import { sql } from 'drizzle-orm'
 import { many, orm, type Statement, write } from '../../shared/db/statement'
+import { renderAsPlain } from '../../shared/markdown/render-markdown'
 import { comments } from '../schema/comments'
 import { directMessages } from '../schema/dms'
 import { posts } from '../schema/posts'
 import { unfiltered } from '../unfiltered-sql'
-import { type HeadingLevel, htmlVersion, renderText } from './render-markdown'
+import { htmlVersion, renderText, type TextTable } from './render-text'
 
 const tables = { posts, comments, messages: directMessages }
 
-/** Level of the headings in the texts of each table. */
-const headings: Record<TextTable, HeadingLevel> = { posts: 2, comments: 3, messages: 2 }
+/** The version of a text while it is rendered again. A text keeps it when the process ends meanwhile. */
+const versionMeanwhile = -htmlVersion
 
-/** A table of texts that are stored with their HTML. */
-export type TextTable = keyof typeof tables
+/** A text that an earlier version rendered, or none. */
+export interface OutdatedText {
+  id: string
+  content: string
+  htmlVersion: number
+}
 
-const isOutdated = ({ htmlVersion: version }: (typeof tables)[TextTable]) =>
-  sql`${version} < ${htmlVersion}`
-
-/** Selects those of the given texts that an earlier version rendered, or none. */
-export function selectOutdated(
-  name: TextTable,
-  ids: string[],
-): Statement<{ id: string; content: string }[]> {
+/** Selects the outdated ones of the given texts. */
+export function selectOutdated(name: TextTable, ids: string[]): Statement<OutdatedText[]> {
   const table = tables[name]
   return many(
     orm
-      .select({ id: table.id, content: table.content })
+      .select({ id: table.id, content: table.content, htmlVersion: table.htmlVersion })
       .from(table)
       .where(
-        sql`${table.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)})) AND ${isOutdated(table)} ${unfiltered('guarded write')}`,
+        sql`${table.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)})) AND ${table.htmlVersion} < ${htmlVersion} ${unfiltered('guarded write')}`,
       ),
   )
 }
 
-/** Renders a text again, unless it was changed in the meantime. */
-export function updateHtml(
+/**
+ * Records that a text is about to be rendered again. One whose last rendering did not end is stored as plain text now,
+ * so that it is not tried a third time.
+ */
+export function beginRendering(name: TextTable, text: OutdatedText): Statement<void> {
+  const isSecondTry = text.htmlVersion === versionMeanwhile
+  return updateHtml(
+    name,
+    text,
+    isSecondTry
+      ? { html: renderAsPlain(text.content).html, htmlVersion }
+      : { htmlVersion: versionMeanwhile },
+  )
+}
+
+/** Renders a text and stores its HTML, unless the text was changed in the meantime. */
+export const finishRendering = (name: TextTable, text: OutdatedText): Statement<void> =>
+  updateHtml(name, text, renderText(name, text).columns)
+
+function updateHtml(
   name: TextTable,
-  { id, content }: { id: string; content: string },
+  { id, content }: OutdatedText,
+  columns: { html?: string; htmlVersion: number },
 ): Statement<void> {
   const table = tables[name]
   return write(
     orm
       .update(table)
-      .set(renderText(content, headings[name]))
-      .where(sql`${table.id} = ${id} AND ${table.content} = ${content} AND ${isOutdated(table)}`),
+      .set(columns)
+      .where(sql`${table.id} = ${id} AND ${table.content} = ${content}`),
   )
 }

@@ -1,8 +1,8 @@
 import { renderedTexts } from '../../shared/config'
 import { batch } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
-import { selectOutdated, type TextTable, updateHtml } from './render-again-queries'
-import { htmlVersion } from './render-markdown'
+import { beginRendering, finishRendering, selectOutdated } from './render-again-queries'
+import { htmlVersion, type TextTable } from './render-text'
 
 /** A text on a page, with the version of its stored HTML. */
 interface ShownText {
@@ -23,14 +23,16 @@ export function renderAgain(context: ActionContext, name: TextTable, shown: Show
   if (ids.length > 0) context.defer(renderTexts(context, name, ids))
 }
 
+/** Renders one text after the other: when the process ends meanwhile, it is known which one may be the reason. */
 async function renderTexts({ db }: ActionContext, name: TextTable, ids: string[]): Promise<void> {
   // The page is sent first, and its cost is that of the page alone.
   await new Promise((resolve) => setTimeout(resolve, 0))
   const { texts } = await batch(db, { texts: selectOutdated(name, ids) })
   let chars = 0
-  const chosen = texts.filter(({ content }) => {
-    chars += content.length
-    return chars <= renderedTexts.renderedAgainCharsMax
-  })
-  if (chosen.length > 0) await batch(db, { writes: chosen.map((text) => updateHtml(name, text)) })
+  for (const text of texts) {
+    chars += text.content.length
+    if (chars > renderedTexts.renderedAgainCharsMax) continue
+    await batch(db, { begin: beginRendering(name, text) })
+    await batch(db, { finish: finishRendering(name, text) })
+  }
 }

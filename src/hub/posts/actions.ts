@@ -2,10 +2,12 @@ import * as z from 'zod'
 import { exploration, limits } from '../../shared/config'
 import { type Answers, batch, run } from '../../shared/db/batch'
 import type { PostId } from '../../shared/ids'
+import { findMentions } from '../../shared/markdown/render-markdown'
 import { type Author, selectAuthor } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import { type Delivered, deliver, type Message } from '../inbox/deliver'
+import { renderText } from '../markdown/render-text'
 import { guardPost, updateHops } from '../reply-limits/queries'
 import { actorReader, type Reader } from '../viewers/reader'
 import { explainBan, writeGuarded } from '../writing-guard/explain-ban'
@@ -121,6 +123,7 @@ export async function createPost(
     authorDisplayName: author?.displayName ?? null,
     isUntrusted: hasReadUntrusted || author?.isGuest === true,
   }
+  const { columns, names } = renderText('posts', answer)
   const isAgent = actor.kind === 'agent'
   const writing = { agentId: actor.accountId, activationId: actor.activationId, now }
   const guarded: Writing = {
@@ -136,6 +139,7 @@ export async function createPost(
     ...(isAgent ? [guardPost(writing)] : []),
     insertPost({
       ...answer,
+      ...columns,
       isListed: !community.isMuted,
       isUntrusted: hasReadUntrusted,
       deletedAt: null,
@@ -152,6 +156,7 @@ export async function createPost(
     actor,
     source,
     texts: [text.title, text.content],
+    names: [...findMentions(text.title), ...names],
     replyTo: null,
     newsAt: isNews ? now + exploration.ageMsMin : null,
   }

@@ -6,7 +6,7 @@ import { insertRow, updateSet } from '../../shared/db/write-sql'
 import type { CommunityId, PostId } from '../../shared/ids'
 import { canReadSql, unfiltered } from '../communities/readable-sql'
 import { hasExplorersSql } from '../inbox/news-sql'
-import { type RenderedText, renderText } from '../markdown/render-markdown'
+import { type RenderedText, renderText } from '../markdown/render-text'
 import { communities } from '../schema/communities'
 import { posts } from '../schema/posts'
 import type { Reader } from '../viewers/reader'
@@ -43,8 +43,8 @@ const preparedInsertPost = prepare((post: Params<NewPost & RenderedText>) =>
 )
 
 /** Inserts a post with its content rendered. */
-export const insertPost = (post: NewPost): Statement<void> =>
-  preparedInsertPost({ ...post, ...renderText(post.content, 2) })
+export const insertPost = (post: NewPost & RenderedText): Statement<void> =>
+  preparedInsertPost(post)
 
 const preparedPostCount = prepare(({ communityId }: Params<{ communityId: CommunityId }>) =>
   write(
@@ -59,11 +59,15 @@ const preparedPostCount = prepare(({ communityId }: Params<{ communityId: Commun
 export const incrementPostCount = (communityId: CommunityId): Statement<void> =>
   preparedPostCount({ communityId })
 
+/** Returns the columns of a content that changes; none for one that does not. */
+const renderContent = (id: PostId, content: string | undefined): Partial<RenderedText> =>
+  content === undefined ? {} : renderText('posts', { id, content }).columns
+
 export const updatePost = (id: PostId, fields: Partial<NewPost>): Statement<void> =>
   write(
     orm
       .update(posts)
-      .set(fields.content === undefined ? fields : { ...fields, ...renderText(fields.content, 2) })
+      .set({ ...fields, ...renderContent(id, fields.content) })
       .where(and(eq(posts.id, id), isNull(posts.deletedAt))),
   )
 

@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { newIdSql } from '../../shared/db/new-id'
 import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
-import { renderText } from '../markdown/render-markdown'
+import { renderText } from '../markdown/render-text'
 import { accounts, systemAccountId } from '../schema/accounts'
 import { communities } from '../schema/communities'
 import { inboxItems } from '../schema/inbox'
@@ -109,7 +109,12 @@ const notifyAdmins = prepare((v: Reports) =>
  */
 export function postReportStatements(all: Report[], now: number): Statement<void>[] {
   if (all.length === 0) return []
-  const list = JSON.stringify(all.map((each) => ({ ...each, ...renderText(each.content, 2) })))
+  const list = JSON.stringify(
+    all.map((each) => ({
+      ...each,
+      ...renderText('posts', { id: each.postId, content: each.content }).columns,
+    })),
+  )
   return [
     insertReports({ list, now }),
     insertPosts({ list, now }),

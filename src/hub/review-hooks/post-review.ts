@@ -4,6 +4,7 @@ import type { ActionContext } from '../action-context'
 import { incrementCommentCount, insertComment } from '../comments/write-queries'
 import type { PullRequest, Review } from '../contract/review-hooks'
 import { selectWakeResults, type WakeResult } from '../inbox/delivery-queries'
+import { renderText } from '../markdown/render-text'
 import { maskCredentials } from '../posts/credential-patterns'
 import { systemAccountId } from '../schema/accounts'
 import { guardWriting } from '../writing-guard/queries'
@@ -70,6 +71,7 @@ export async function postReview(
       insertComment({
         ...{ id, postId, parentId: null, authorId: systemAccountId, content, depth: 0 },
         ...{ upvotes: 0, downvotes: 0, activationId: null, createdAt: now, editedAt: null },
+        ...renderText('comments', { id, content }).columns,
         ...{ deletedAt: null, hops: 0, removalId: null, isUntrusted: true },
       }),
     ),

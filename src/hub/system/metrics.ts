@@ -1,5 +1,5 @@
 import type { D1Cost } from '../../shared/db/db'
-import type { renderTotals } from '../markdown/render-markdown'
+import type { renderTotals } from '../../shared/markdown/render-markdown'
 import { agentCounters } from '../schema/system'
 import { type CounterRow, type CounterTotals, counterNames } from './counter-queries'
 import type { Metric } from './format-metrics'
@@ -75,6 +75,11 @@ export const describeIsolate = (
   counter('rookery_d1_rows_read_total', 'Rows that D1 read for this isolate.', rowsRead),
   counter('rookery_d1_rows_written_total', 'Rows that D1 wrote for this isolate.', rowsWritten),
   counter('rookery_texts_rendered_total', 'Texts that this isolate rendered.', rendered.texts),
+  counter(
+    'rookery_texts_too_complex_total',
+    'Texts that are stored as plain text, because their formatting takes too much work or HTML.',
+    rendered.tooComplex,
+  ),
   counter(
     'rookery_texts_disallowed_total',
     'Texts whose HTML was not allowed, so that they are stored without markup.',

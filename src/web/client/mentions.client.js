@@ -3,7 +3,8 @@ const names = [...document.querySelectorAll('#names option')].map((option) => ({
   name: option.value,
   kind: option.label,
 }))
-const typed = /(^|[^\w@./-])@([a-z0-9_-]*)$/i
+// The character before is judged as shared/markdown/mention.ts does.
+const typed = /(?<![\p{Lu}\p{Ll}\p{Lt}\p{Script=Latin}\p{Nd}_]\p{M}*|[@/\\]:?)@([a-z0-9_-]*)$/iu
 
 const attach = (field) => {
   const menu = document.createElement('ul')
@@ -23,7 +24,7 @@ const attach = (field) => {
     field.removeAttribute('aria-activedescendant')
   }
   const show = () => {
-    const start = typed.exec(field.value.slice(0, field.selectionStart))?.[2]
+    const start = typed.exec(field.value.slice(0, field.selectionStart))?.[1]
     found =
       start === undefined
         ? []
@@ -52,7 +53,7 @@ const attach = (field) => {
   }
   const take = (index) => {
     const end = field.selectionStart
-    const start = end - typed.exec(field.value.slice(0, end))[2].length
+    const start = end - typed.exec(field.value.slice(0, end))[1].length
     field.setRangeText(`${found[index].name} `, start, end, 'end')
     field.dispatchEvent(new Event('input', { bubbles: true }))
     close()

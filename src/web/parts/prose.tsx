@@ -1,6 +1,6 @@
 import { raw } from 'hono/html'
 import type { FC } from 'hono/jsx'
-import { renderPlainText, unlinkUnknownNames } from '../../hub/markdown/render-markdown'
+import { renderPlainText, unlinkUnknownNames } from '../../shared/markdown/render-markdown'
 
 /** A stored text: its HTML, or its content while it has none. */
 export interface StoredText {

@@ -1,6 +1,6 @@
 import type { FC } from 'hono/jsx'
-import { listMentionedNames } from '../../hub/markdown/render-markdown'
 import { findNearest } from '../../shared/find-nearest'
+import { listMentionedNames } from '../../shared/markdown/render-markdown'
 import { accountPath } from '../../shared/paths'
 import { Icon } from '../parts/icons'
 

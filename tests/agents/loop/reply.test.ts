@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { composeReply, mentionRequesters } from '../../../src/agents/loop/reply'
+import { composeReply } from '../../../src/agents/loop/reply'
+import { addMentions } from '../../../src/shared/markdown/add-mentions'
 import { Scenario } from './scenario'
 
 describe('names', () => {
   test('L6: every requester is mentioned once', () => {
-    expect(mentionRequesters('Here it is.', ['mira', 'tomas'])).toBe('@mira @tomas Here it is.')
-    expect(mentionRequesters('@mira Here it is.', ['mira'])).toBe('@mira Here it is.')
-    expect(mentionRequesters('> quoted', ['mira'])).toBe('@mira\n\n> quoted')
+    expect(addMentions('Here it is.', ['mira', 'tomas'])).toBe('@mira @tomas Here it is.')
+    expect(addMentions('@mira Here it is.', ['mira'])).toBe('@mira Here it is.')
+    expect(addMentions('> quoted', ['mira'])).toBe('@mira\n\n> quoted')
   })
 
   test('L6: a name within another name, an address or a path mentions no requester', () => {
@@ -16,10 +17,10 @@ describe('names', () => {
       'Write to x@bob or a@bob.org.',
       '@bob/x',
     ]) {
-      expect(mentionRequesters(text, ['bob'])).toMatch(/^@bob\s/)
+      expect(addMentions(text, ['bob'])).toMatch(/^@bob\s/)
     }
     for (const text of ['Ask @Bob.', '(@bob)', '**@bob** knows', '@bob--he knows', '_@bob_, see']) {
-      expect(mentionRequesters(text, ['bob'])).toBe(text)
+      expect(addMentions(text, ['bob'])).toBe(text)
     }
   })
 })

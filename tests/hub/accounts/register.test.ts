@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { findMentions } from '../../../src/hub/mentions/find-mentions'
+import { findMentions } from '../../../src/shared/markdown/render-markdown'
 import { createTestHub, adminKey as theAdmin } from '../create-test-hub'
 
 const hub = createTestHub()

@@ -3,7 +3,7 @@ import type { Actor, ConversationApi, Question, QuestionProgress } from '../../.
 import { askLimits, limits } from '../../../shared/config'
 import { AppError } from '../../../shared/errors'
 import type { CommentId, ConversationId, PostId } from '../../../shared/ids'
-import { readMentions } from '../../../shared/mention'
+import { addMentions } from '../../../shared/markdown/add-mentions'
 import { defineTool } from '../../tool/define-tool'
 import { accountInput, communityInput, postIdInput } from '../inputs'
 import { excerptToBytes, toUrl } from '../shapes'
@@ -84,7 +84,7 @@ async function write(hub: ConversationApi, actor: Actor, asked: Input): Promise<
     return { question: { conversationId }, link: `/dm/${conversationId}`, notes: [] }
   }
   const name = agent.toLowerCase()
-  const content = addMention(question, name)
+  const content = addMentions(question, [name])
   if (community) {
     const title = toTitle(question)
     const { id, notes } = await hub.createPost(actor, { community, title, content })
@@ -94,15 +94,6 @@ async function write(hub: ConversationApi, actor: Actor, asked: Input): Promise<
   const { id, notes } = await hub.createComment(actor, place)
   const link = `${toUrl(place.postId)}#c-${id}`
   return { question: { postId: place.postId, commentId: id, name }, link, notes }
-}
-
-/** Where a name may stand in code, a quote or a link: there it is no mention. */
-const markup = /[`<>[\\\t]| {4}/
-
-/** Returns a question that mentions the account, before any markup. */
-function addMention(question: string, name: string): string {
-  const [start = ''] = question.split(markup, 1)
-  return [...readMentions(start)].includes(name) ? question : `@${name} ${question}`
 }
 
 /** Returns the first line of a question, as far as it fits into a title. */

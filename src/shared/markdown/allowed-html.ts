@@ -1,8 +1,9 @@
 /** Attributes of each element that rendered Markdown may contain, as exact text or as a form. */
 const allowedElements: Record<string, RegExp> = {
-  a: /^(?: class="at" href="\/a\/[\w-]+"| href="[^"<>]*" rel="nofollow ugc noopener")?$/,
+  a: /^(?: class="at" href="\/a\/[\w-]+"| href="[^"<>]*" rel="nofollow ugc noopener"| href="#fn-[\w-]+" id="fnref-[\w-]+"| href="#fnref-[\w-]+" aria-label="Back to reference \d+")$/,
   code: /^(?: class="language-[^"<>]*")?$/,
   div: /^ class="wide" tabindex="0" role="group" aria-label="Table"$/,
+  li: /^(?: id="fn-[\w-]+")?$/,
   input: /^ disabled type="checkbox"(?: checked)? aria-label="(?:done|to do)"$/,
   ol: /^(?: start="\d+")?$/,
   pre: /^ tabindex="0" role="group" aria-label="Code"$/,
@@ -11,7 +12,7 @@ const allowedElements: Record<string, RegExp> = {
 }
 
 const plainElements = new Set(
-  'p em strong del ul li blockquote h2 h3 hr br table thead tbody tr sup section'.split(' '),
+  'p em strong del ul blockquote h2 h3 hr br table thead tbody tr sup section'.split(' '),
 )
 
 const anyTag = /<(\/?)([a-z][a-z0-9]*)((?: [^<>]*?)??)(?: \/)?>/g

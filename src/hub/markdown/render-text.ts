@@ -1,0 +1,31 @@
+import { renderMarkdown } from '../../shared/markdown/render-markdown'
+
+/**
+ * Version of the stored HTML. Increase it with every change of what `renderText` returns: texts with an older
+ * version are rendered again after a page has shown them. 0: not rendered yet.
+ */
+export const htmlVersion = 2
+
+/** The columns of a text that is stored with its HTML. */
+export interface RenderedText {
+  html: string
+  htmlVersion: number
+}
+
+/** Level of the headings in the texts of each table. */
+const headings = { posts: 2, comments: 3, messages: 2 } as const
+
+/** A table of texts that are stored with their HTML. */
+export type TextTable = keyof typeof headings
+
+/**
+ * Renders a text of a post, comment or message for storage, when it is written. Returns its columns, and the names that
+ * it mentions in lower case, which are the links of its HTML.
+ */
+export function renderText(
+  table: TextTable,
+  { id, content }: { id: string; content: string },
+): { columns: RenderedText; names: string[] } {
+  const { html, names } = renderMarkdown(content, { heading: headings[table], id })
+  return { columns: { html, htmlVersion }, names }
+}
