@@ -26,10 +26,13 @@ await runCli(async () => {
   const stopRequest = listenForStop()
   checkNode()
   const { startHub } = await import('./hub-runtime.mjs')
-  const { describeUnknownSettings } = await import('./unknown-settings.mjs')
+  const { describeMissingSettings, describeUnknownSettings } = await import(
+    './unknown-settings.mjs'
+  )
   const stateDir = findStateDir(process.env)
   const bindings = readNamedKeys(process.env)
-  for (const warning of describeUnknownSettings(process.env, Object.keys(bindings))) {
+  const unknown = describeUnknownSettings(process.env, Object.keys(bindings))
+  for (const warning of [...unknown, ...describeMissingSettings(process.env)]) {
     console.error(warning)
   }
   const starting = startHub({

@@ -1,4 +1,5 @@
-// Settings that only the commands on this machine read, and a word about those that nobody reads.
+// Settings that only the commands on this machine read, and a word about those that nobody reads, or that are missing.
+import { isLoopbackHost } from '../src/hub/http/find-origin.ts'
 import { settingsSchema } from '../src/shared/settings.ts'
 
 /** Name, default, what it does; for docs/reference.md. */
@@ -27,6 +28,19 @@ export function describeUnknownSettings(env, alsoKnown) {
       const nearest = settings.toSorted((a, b) => countEdits(name, a) - countEdits(name, b))[0]
       return `${name} is no setting and changes nothing; did you mean ${nearest}?`
     })
+}
+
+/**
+ * A sentence for each setting that is missing on a hub which can be reached from elsewhere.
+ * @param {Record<string, string | undefined>} env
+ */
+export function describeMissingSettings(env) {
+  const origins = (env.ROOKERY_ORIGIN ?? '').split(',').map((origin) => URL.parse(origin.trim()))
+  const open = origins.find((url) => url !== null && !isLoopbackHost(url.hostname))
+  if (!open || env.ROOKERY_CLIENT_ADDRESS_HEADER) return []
+  return [
+    `${open.origin} is reached from elsewhere, and ROOKERY_CLIENT_ADDRESS_HEADER is not set: all clients without a key share one limit, so one of them can keep the others from reading and from signing in. Set it to the header that your proxy writes: docs/exposing.md`,
+  ]
 }
 
 /**

@@ -100,7 +100,7 @@ export function composeApp(bindings: Env) {
   const app = createHub({
     ...shared,
     binding: env.DB,
-    ...createEntry(env),
+    ...createEntry(env, outside.tokens),
     moduleRoutes: adminRoutes,
     pages: (root, routes) =>
       registerPages(root, routes, { toolAdmin, modelAdmin, accounts: outside.accounts }),
@@ -268,11 +268,13 @@ const createRestrictionsReader =
   }
 
 /** Creates what counts and refuses requests before their routes run. */
-const createEntry = ({
-  MACHINE,
-  ...env
-}: Env & { MACHINE?: Fetcher }): Pick<HubDeps, 'rateLimiter' | 'renderErrorPage' | 'readDisk'> => ({
+const createEntry = (
+  { MACHINE, ...env }: Env & { MACHINE?: Fetcher },
+  tokens: ReturnType<typeof createOutside>['tokens'],
+): Pick<HubDeps, 'rateLimiter' | 'findTokenHolder' | 'renderErrorPage' | 'readDisk'> => ({
   rateLimiter: createRateLimiter(env.RATE_COUNTERS, findPlatformLimits(env)),
+  findTokenHolder: async (token) =>
+    (await tokens.read(token, systemClock.now()))?.accountId ?? null,
   renderErrorPage: sendRefusalPage,
   // `npm start` binds it.
   readDisk: MACHINE && (async () => (await MACHINE.fetch('http://machine/disk')).json()),

@@ -5,7 +5,7 @@ import { readSettings } from '../../src/shared/settings.ts'
 import { megabyte, readDisk } from '../disk.mjs'
 import { root } from '../local-state.mjs'
 import { readNamedKeys } from '../seed-agents.mjs'
-import { describeUnknownSettings } from '../unknown-settings.mjs'
+import { describeMissingSettings, describeUnknownSettings } from '../unknown-settings.mjs'
 import { fail, ok, warn } from './finding.mjs'
 
 /**
@@ -19,7 +19,10 @@ import { fail, ok, warn } from './finding.mjs'
  */
 export function checkSettings(env) {
   const unknown = describeUnknownSettings(env, Object.keys(readNamedKeys(env)))
-  const found = unknown.map((says) => warn('settings', says, 'Correct the name, or unset it.'))
+  const found = [
+    ...unknown.map((says) => warn('settings', says, 'Correct the name, or unset it.')),
+    ...describeMissingSettings(env).map((says) => warn('settings', says, 'Then start it again.')),
+  ]
   try {
     readSettings(env)
   } catch (error) {

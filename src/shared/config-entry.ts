@@ -4,6 +4,8 @@
 export const bodyLimits = {
   /** A form; the longest post fits, with every character percent-encoded. */
   formBytesMax: 512 * 1024,
+  /** A form that signs in or joins, with the answer of a passkey. */
+  secretFormBytesMax: 128 * 1024,
   jsonBytesMax: 2 * 1024 * 1024,
   /** A request of a coding agent to its model: a whole conversation, with pictures. */
   modelBytesMax: 4 * 1024 * 1024,
@@ -59,6 +61,10 @@ export const signInLimits = {
   /** Time to answer the prompt of a passkey, or to come back from another service. */
   attemptMinutes: 10,
   passkeysPerAccountMax: 20,
+  identitiesPerAccountMax: 20,
+  /** Sessions of an account by one way to sign in, and unused links; the oldest ends when another one begins. */
+  sessionsPerWayMax: 50,
+  linksPerAccountMax: 20,
   /** How long settings show a sign-in link that somebody else created. */
   linkNoticeDays: 30,
 } as const

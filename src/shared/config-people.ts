@@ -3,6 +3,8 @@ export const peopleLimits = {
   claimHours: 24,
   invitationDaysDefault: 7,
   invitationDaysMax: 90,
+  /** Invitations of one account that can still be used. */
+  openInvitationsMax: 100,
   noteCharsMax: 200,
   reasonCharsMax: 500,
   /** Accounts on a page of /admin/people. */

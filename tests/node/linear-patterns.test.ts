@@ -18,11 +18,12 @@ const composing: Record<string, string> = {
   'src/agents/text/fence.ts': 'the word of the fence',
   'src/hub/compat/api-paths.ts': 'the paths of routes',
   'src/hub/contract/policy-line.ts': 'the audiences of a line',
-  'src/hub/markdown/render-markdown.ts': 'names of attributes',
   'src/hub/posts/credential-patterns.ts':
     'prefixes of keys, which are letters, digits and underscores',
   'src/mcp-servers/credentials/find-squeezed.ts': 'escapes',
   'src/mcp-servers/credentials/secret-pattern.ts': 'secrets, each character escaped',
+  'src/shared/markdown/footnotes.ts': 'another pattern',
+  'src/shared/markdown/mention.ts': 'parts of itself',
   'src/shared/settings.ts': 'names of model providers',
 }
 

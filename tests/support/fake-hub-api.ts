@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import type {
   AuditEntry,
   AuthorizationData,
@@ -9,9 +10,11 @@ import type {
   Person,
   RunningActivation,
   SearchHit,
+  Sender,
   Thread,
 } from '../../src/hub/contract/hub'
 import type { ToolCaller } from '../../src/mcp-servers/contract/tools'
+import { write } from '../../src/shared/db/statement'
 import { notFound } from '../../src/shared/errors'
 import type {
   AccountId,
@@ -151,7 +154,7 @@ export function createFakeHubApi(policy: GrantPolicy) {
     takeRateLimit: recorded('takeRateLimit', () => ({ isTaken: true, retryMs: 0 })),
     findCaller: recorded<
       Parameters<GrantApi['findCaller']>,
-      (Person & { scopes: string[] }) | null
+      (Sender & { scopes: string[] }) | null
     >('findCaller', () => null),
     findActivation: recorded<Parameters<GrantApi['findActivation']>, RunningActivation | null>(
       'findActivation',
@@ -166,6 +169,7 @@ export function createFakeHubApi(policy: GrantPolicy) {
       },
     ),
     recordAdminAction: async () => undefined,
+    guardSender: async () => write(sql`SELECT 1`),
     markOwnAccount: async () => undefined,
     recordResult: recorded<Parameters<GrantApi['recordResult']>, void>(
       'recordResult',

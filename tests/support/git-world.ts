@@ -42,7 +42,8 @@ export function createAuditedWork() {
     runAttempt: current.runAttempt ?? 1,
   })
   hub.hubApi.findActivation = async () => (current.isRunning === false ? null : running())
-  hub.hubApi.findCaller = async () => (current.scopes ? { ...ada, scopes: current.scopes } : null)
+  hub.hubApi.findCaller = async () =>
+    current.scopes ? { ...ada, keyId: 'key-of-ada', scopes: current.scopes } : null
   const readAuthorization = hub.hubApi.readAuthorization
   hub.hubApi.readAuthorization = async (...args) => {
     const facts = await readAuthorization(...args)

@@ -18,8 +18,8 @@ export interface Fault {
   isWritten: boolean
 }
 
-/** Returns the fault of a call with these statements; null to let it pass. */
-export type FindFault = (sql: string[]) => Fault | null
+/** Returns the fault of a call with these statements; null to let it pass, at once or after what it awaits. */
+export type FindFault = (sql: string[]) => Fault | null | Promise<null>
 
 /**
  * Returns the database as deployed: it refuses what goes beyond the limits of the platform, and fails as the
@@ -37,7 +37,7 @@ export function asDeployed(
   const call = async <Result>(sql: string[], send: () => Promise<Result>): Promise<Result> => {
     countSubrequest('binding')
     countQueries(sql.length)
-    const fault = findFault(sql)
+    const fault = await findFault(sql)
     if (!fault || fault.isWritten) {
       const result = await send()
       if (!fault) return result

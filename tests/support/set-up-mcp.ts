@@ -23,7 +23,8 @@ export function setUpMcp(
   more: ToolServer[] = [],
 ) {
   const hub = createFakeHubApi({ requested: null, allowed: ['hub:*'], denied: [], ...policy })
-  hub.hubApi.findCaller = async (hash) => (hash === keyHash ? { ...ada, scopes } : null)
+  hub.hubApi.findCaller = async (hash) =>
+    hash === keyHash ? { ...ada, keyId: 'key-of-ada', scopes } : null
   const clock = createFakeClock()
   const gateway = createGateway({
     ...testFileStores,

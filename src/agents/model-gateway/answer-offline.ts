@@ -32,10 +32,9 @@ export function answerOffline(
     },
   })
   const events = compose[protocol]({ model, input, output })
-  const headers = { 'cache-control': 'no-store' }
-  if (!isStreamed) return Response.json(events.whole, { headers })
+  if (!isStreamed) return Response.json(events.whole)
   return new Response(events.stream, {
-    headers: { ...headers, 'content-type': 'text/event-stream; charset=utf-8' },
+    headers: { 'content-type': 'text/event-stream; charset=utf-8' },
   })
 }
 

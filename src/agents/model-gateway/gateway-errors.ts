@@ -108,7 +108,6 @@ export function toErrorResponse(protocol: ModelProtocol, error: GatewayError): R
   return Response.json(body, {
     status,
     headers: {
-      'cache-control': 'no-store',
       // The clients of Anthropic and OpenAI follow it.
       'x-should-retry': String(retryAfterSeconds !== undefined || status >= 500),
       ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),

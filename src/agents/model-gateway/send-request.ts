@@ -124,7 +124,6 @@ function passOn(
     status: 200,
     headers: {
       'content-type': isStreamed ? 'text/event-stream; charset=utf-8' : 'application/json',
-      'cache-control': 'no-store',
     },
   })
 }

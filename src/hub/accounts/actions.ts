@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { limits, peopleLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
+import { knownFields } from '../../shared/known-fields'
 import type { ActionContext } from '../action-context'
 import { recordAdminAction } from '../admin-log/compose-entry'
 import { deleteClaim, expireClaims, insertClaim } from '../claims/queries'
@@ -13,6 +14,8 @@ import { insertKey } from '../keys/queries'
 import { changeAccess } from '../live/close-sockets'
 import { accounts, adminAccountId } from '../schema/accounts'
 import { sha256 } from '../sha256'
+import { guardAccess } from '../viewers/guard-access'
+import type { Viewer } from '../viewers/queries'
 import { checkName } from './check-name'
 import { accountErrors } from './errors'
 import { isOrphan } from './is-orphan'
@@ -36,7 +39,7 @@ export const accountName = z
     'Must be 2 to 32 characters of a-z, 0-9, "_" and "-", begin with a letter or digit, and not contain "--"',
   )
 
-export const registerInput = z.object({
+export const registerInput = knownFields({
   name: accountName,
   description: z.string().max(limits.account.descriptionCharsMax).default(''),
   display_name: z.string().trim().min(1).max(60).optional(),
@@ -80,6 +83,16 @@ export const needsAdmin = (mode: RegistrationMode, input: RegisterInput): boolea
   input.kind === 'human' ||
   (input.role !== undefined && input.role !== 'guest')
 
+/** Who registers an account. */
+interface Registrar {
+  accountId: AccountId
+  keyId: string | null
+  isAdmin: boolean
+}
+
+const guardRegistrar = async (context: ActionContext, requester: Registrar | null) =>
+  requester?.isAdmin ? guardAccess(context, requester.keyId, { role: 'admin' }) : null
+
 /**
  * Creates an account with its first key. Only the response contains the key; the hub stores its hash. By
  * claim, the key works after a member has opened the claim link; names that nobody claimed in time are
@@ -91,7 +104,7 @@ export const needsAdmin = (mode: RegistrationMode, input: RegisterInput): boolea
  */
 export async function registerAccount(
   context: ActionContext,
-  requester: { isAdmin: boolean; accountId: AccountId } | null,
+  requester: Registrar | null,
   input: RegisterInput,
   { mode, idempotencyKey }: { mode: RegistrationMode; idempotencyKey: string | null },
 ): Promise<IdempotentResult<RegisteredAccount>> {
@@ -116,6 +129,7 @@ export async function registerAccount(
   }
   const { claimToken } = answer
   const statements = {
+    guard: await guardRegistrar(context, requester),
     expired: expireClaims(now),
     account: insertAccount({
       id,
@@ -172,7 +186,7 @@ export async function updateProfile(
 
 const roles = accounts.role.enumValues
 
-export const roleInput = z.object({ role: z.enum(roles) })
+export const roleInput = knownFields({ role: z.enum(roles) })
 
 /**
  * Changes the role of an account, effective from its next request and from the next tool call that it
@@ -183,26 +197,28 @@ export const roleInput = z.object({ role: z.enum(roles) })
  */
 export async function changeRole(
   context: ActionContext,
-  admin: AccountId,
+  admin: Pick<Viewer, 'id' | 'keyId'>,
   name: string,
   { role }: z.output<typeof roleInput>,
 ): Promise<AccountRow> {
   const { db } = context
   const account = await run(db, selectAccountByName(name))
   if (!account || account.deletedAt !== null) throw accountErrors.notFound()
-  if (account.id === admin) throw accountErrors.ownRole()
+  if (account.id === admin.id) throw accountErrors.ownRole()
   if (account.kind === 'system' || account.id === adminAccountId) throw accountErrors.systemRole()
   if (isOrphan(account)) throw accountErrors.noOwner(account.name)
   const owned = await run(db, selectOwned(account.id))
   const isLower = roles.indexOf(role) < roles.indexOf(account.role)
   const watchers = isLower ? [account, ...owned].map(({ id }) => accountTag(id)) : []
+  const guard = await guardAccess(context, admin.keyId, { role: 'admin' })
   await changeAccess(context, watchers, () =>
     batch(db, {
+      guard,
       account: updateAccount(account.id, { role }),
       agents: lowerRoleOfOwned(account.id, role),
       // Who gives an account a role vouches for it.
       claim: deleteClaim(account.id),
-      entry: recordAdminAction(context, admin, {
+      entry: recordAdminAction(context, admin.id, {
         action: 'account.role',
         targetType: 'account',
         targetId: account.id,

@@ -72,7 +72,10 @@ const registerRoute = route({
     const hasCredential =
       c.req.header('authorization') || (isAdminOnly && (await readCredential(c)))
     const viewer = hasCredential ? await requireViewer(c, 'write') : null
-    const requester = viewer ? { accountId: viewer.id, isAdmin: viewer.role === 'admin' } : null
+    const requester = viewer && {
+      ...{ accountId: viewer.id, keyId: viewer.keyId },
+      isAdmin: viewer.role === 'admin',
+    }
     const done = await registerAccount(call.context, requester, call.body, {
       mode,
       idempotencyKey: readIdempotencyKey(c),
@@ -169,7 +172,7 @@ const changeRoleRoute = route({
   answer: z.object({ agent: accountAnswer }),
   handle: async (call) => {
     const { context, body } = call
-    const account = await changeRole(context, call.viewer().id, call.param('name'), body)
+    const account = await changeRole(context, call.viewer(), call.param('name'), body)
     return { agent: presentAccount(account) }
   },
 })

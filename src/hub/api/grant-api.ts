@@ -11,13 +11,15 @@ import {
 import { toStoredRequest } from '../approvals/stored-request'
 import { insertAuditEntry, updateAuditResult } from '../audit/queries'
 import { explainMute } from '../bans/errors'
-import type { AuditEntry, GrantApi } from '../contract/hub'
+import { toAccessError } from '../contract/access'
+import type { AdminAction, AuditEntry, GrantApi } from '../contract/hub'
 import { mergeCallPolicy, mergePolicy, selectPolicy } from '../grants/queries'
 import { createTakeTokensStatements } from '../grants/rate-bucket-queries'
 import { maskCredentials } from '../posts/credential-patterns'
 import { recordPushedBranches } from '../review-hooks/queries'
 import { selectRulesForCall } from '../standing-rules/queries'
 import { findBlock } from '../viewers/find-block'
+import { guardAccess } from '../viewers/guard-access'
 import { hashAdminKey } from '../viewers/hash-admin-key'
 import { selectViewer } from '../viewers/queries'
 
@@ -82,7 +84,9 @@ export const createGrantApi = (open: () => ActionContext): GrantApi => ({
     return { id }
   },
 
-  recordAdminAction: (accountId, action) => recordAction(open(), accountId, action),
+  recordAdminAction: (admin, action) => recordAction(open(), admin, action),
+
+  guardSender: ({ keyId }) => guardAccess(open(), keyId),
 
   recordResult: async (id, result) => {
     await batch(open().db, {
@@ -104,19 +108,27 @@ async function findCaller(
   if (!viewer) return null
   const block = findBlock(viewer)
   if (block) throw block
-  const { id, name, kind, restriction: mute } = viewer
+  const { id, name, kind, keyId, restriction: mute } = viewer
   const scopes = viewer.scopes.filter((scope) => scope === 'read' || mute === null)
   return {
-    ...{ id, name, kind, scopes },
+    ...{ id, name, kind, keyId, scopes },
     ...(viewer.role === 'admin' && { isAdmin: true }),
     ...(mute !== null && { writeBlock: explainMute(mute) }),
   }
 }
 
-const recordAction = (
+async function recordAction(
   context: ActionContext,
-  ...entry: Parameters<GrantApi['recordAdminAction']>
-) => run(context.db, recordAdminAction(context, ...entry))
+  { id, keyId }: Parameters<GrantApi['recordAdminAction']>[0],
+  action: AdminAction,
+): Promise<void> {
+  await batch(context.db, {
+    guard: await guardAccess(context, keyId, { role: 'admin' }),
+    entry: recordAdminAction(context, id, action),
+  }).catch((error: unknown) => {
+    throw toAccessError(error) ?? error
+  })
+}
 
 /** Masks credentials in the arguments of an audit entry. */
 function maskEntry({ settings }: ActionContext, entry: AuditEntry): AuditEntry {

@@ -1,11 +1,13 @@
 import { batch } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
 import { recordIfChanged } from '../admin-log/compose-entry'
+import { toConstraintError } from '../constraint-errors'
 import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runActionOnce } from '../idempotency/run-once'
 import { armSweep, wakeAgents } from '../inbox/deliver'
 import { ruleErrors } from '../standing-rules/errors'
 import type { RuleInput } from '../standing-rules/inputs'
+import { guardActor } from '../viewers/guard-access'
 import { actorReader } from '../viewers/reader'
 import { approvalErrors } from './errors'
 import { type PreparedRule, prepareRule, ruleStatements } from './prepare-rule'
@@ -51,7 +53,7 @@ export async function submitDecision(
     if (wanted && decision.decision !== 'approve') throw ruleErrors.onlyWithApproval()
     const rule = wanted ? await prepareRule(context, actor, id, wanted) : null
     const verdict = toVerdict(decision, { id, by: accountId, now: clock.now() })
-    return { row: await saveDecision(context, verdict, rule), rule }
+    return { row: await saveDecision(context, actor, verdict, rule), rule }
   })
 }
 
@@ -77,15 +79,20 @@ const decisionWrites = (context: ActionContext, verdict: ApprovalUpdate) => ({
 
 async function saveDecision(
   context: ActionContext,
+  actor: Actor,
   verdict: ApprovalUpdate,
   rule: PreparedRule | null,
 ): Promise<ApprovalRow> {
   const token = await armSweep(context)
   const { isDecided, row } = await batch(context.db, {
+    guard: await guardActor(context, actor, { role: 'admin' }),
     ...decisionWrites(context, verdict),
     rule: rule ? ruleStatements(context, verdict, rule) : [],
     following: decisionStatements([verdict.id], verdict.now),
     row: selectApproval(verdict.id, actorReader({ accountId: verdict.by, activationId: null })),
+  }).catch((error: unknown) => {
+    const tooMany = () => ruleErrors.tooMany(rule?.agentName ?? '')
+    throw toConstraintError(error, { access_rules: tooMany }) ?? error
   })
   const woken = row && isOfRun(row) ? [{ accountId: row.agentId }] : []
   context.defer(wakeAgents(context, woken, token))
@@ -114,12 +121,13 @@ export async function submitDecisions(
   return runActionOnce(db, once, clock.now(), () => {
     const of = { by: accountId, now: clock.now() }
     const verdicts = [...new Set(ids)].map((id) => toVerdict(decision, { ...of, id }))
-    return saveDecisions(context, verdicts)
+    return saveDecisions(context, actor, verdicts)
   })
 }
 
 async function saveDecisions(
   context: ActionContext,
+  actor: Actor,
   verdicts: ApprovalUpdate[],
 ): Promise<ApprovalRow[]> {
   const [first] = verdicts
@@ -136,6 +144,7 @@ async function saveDecisions(
     }),
   )
   const { rows } = await batch(context.db, {
+    guard: await guardActor(context, actor, { role: 'admin' }),
     ...writes,
     following: decisionStatements(ids, first.now),
     rows: selectApprovalsById(ids, actorReader({ accountId: first.by, activationId: null })),

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { approvals } from '../../shared/config'
+import { knownFields } from '../../shared/known-fields'
 import { ruleInput } from '../standing-rules/inputs'
 
 const note = z
@@ -10,7 +11,7 @@ const note = z
   .describe('Shown to the agent')
 
 /** A decision about a call that requires approval. */
-export const decisionBody = z.object({
+export const decisionBody = knownFields({
   decision: z
     .enum(['approve', 'approve_activation', 'deny'])
     .describe(
@@ -23,7 +24,7 @@ export const decisionBody = z.object({
 })
 
 /** One decision about several calls: those of one step, or any others. */
-export const decisionsBody = z.object({
+export const decisionsBody = knownFields({
   ids: z.array(z.string().max(200)).min(1).max(approvals.decisionsMax),
   decision: z.enum(['approve', 'deny']),
   note,

@@ -7,7 +7,12 @@ import type { Actor } from '../contract/hub'
 import { type ComposedRule, composeRule } from '../standing-rules/compose-rule'
 import { ruleErrors } from '../standing-rules/errors'
 import type { RuleInput } from '../standing-rules/inputs'
-import { insertRule, type RuleScope, selectRuleScope } from '../standing-rules/queries'
+import {
+  guardRuleCount,
+  insertRule,
+  type RuleScope,
+  selectRuleScope,
+} from '../standing-rules/queries'
 import { actorReader } from '../viewers/reader'
 import { approvalErrors } from './errors'
 import { type ApprovalRow, selectApproval } from './queries'
@@ -70,6 +75,7 @@ export function ruleStatements(
   const id = context.clock.newId<string>()
   const { community, isAnywhere, requester, endsAt, toolHash, agentName, tool, grant } = rule
   return [
+    guardRuleCount(approvalId),
     insertRule(
       {
         id,

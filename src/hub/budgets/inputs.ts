@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { budgetLimits } from '../../shared/config'
+import { knownFields } from '../../shared/known-fields'
 import { budgetScopes } from '../schema/budgets'
 import { type Threshold, type Thresholds, thresholds } from './levels'
 
@@ -21,9 +22,10 @@ const changeable = {
     .describe('whether tasks of critical priority can spend beyond critical_share'),
 }
 
-export const budgetChange = z
-  .strictObject(changeable)
-  .refine((change) => Object.keys(change).length > 0, 'Set at least one field')
+export const budgetChange = knownFields(changeable).refine(
+  (change) => Object.keys(change).length > 0,
+  'Set at least one field',
+)
 export type BudgetChange = z.output<typeof budgetChange>
 
 /** Returns the thresholds of an input; those that are absent are undefined. */
@@ -50,42 +52,40 @@ export function normalizeScopeId(name: string): string {
   ].join('/')
 }
 
-export const budgetInput = z
-  .strictObject({
-    scope: z
-      .enum(budgetScopes)
-      .describe(
-        'role:member and role:guest limit each account with that role; a budget of scope requester replaces them for its account',
-      ),
-    name: z
-      .string()
-      .trim()
-      .min(1)
-      .max(budgetLimits.scopeIdCharsMax)
-      .optional()
-      .describe(
-        'name of the agent, community or requester, executor or provider, or provider/model; none for the hub, for all guests together and for roles',
-      ),
-    period: z.enum(['day', 'week', 'month']),
-    reset_day: z
-      .number()
-      .int()
-      .min(1)
-      .max(28)
-      .default(1)
-      .describe('week: 1 (Monday) to 7; month: 1 to 28'),
-    timezone: z
-      .string()
-      .max(60)
-      .refine(isTimezone, 'Must be a time zone such as Europe/Berlin')
-      .default('UTC'),
-    ...changeable,
-  })
-  .superRefine((input, check) => {
-    for (const [path, message] of findMismatches(input)) {
-      check.addIssue({ code: 'custom', path: [path], message })
-    }
-  })
+export const budgetInput = knownFields({
+  scope: z
+    .enum(budgetScopes)
+    .describe(
+      'role:member and role:guest limit each account with that role; a budget of scope requester replaces them for its account',
+    ),
+  name: z
+    .string()
+    .trim()
+    .min(1)
+    .max(budgetLimits.scopeIdCharsMax)
+    .optional()
+    .describe(
+      'name of the agent, community or requester, executor or provider, or provider/model; none for the hub, for all guests together and for roles',
+    ),
+  period: z.enum(['day', 'week', 'month']),
+  reset_day: z
+    .number()
+    .int()
+    .min(1)
+    .max(28)
+    .default(1)
+    .describe('week: 1 (Monday) to 7; month: 1 to 28'),
+  timezone: z
+    .string()
+    .max(60)
+    .refine(isTimezone, 'Must be a time zone such as Europe/Berlin')
+    .default('UTC'),
+  ...changeable,
+}).superRefine((input, check) => {
+  for (const [path, message] of findMismatches(input)) {
+    check.addIssue({ code: 'custom', path: [path], message })
+  }
+})
 export type BudgetInput = z.output<typeof budgetInput>
 
 const namedScopes: readonly string[] = ['agent', 'executor', 'model', 'community', 'requester']

@@ -57,13 +57,19 @@ interface Claiming {
   now: number
 }
 
-/** Makes `claimer` the owner of the account of a claim, and records it. Only the first one succeeds. */
+const by = alias(accounts, 'by')
+
+/**
+ * Makes `claimer` the owner of the account of a claim, and records it. Only the first one succeeds, and nobody whose
+ * account was claimed itself.
+ */
 export function claimStatements({ hash, claimer, role, entryId, now }: Claiming): {
   entry: Statement<void>
   isClaimed: Statement<boolean>
   claim: Statement<void>
 } {
-  const isOpen: SQL = sql`${claims.hash} = ${hash} AND ${claims.expiresAt} > ${now}`
+  const isOpen: SQL = sql`${claims.hash} = ${hash} AND ${claims.expiresAt} > ${now}
+    AND EXISTS (SELECT 1 FROM ${accounts} ${by} WHERE ${by.id} = ${claimer} AND ${by.ownerId} IS NULL)`
   const claimed = sql`(SELECT ${claims.accountId} FROM ${claims} WHERE ${isOpen})`
   return {
     entry: write(

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { limits, type ReplyLimits, replyLimits } from '../../shared/config'
 import { batch } from '../../shared/db/batch'
 import type { CommunityId } from '../../shared/ids'
+import { knownFields } from '../../shared/known-fields'
 import type { ActionContext } from '../action-context'
 import { communityTag } from '../contract/live-event'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
@@ -35,7 +36,7 @@ const limitOf = (name: keyof ReplyLimits, of: string) =>
     .nullable()
     .describe(`${of}, until a person writes; null for the limit of the hub.`)
 
-export const communityInput = z.object({
+export const communityInput = knownFields({
   name: z
     .string()
     .regex(/^[a-z0-9_-]{2,32}$/, 'Must be 2 to 32 characters, each a-z, 0-9, "_" or "-"'),
@@ -45,7 +46,7 @@ export const communityInput = z.object({
   follow_threads: followThreads.default(true),
 })
 
-export const communityUpdate = z.object({
+export const communityUpdate = knownFields({
   display_name: displayName.optional(),
   description: description.optional(),
   visibility: visibility.optional(),

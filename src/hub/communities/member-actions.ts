@@ -1,16 +1,18 @@
 import * as z from 'zod'
 import { batch, run } from '../../shared/db/batch'
+import { knownFields } from '../../shared/known-fields'
 import { accountErrors } from '../accounts/errors'
 import { selectAccountByName } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
 import { memberTag } from '../contract/live-event'
 import { changeAccess } from '../live/close-sockets'
 import { communityMembers } from '../schema/places'
+import { guardActor } from '../viewers/guard-access'
 import { communityErrors } from './errors'
 import { createEntry, findCommunity, type Manager, requireManager } from './manager'
 import { deleteMember, type MemberRow, saveMember, selectMember } from './queries'
 
-export const memberInput = z.object({
+export const memberInput = knownFields({
   role: z.enum(communityMembers.role.enumValues).default('member'),
 })
 
@@ -43,6 +45,7 @@ export async function setMember(
   const createdAt = known?.createdAt ?? context.clock.now()
   const member = { communityId: community.id, accountId: id, role, createdAt }
   const { isSaved } = await batch(context.db, {
+    guard: await guardActor(context, manager.actor, {}),
     isSaved: saveMember(member, manager.role !== 'admin'),
     entry: createEntry(context, manager, 'community.member', community, {
       before: { account: id, role: known?.role ?? null },

@@ -1,3 +1,4 @@
+import { findNearest } from '../../shared/find-nearest'
 import type { AdaptedRoute } from './adapted-route'
 import { compatErrors } from './errors'
 
@@ -18,6 +19,16 @@ const bodyAliases: Record<string, Record<string, string>> = {
 /** Routes that take a new name. Names are in small letters here. */
 const naming = new Set(['POST /agents/register', 'POST /submolts'])
 
+/** Routes that give rights, and so refuse fields that they do not know, of which existing clients send some. */
+const strict = new Set([
+  ...naming,
+  ...[
+    'PATCH /submolts/:name',
+    'POST /submolts/:name/moderators',
+    'DELETE /submolts/:name/moderators',
+  ],
+])
+
 /** What the author of a post reads when a client pins or locks it without a reason. */
 const reason = 'No reason given.'
 
@@ -34,8 +45,9 @@ export function adaptBody(route: AdaptedRoute, given: Body | undefined): Body | 
   return given && adaptFields(route, given)
 }
 
-function adaptFields({ name }: AdaptedRoute, given: Body): Body {
+function adaptFields({ name, fields }: AdaptedRoute, given: Body): Body {
   const body = rename({ ...given }, bodyAliases[name] ?? {})
+  if (strict.has(name)) dropForeign(body, fields)
   if (naming.has(name) || name === 'POST /posts') dropNulls(body)
   if (naming.has(name) && typeof body.name === 'string') body.name = body.name.toLowerCase()
   if (name === 'POST /agents/dm/request' && typeof body.to === 'string') {
@@ -55,6 +67,13 @@ function rename(body: Body, names: Record<string, string>): Body {
     delete body[from]
   }
   return body
+}
+
+/** Drops what this hub does not have; what may be a misspelt field stays, so that the route refuses it. */
+function dropForeign(body: Body, known: ReadonlySet<string>): void {
+  for (const name of Object.keys(body)) {
+    if (!known.has(name) && findNearest(name, known) === null) delete body[name]
+  }
 }
 
 function dropNulls(body: Body): void {

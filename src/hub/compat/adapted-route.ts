@@ -22,6 +22,8 @@ export interface AdaptedRoute {
   list: string | null
   /** The parameters that the route itself knows. */
   parameters: ReadonlySet<string>
+  /** The fields of the body that the route itself knows. */
+  fields: ReadonlySet<string>
   /** Whether the route itself reads `agent_id`. */
   readsAgentId: boolean
   limitDefault: number
@@ -50,6 +52,7 @@ export const toAdaptedRoutes = (routes: readonly Route[]): AdaptedRoute[] =>
       isShared: tags.has(route.tag) || isAboutThread(route),
       list: limit && 'has_more' in answer && list ? list : null,
       parameters: new Set(Object.keys(query)),
+      fields: new Set(Object.keys(shapeOf(route.body))),
       readsAgentId: 'agent_id' in query || 'agent_id' in shapeOf(route.body),
       limitDefault: readNumber(limit?.safeParse(undefined).data),
       limitMax: [500, 200, 100, 50, 25].find((most) => limit?.safeParse(most).success) ?? 0,

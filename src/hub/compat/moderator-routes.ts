@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { run } from '../../shared/db/batch'
+import { knownFields } from '../../shared/known-fields'
 import { communityErrors } from '../communities/errors'
 import { type memberInput, setMember } from '../communities/member-actions'
 import { memberAnswer, presentMember } from '../communities/present'
@@ -9,7 +10,7 @@ import { type Call, type Route, route } from '../http/route'
 const tag = 'communities'
 const path = '/submolts/:name/moderators'
 
-const moderatorInput = z.object({
+const moderatorInput = knownFields({
   agent_name: z.string().min(1).max(100),
   role: z.literal('moderator').default('moderator'),
 })

@@ -4,6 +4,7 @@
  *
  * Times are milliseconds since the Unix epoch; money is whole micro-dollars.
  */
+import type { Statement } from '../../shared/db/statement'
 import type {
   AccountId,
   ActivationId,
@@ -12,6 +13,7 @@ import type {
   InboxItemId,
   PostId,
 } from '../../shared/ids'
+import type { Sender } from './access'
 import type { ActivationApi, Task } from './activations'
 import type { AdminAction } from './admin-log'
 import type { ApprovalRequest, ApprovalStatus } from './approvals'
@@ -22,6 +24,7 @@ import type { SweepApi } from './exploration'
 import type { ModelChangeApi } from './models'
 import type { AccountKind, ClosedCommunity, Person, TextMark, Thread, ThreadPost } from './threads'
 
+export type * from './access'
 export type * from './activation-counters'
 export type * from './activations'
 export type * from './admin-log'
@@ -45,6 +48,8 @@ export interface Actor {
   name: string
   kind: AccountKind
   activationId: ActivationId | null
+  /** Id of the key or session of the request, null for ROOKERY_ADMIN_KEY; absent: no request acts. */
+  keyId?: string | null
   /** Makes a write idempotent: a second write with the same key has no effect. */
   idempotencyKey: string | null
   /** The thread the actor works on, if any. */
@@ -228,7 +233,7 @@ export interface GrantApi {
   findCaller(
     keyHash: string,
     now: number,
-  ): Promise<(Person & { scopes: string[]; isAdmin?: boolean; writeBlock?: string }) | null>
+  ): Promise<(Sender & { scopes: string[]; isAdmin?: boolean; writeBlock?: string }) | null>
   /** Returns a running activation; null when it is finished, parked or unknown, or its agent is stopped. */
   findActivation(id: ActivationId): Promise<RunningActivation | null>
   /**
@@ -245,8 +250,15 @@ export interface GrantApi {
   /**
    * Records what an admin is about to do outside of the hub's tables, before it happens: an entry without
    * an effect is better than an effect without an entry.
+   *
+   * @throws UNAUTHORIZED, FORBIDDEN when the key or session has ended, or the account is no admin any more
    */
-  recordAdminAction(accountId: AccountId, action: AdminAction): Promise<void>
+  recordAdminAction(admin: Pick<Sender, 'id' | 'keyId'>, action: AdminAction): Promise<void>
+  /**
+   * Returns the statement that fails its batch when the key or session of a request has ended meanwhile, or its
+   * account may not write any more. `toAccessError` converts the error.
+   */
+  guardSender(sender: Pick<Sender, 'keyId'>): Promise<Statement<void>>
   recordResult(
     id: string,
     result: Pick<AuditEntry, 'outcome' | 'durationMs' | 'resultBytes'>,

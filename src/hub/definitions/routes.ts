@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { definitionLimits } from '../../shared/config'
 import type { AccountId } from '../../shared/ids'
+import { knownFields } from '../../shared/known-fields'
 import { countAnswer, presentTime, timeAnswer, warningsAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
 import { definitionErrors } from './errors'
@@ -40,7 +41,7 @@ const presentDefinition = (row: DefinitionRow): z.input<typeof definitionAnswer>
 
 const versionInput = z.int().min(0).max(1_000_000)
 
-const filesInput = z.object({
+const filesInput = knownFields({
   files: z
     .record(z.string().min(1).max(200), z.string().max(definitionLimits.fileCharsMax))
     .refine(
@@ -59,7 +60,7 @@ const filesInput = z.object({
     .describe('Grants to add to the policy of the agent.'),
 })
 
-const restoreInput = z.object({
+const restoreInput = knownFields({
   version: versionInput.describe('The version whose files become the new version.'),
   base_version: versionInput.optional().describe('The current version, to refuse a conflict.'),
 })

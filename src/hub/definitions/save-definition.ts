@@ -1,7 +1,7 @@
 import type { DefinitionFiles } from '../../agents/contract/agents'
 import { batch, run } from '../../shared/db/batch'
-import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
+import type { Sender } from '../contract/hub'
 import { checkPolicy, setPolicy } from '../grants/actions'
 import type { Policy } from '../grants/policy-body'
 import { type AccountPolicyRow, readDefaultPolicy, selectPolicies } from '../grants/policy-queries'
@@ -9,6 +9,9 @@ import { putDefinition, type SaveOptions } from './actions'
 import { definitionErrors } from './errors'
 import { type Editor, requireEditor } from './may-edit'
 import { type DefinitionRow, selectDefinition, selectVersions } from './queries'
+
+/** Who saves a definition, with the key or session of the request. */
+export type Saver = Editor & Pick<Sender, 'id' | 'keyId'>
 
 /**
  * Saves a definition and adds grants to the agent's own policy in the same step.
@@ -19,7 +22,7 @@ import { type DefinitionRow, selectDefinition, selectVersions } from './queries'
  */
 export async function saveDefinition(
   context: ActionContext,
-  editor: Editor,
+  editor: Saver,
   name: string,
   files: DefinitionFiles,
   { allowGrants, ...options }: SaveOptions & { allowGrants: string[] },
@@ -28,13 +31,14 @@ export async function saveDefinition(
   if (editor.role !== 'admin') throw definitionErrors.grantsByAdmin(allowGrants)
   const rows = await run(context.db, selectPolicies(name))
   const policy = addGrants(rows, name, allowGrants)
-  checkPolicy(policy, context)
+  const stands = rows.find((row) => row.name === name) ?? rows.find(({ id }) => id === '*')
+  checkPolicy(policy, stands ?? { own: null, default: null }, context)
   const saved = await putDefinition(context, editor, name, files, options)
   const seenAt = rows.find((row) => row.name === saved.name)?.updatedAt ?? 0
   await setPolicy(context, {
     name: saved.name,
     policy,
-    by: editor.id as AccountId,
+    by: editor,
     isDryRun: false,
     seenAt,
   })

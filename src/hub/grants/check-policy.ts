@@ -19,7 +19,10 @@ export const findInvalidEntries = (
     .flatMap((pattern, index) =>
       toDetails(`body.allowed.${index}`, known.isTooWide(pattern) ? formatTooWide(pattern) : null),
     ),
-  ...allowed.flatMap((line, index) => toDetails(`body.allowed.${index}`, findNoRequester(line))),
+  ...allowed.flatMap((line, index) => [
+    ...toDetails(`body.allowed.${index}`, findNoRequester(line)),
+    ...toDetails(`body.allowed.${index}`, findTooLong(line)),
+  ]),
   ...requireApproval.flatMap((entry, index) =>
     toDetails(`body.require_approval.${index}`, findUnknownName(entry, known)),
   ),
@@ -27,6 +30,11 @@ export const findInvalidEntries = (
     toDetails(`body.rate_limits.${index}.tool`, tool ? findUnknownTool(tool, known) : null),
   ),
 ]
+
+const lineCharsMax = 400
+
+const findTooLong = (line: string): string | null =>
+  line.length > lineCharsMax ? `Must be at most ${lineCharsMax} characters` : null
 
 /** An exploration has no requester whose account it could use. */
 function findNoRequester(line: string): string | null {

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { approvals } from '../../shared/config'
+import { knownFields } from '../../shared/known-fields'
 import type { CallPolicy } from '../contract/hub'
 import { policyLinePattern } from '../contract/policy-line'
 
@@ -16,10 +17,13 @@ const grant = z
   )
 const grants = z.array(grant).max(200)
 
-/** A line of the allowed grants: a pattern, for whose requests it holds, whose credential is used, and whether it is trusted. */
+/**
+ * A line of the allowed grants: a pattern, for whose requests it holds, whose credential is used, and whether it is
+ * trusted. A new one is shorter: accounts that it names can get longer names.
+ */
 const allowedLine = z
   .string()
-  .max(400)
+  .max(4_000)
   .regex(
     policyLinePattern,
     'Must be a grant, optionally "for" guests, members, admins, exploration, moderators of m/name or @name, "as" agent or requester, and "trusted", e.g. github:read for guests, @mira',
@@ -29,7 +33,7 @@ const allowedLines = z.array(allowedLine).max(200)
 /** A rule such as `hub:write`, `aws:s3:*`, `tier:write` or `tool:hub_create_post`. */
 const approvalRule = grant.describe('a grant pattern, tier:<tier> or tool:<name>')
 
-const rateLimit = z.strictObject({
+const rateLimit = knownFields({
   tool: z.string().min(1).max(64).optional(),
   grant: grant.optional(),
   per: z.enum(['minute', 'hour', 'day']),
@@ -40,7 +44,7 @@ const rateLimit = z.strictObject({
     .describe('counted per account, or per thread that the account works on'),
 })
 
-export const policyBody = z.object({
+export const policyBody = knownFields({
   allowed: allowedLines,
   denied: grants.default([]),
   require_approval: z.array(approvalRule).max(200).default([]),

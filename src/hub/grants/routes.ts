@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { knownFields } from '../../shared/known-fields'
 import { warningsAnswer } from '../http/answers'
 import { type Call, type Route, route } from '../http/route'
 import { type PolicyUpdate, readPolicies, setPolicy } from './actions'
@@ -82,7 +83,7 @@ const presentSet = ({ warnings, changes }: PolicyUpdate) => ({
   changes: changes.map(presentChange),
 })
 
-const dryRun = z.object({
+const dryRun = knownFields({
   dry_run: z
     .enum(['true', 'false'])
     .default('false')
@@ -95,7 +96,7 @@ async function writePolicy(
 ): Promise<z.input<typeof policyUpdateAnswer>> {
   const name = call.param('name')
   const isDryRun = call.query.dry_run === 'true'
-  const done = await setPolicy(call.context, { name, policy, by: call.viewer().id, isDryRun })
+  const done = await setPolicy(call.context, { name, policy, by: call.viewer(), isDryRun })
   const { target } = await readPolicies(call.context, name)
   return { ...presentRow(call, target), ...presentSet(done) }
 }

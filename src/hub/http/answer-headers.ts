@@ -19,6 +19,26 @@ export function addSecurityHeaders(c: Context<HubEnv>, isSecure: boolean): void 
   setHeaders(c, { ...Object.fromEntries(missing), ...transport })
 }
 
+/**
+ * Says who may keep an answer: nobody, unless it is a public asset. The page of a reader without any credential may
+ * stay in that browser. What is not a public asset depends on who asks.
+ *
+ * @param isSecret whether the request showed a credential or another secret
+ */
+export function addCacheHeaders(c: Context<HubEnv>, isSecret: boolean): void {
+  const { headers } = c.res
+  const own = headers.get('cache-control') ?? ''
+  if (own.startsWith('public')) return
+  const vary = new Set([...(headers.get('vary') ?? '').split(/, */), 'Cookie', 'Authorization'])
+  setHeaders(c, {
+    'cache-control': own === pageCaching && !isSecret ? own : 'private, no-store',
+    vary: [...vary].filter(Boolean).join(', '),
+  })
+}
+
+/** Of a page: its content changes all the time. */
+export const pageCaching = 'private, no-cache'
+
 /** Sets headers of an answer. One that another object sent is copied, because its headers are immutable. */
 export function setHeaders(c: Context<HubEnv>, headers: Record<string, string>): void {
   if (c.res.status === 101) return

@@ -1,18 +1,18 @@
 import type { Context } from 'hono'
-import { getCookie } from 'hono/cookie'
 import { type Answers, batch, run, type Statements } from '../../shared/db/batch'
 import type { AppError } from '../../shared/errors'
-import type { Actor, Person } from '../contract/hub'
+import type { Sender } from '../contract/access'
+import type { Actor } from '../contract/hub'
 import { sha256 } from '../sha256'
 import { type BlockOptions, findBlock } from '../viewers/find-block'
 import { hashAdminKey } from '../viewers/hash-admin-key'
 import { type Credential, selectViewer, touchKey, type Viewer } from '../viewers/queries'
 import { type Reader, requestReader } from '../viewers/reader'
+import { readCookie } from './cookies'
 import { httpErrors, privateHubHint } from './http-errors'
 import type { HubEnv } from './hub-env'
 import { openReaderDb } from './read-replicas'
 
-export const sessionCookie = 'rookery_session'
 const HOUR_MS = 3_600_000
 
 /**
@@ -41,7 +41,7 @@ async function parseCredential(c: Context<HubEnv>): Promise<Credential | null> {
     const hash = await sha256(key)
     return { hash, isSession: false, isAdminKey: hash === adminKeyHash, adminKeyHash }
   }
-  const token = getCookie(c, sessionCookie)
+  const token = readCookie(c, 'session')
   if (!token) return null
   return { hash: await sha256(token), isSession: true, isAdminKey: false, adminKeyHash }
 }
@@ -96,6 +96,11 @@ export async function readWithViewer<Batch extends Statements>(
   return { viewer, answers }
 }
 
+interface SenderOptions extends BlockOptions {
+  /** Another site sends the visit back: a secret of what it finishes proves that it was begun here. */
+  isReturning?: boolean
+}
+
 /**
  * Returns the account of the request's key or session.
  *
@@ -104,7 +109,7 @@ export async function readWithViewer<Batch extends Statements>(
 export const requireViewer = async (
   c: Context<HubEnv>,
   scope: 'read' | 'write',
-  options: BlockOptions = {},
+  options: SenderOptions = {},
 ): Promise<Viewer> => (await requireViewerWith(c, scope, {}, options)).viewer
 
 /**
@@ -118,13 +123,13 @@ export async function requireViewerWith<Batch extends Statements>(
   c: Context<HubEnv>,
   scope: 'read' | 'write',
   statements: Batch,
-  options: BlockOptions = {},
+  options: SenderOptions = {},
 ): Promise<{ viewer: Viewer; answers: Answers<Batch> }> {
   const { db, clock } = c.var.context
   const credential = await readCredential(c)
   if (!credential) throw unauthorized(c, 'This request requires a key.')
   // Before anything is read: the page of a fault offers to send its form again, from this hub.
-  if (credential.isSession && scope === 'write') requireSameOrigin(c)
+  if (credential.isSession && scope === 'write' && !options.isReturning) requireSameOrigin(c)
   const answers: Answers<Batch> & { [viewerName]?: Viewer | undefined } = await batch(db, {
     [viewerName]: selectViewer(credential, clock.now()),
     ...statements,
@@ -138,25 +143,29 @@ export async function requireViewerWith<Batch extends Statements>(
   return { viewer, answers }
 }
 
-/** The account of a browser session, and the SHA-256 of the session's token. */
+/** The account of a browser session, its id, and the SHA-256 of its token. */
 export interface SessionViewer {
   viewer: Viewer
+  sessionId: string
   sessionHash: string
 }
 
 /**
- * Returns the account of the request's browser session.
+ * Returns the account of the request's browser session, which begins or finishes what only this session can finish.
  *
  * @throws UNAUTHORIZED for a key or without a session; see `requireViewer`
  */
 export async function requireSession(
   c: Context<HubEnv>,
-  scope: 'read' | 'write',
+  options: Pick<SenderOptions, 'isReturning'> = {},
 ): Promise<SessionViewer> {
-  const viewer = await requireViewer(c, scope)
+  const viewer = await requireViewer(c, 'write', options)
   const credential = await readCredential(c)
-  if (!credential?.isSession) throw unauthorized(c, 'This request requires a browser session.')
-  return { viewer, sessionHash: credential.hash }
+  const { keyId: sessionId } = viewer
+  if (!credential?.isSession || sessionId === null) {
+    throw unauthorized(c, 'This request requires a browser session.')
+  }
+  return { viewer, sessionId, sessionHash: credential.hash }
 }
 
 function requireUnblocked(viewer: Viewer, options: BlockOptions): void {
@@ -191,9 +200,9 @@ export async function requireAdminViewer(c: Context<HubEnv>): Promise<Viewer> {
  *
  * @throws UNAUTHORIZED, FORBIDDEN
  */
-export async function requireAdminSender(c: Context<HubEnv>): Promise<Person> {
-  const { id, name, kind } = await requireAdminViewer(c)
-  return { id, name, kind }
+export async function requireAdminSender(c: Context<HubEnv>): Promise<Sender> {
+  const { id, name, kind, keyId } = await requireAdminViewer(c)
+  return { id, name, kind, keyId }
 }
 
 /**
@@ -225,6 +234,7 @@ export const toActor = (viewer: Viewer, idempotencyKey: string | null): Actor =>
   name: viewer.name,
   kind: viewer.kind,
   activationId: null,
+  keyId: viewer.keyId,
   idempotencyKey,
   postId: null,
 })

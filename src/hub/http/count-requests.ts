@@ -1,38 +1,40 @@
 import type { Context } from 'hono'
 import { type RateClass, rateLimits } from '../../shared/config'
-import type { AccountId } from '../../shared/ids'
-import type { AttemptClass, RateLimiter } from '../rate-limits/rate-limiter'
+import type { RateLimiter } from '../rate-limits/rate-limiter'
 import type { RateDecision } from '../rate-limits/token-bucket'
 import { adminAccountId } from '../schema/accounts'
 import type { Credential } from '../viewers/queries'
 import { readCredential } from './authenticate'
+import { createHolderCounter, isAttempt, type Sender } from './count-as-holder'
 import type { EntryRule } from './entry-rule'
-import { type ClientAddress, findClientAddress } from './find-client-address'
+import { findClientAddress } from './find-client-address'
 import { httpErrors } from './http-errors'
-import type { HubEnv } from './hub-env'
-
-/** Who sends a request, and the class it counts in. */
-interface Sender {
-  credential: Credential | null
-  /** The account of the credential, when it was valid when last used; null: not known. */
-  accountId: AccountId | null
-  address: ClientAddress
-  rateClass: RateClass
-}
-
-const isAttempt = (rateClass: RateClass): rateClass is AttemptClass =>
-  rateClass === 'signIn' || rateClass === 'register'
+import type { HubDeps, HubEnv } from './hub-env'
 
 /**
  * Creates the counter of requests. A key or session that is known to be valid counts for its account; all
  * others count for the address, so that invented keys do not get limits of their own.
  */
-export function createRequestCounter(limiter: RateLimiter) {
-  /** @throws RATE_LIMITED */
-  const count = async (c: Context<HubEnv>, rule: EntryRule): Promise<Sender> => {
+export function createRequestCounter(
+  limiter: RateLimiter,
+  findTokenHolder: HubDeps['findTokenHolder'],
+) {
+  const takeAsHolder = createHolderCounter(limiter, findTokenHolder)
+
+  /**
+   * @param readBody reads the body within its limits; only what the address refuses is read before it is counted
+   * @throws RATE_LIMITED
+   */
+  const count = async (
+    c: Context<HubEnv>,
+    rule: EntryRule,
+    readBody: () => Promise<void>,
+  ): Promise<Sender> => {
     const sender = await identify(c, rule)
     const decision = await take(sender, c.var.context.clock.now())
-    admit(c, decision)
+    const isForAddress = sender.accountId === null || isAttempt(sender.rateClass)
+    const isRefused = !decision.isAllowed && isForAddress
+    admit(c, (isRefused && (await takeAsHolder(c, rule, sender, readBody))) || decision)
     c.set('countAs', async (rateClass) => {
       const accountId = c.var.accountId ?? sender.accountId
       const now = c.var.context.clock.now()

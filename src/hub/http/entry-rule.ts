@@ -7,18 +7,33 @@ export interface EntryRule {
   rate: RateClass | ((c: Context<HubEnv>) => RateClass)
   /**
    * `upload`: what the handler reads itself, after it has authenticated the sender. `model`: JSON of a request
-   * to a model, with pictures.
+   * to a model, with pictures. `secret`: a short form, which is read also when the address has to wait.
    */
-  body: 'none' | 'form' | 'json' | 'model' | 'upload'
+  body: BodyKind
+  /**
+   * Returns what a request signs in or joins with, besides the credential that any request can have: a request
+   * whose address has to wait is handled when the hub gave that out.
+   */
+  shows?: (c: Context<HubEnv>) => string | undefined | Promise<string | undefined>
 }
 
-const { formBytesMax, jsonBytesMax, modelBytesMax, uploadBytesMax, readMs, uploadReadMs } =
-  bodyLimits
+export type BodyKind = 'none' | 'form' | 'secret' | 'json' | 'model' | 'upload'
+
+const {
+  formBytesMax,
+  secretFormBytesMax,
+  jsonBytesMax,
+  modelBytesMax,
+  uploadBytesMax,
+  readMs,
+  uploadReadMs,
+} = bodyLimits
 
 /** Limits of a body by the rule of its route. A body that is not read may still be sent. */
-export const bodyLimitsByKind: Record<EntryRule['body'], { bytesMax: number; readMs: number }> = {
+export const bodyLimitsByKind: Record<BodyKind, { bytesMax: number; readMs: number }> = {
   none: { bytesMax: jsonBytesMax, readMs },
   form: { bytesMax: formBytesMax, readMs },
+  secret: { bytesMax: secretFormBytesMax, readMs },
   json: { bytesMax: jsonBytesMax, readMs },
   model: { bytesMax: modelBytesMax, readMs },
   upload: { bytesMax: uploadBytesMax, readMs: uploadReadMs },

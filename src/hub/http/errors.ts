@@ -3,6 +3,8 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import * as z from 'zod'
 import { DatabaseFault, StorageFull, wasStorageFull } from '../../shared/db/database-fault'
 import { AppError, type ErrorCode, type ErrorDetail } from '../../shared/errors'
+import { toIssuePath } from '../../shared/known-fields'
+import { toAccessError } from '../contract/access'
 import { toHoldError } from '../hold-errors'
 import { httpErrors } from './http-errors'
 import type { HubEnv } from './hub-env'
@@ -19,7 +21,7 @@ export interface ErrorBody {
 /** Converts zod issues to details with field paths such as `body.title`. */
 export function listDetails(error: z.ZodError, place: string): ErrorDetail[] {
   return error.issues.map((issue) => ({
-    path: [place, ...issue.path.map(String)].filter(Boolean).join('.'),
+    path: [place, ...toIssuePath(issue)].filter(Boolean).join('.'),
     message: issue.message,
   }))
 }
@@ -33,8 +35,8 @@ export function toAppError(error: unknown): AppError {
   if (error instanceof z.ZodError) return httpErrors.invalidRequest(listDetails(error, ''))
   if (error instanceof DatabaseFault) return httpErrors.databaseFault(error)
   if (error instanceof StorageFull) return httpErrors.storageFull(error)
-  const held = toHoldError(error)
-  if (held) return held
+  const known = toHoldError(error) ?? toAccessError(error)
+  if (known) return known
   return wasStorageFull(Date.now()) ? httpErrors.storageFull(error) : httpErrors.internal(error)
 }
 

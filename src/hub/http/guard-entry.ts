@@ -1,10 +1,11 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { matchedRoutes } from 'hono/route'
 import { bodyLimits } from '../../shared/config'
-import { addSecurityHeaders, setHeaders } from './answer-headers'
+import { addCacheHeaders, addSecurityHeaders, setHeaders } from './answer-headers'
 import { isFormType, isJsonType, requireFlatJson } from './body-types'
+import { readCookie } from './cookies'
 import { createRequestCounter, describeDecision } from './count-requests'
-import { bodyLimitsByKind, type EntryRule, matchEntryRule } from './entry-rule'
+import { type BodyKind, bodyLimitsByKind, type EntryRule, matchEntryRule } from './entry-rule'
 import { toAppError, toErrorResponse } from './errors'
 import { findOrigin } from './find-origin'
 import { httpErrors } from './http-errors'
@@ -14,7 +15,7 @@ import { readBoundedBody, requireShortBody } from './read-bounded-body'
 /** Seconds after which a client may try again what is not available. */
 const retryAfterS = '5'
 
-type GuardDeps = Pick<HubDeps, 'renderErrorPage' | 'rateLimiter'>
+type GuardDeps = Pick<HubDeps, 'renderErrorPage' | 'rateLimiter' | 'findTokenHolder'>
 
 /**
  * Admits requests of every route: checks the host, counts the request, and reads the body within its
@@ -22,13 +23,18 @@ type GuardDeps = Pick<HubDeps, 'renderErrorPage' | 'rateLimiter'>
  * security headers here.
  */
 export function guardEntry(deps: GuardDeps): MiddlewareHandler<HubEnv> {
-  const counter = createRequestCounter(deps.rateLimiter)
+  const counter = createRequestCounter(deps.rateLimiter, deps.findTokenHolder)
   return async (c, next) => {
     const rule = matchEntryRule(matchedRoutes(c).map(({ handler }) => handler))
     try {
       acceptHost(c)
-      const sender = await counter.count(c, rule)
-      await readEntryBody(c, rule)
+      let reading: Promise<void> | null = null
+      const readBody = () => {
+        reading ??= readEntryBody(c, rule)
+        return reading
+      }
+      const sender = await counter.count(c, rule, readBody)
+      await readBody()
       await next()
       await counter.learn(c, sender)
     } catch (error) {
@@ -38,8 +44,13 @@ export function guardEntry(deps: GuardDeps): MiddlewareHandler<HubEnv> {
     if (c.res.status === 503) setHeaders(c, { 'retry-after': retryAfterS })
     if (rateDecision) setHeaders(c, describeDecision(rateDecision))
     addSecurityHeaders(c, isSecure === true)
+    addCacheHeaders(c, rule.shows !== undefined || showsCredential(c))
   }
 }
+
+/** Whether a request has a credential, valid or not. */
+const showsCredential = (c: Context<HubEnv>): boolean =>
+  c.req.header('authorization') !== undefined || readCookie(c, 'session') !== undefined
 
 /** @throws WRONG_HOST */
 function acceptHost(c: Context<HubEnv>): void {
@@ -68,10 +79,11 @@ async function readEntryBody(c: Context<HubEnv>, { body: kind }: EntryRule): Pro
   c.req.raw = new Request(request, { body: bytes })
 }
 
-function requireBodyType({ headers }: Request, kind: 'form' | 'json' | 'model'): void {
+function requireBodyType({ headers }: Request, kind: BodyKind): void {
   const type = headers.get('content-type')
-  if (kind !== 'form' && !isJsonType(type)) throw httpErrors.notJson()
-  if (kind === 'form' && !isFormType(type)) throw httpErrors.notForm()
+  const isForm = kind === 'form' || kind === 'secret'
+  if (!isForm && !isJsonType(type)) throw httpErrors.notJson()
+  if (isForm && !isFormType(type)) throw httpErrors.notForm()
 }
 
 /** Answers a refused request: with a page for a browser, else as JSON. */

@@ -26,6 +26,8 @@ export interface Disk {
 /** Dependencies of the hub. */
 export interface HubDeps extends ContextDeps {
   rateLimiter: RateLimiter
+  /** Returns the account that a token of another module is for; null: it is no such token, or not valid. */
+  findTokenHolder?: (token: string) => Promise<AccountId | null>
   /** Mounts routes of other modules on the same origin, e.g. `/mcp`. */
   mounts?: (app: Hono<HubEnv>) => void
   /** Routes of other modules that are part of the JSON API, for its documentation. */

@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
-import type { ModuleRoute, Person, RequestCounts } from '../contract/hub'
+import type { Sender } from '../contract/access'
+import type { ModuleRoute, RequestCounts } from '../contract/hub'
 import { requireAdminSender, requireSession } from './authenticate'
 import { declareEntry, type EntryRule, toEntryRule, unknownPathRule } from './entry-rule'
 import type { HubDeps, HubEnv } from './hub-env'
@@ -17,13 +18,10 @@ export interface ModuleHandlers {
   admin(request: Request, counts: RequestCounts): Promise<Response>
   adminRoutes: readonly ModuleRoute[]
   /** Answers forms of admins. */
-  forms(request: Request, authenticate: () => Promise<Person>): Promise<Response>
+  forms(request: Request, authenticate: () => Promise<Sender>): Promise<Response>
   formPaths: readonly string[]
   /** Answers the visits that another site sends back, for the account of a browser session. */
-  callback(
-    request: Request,
-    authenticate: () => Promise<{ person: Person; sessionHash: string }>,
-  ): Promise<Response>
+  callback(request: Request, authenticate: () => Promise<ReturningPerson>): Promise<Response>
   callbackPath: string
 }
 
@@ -35,6 +33,13 @@ const callbackRule: EntryRule = {
   body: 'none',
 }
 
+/** Some clients send their token in a header of its own. */
+const modelRule: EntryRule = {
+  rate: 'read',
+  body: 'model',
+  shows: ({ req }) => req.header('x-api-key'),
+}
+
 /** A pack is longer than other bodies, and the handler passes it on as it arrives. */
 const gitRule: EntryRule = { rate: 'read', body: 'upload' }
 
@@ -43,11 +48,17 @@ const toCounts = (c: Context<HubEnv>): RequestCounts => ({
   countWrite: () => c.var.countAs('write'),
 })
 
+/** Who comes back from another site, and the SHA-256 of the session's token. */
+interface ReturningPerson {
+  sender: Sender
+  sessionHash: string
+}
+
 /** Returns who comes back from another site: the state of the visit proves that it was started here. */
-async function findReturning(c: Context<HubEnv>): Promise<{ person: Person; sessionHash: string }> {
-  const { viewer, sessionHash } = await requireSession(c, 'read')
+async function findReturning(c: Context<HubEnv>): Promise<ReturningPerson> {
+  const { viewer, sessionId, sessionHash } = await requireSession(c, { isReturning: true })
   const { id, name, kind } = viewer
-  return { person: { id, name, kind }, sessionHash }
+  return { sender: { id, name, kind, keyId: sessionId }, sessionHash }
 }
 
 /** Mounts the handlers of another module, and records which keys they accept. */
@@ -58,9 +69,7 @@ export const mountModules =
       handlers.mcp(c.req.raw, toCounts(c)),
     )
     for (const path of ['/mcp', '/mcp/*']) root.all(path, mcp)
-    const models = declareEntry<Answer>({ rate: 'read', body: 'model' }, (c) =>
-      handlers.models(c.req.raw, toCounts(c)),
-    )
+    const models = declareEntry<Answer>(modelRule, (c) => handlers.models(c.req.raw, toCounts(c)))
     for (const path of ['/gateway', '/gateway/*']) root.all(path, models)
     const git = declareEntry<Answer>(gitRule, (c) => handlers.git(c.req.raw, toCounts(c)))
     for (const path of ['/git', '/git/*']) root.all(path, git)

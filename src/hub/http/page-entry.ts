@@ -1,6 +1,7 @@
 /** What pages use of `http/`: who sends a request, what a route accepts, and how errors are answered. */
 
 export type { BlockOptions } from '../viewers/find-block'
+export { pageCaching } from './answer-headers'
 export {
   readCredential,
   readReader,
@@ -12,10 +13,10 @@ export {
   requireSession,
   requireViewer,
   requireViewerWith,
-  sessionCookie,
   toActor,
   type ViewerRead,
 } from './authenticate'
+export { readCookie, writeCookie } from './cookies'
 export { declareEntry, type EntryRule, pageRule } from './entry-rule'
 export {
   isRefusedForNow,

@@ -1,9 +1,8 @@
 import type { Context } from 'hono'
-import { getCookie, setCookie } from 'hono/cookie'
 import type { Db } from '../../shared/db/db'
+import { readCookie, writeCookie } from './cookies'
 import type { HubEnv } from './hub-env'
 
-const bookmarkCookie = 'rookery_bookmark'
 /** A copy of the database is seldom behind by more than this. */
 const bookmarkSeconds = 600
 
@@ -14,7 +13,7 @@ const bookmarkSeconds = 600
 export function openReaderDb(c: Context<HubEnv>): Db {
   const { db, settings } = c.var.context
   if (!settings.ROOKERY_READ_REPLICAS) return db
-  const bookmark = getCookie(c, bookmarkCookie) ?? ''
+  const bookmark = readCookie(c, 'bookmark') ?? ''
   return db.openSession(/^[\w-]{1,200}$/.test(bookmark) ? bookmark : 'first-unconstrained')
 }
 
@@ -22,8 +21,5 @@ export function openReaderDb(c: Context<HubEnv>): Db {
 export function keepBookmark(c: Context<HubEnv>): void {
   const bookmark = c.var.context.db.getBookmark()
   if (!bookmark || !c.var.credential?.isSession || c.res.status >= 400) return
-  setCookie(c, bookmarkCookie, bookmark, {
-    ...{ httpOnly: true, sameSite: 'Lax', path: '/', maxAge: bookmarkSeconds },
-    secure: c.var.isSecure,
-  })
+  writeCookie(c, 'bookmark', bookmark, { maxAge: bookmarkSeconds })
 }

@@ -7,6 +7,7 @@ import {
   findFailedConstraint,
   toConstraintError,
 } from '../constraint-errors'
+import { toAccessError } from '../contract/access'
 import { sha256 } from '../sha256'
 import { idempotencyErrors } from './errors'
 import { insertStoredResponse, selectStoredResponse } from './queries'
@@ -67,7 +68,7 @@ export async function runOnce<Answer, Batch extends Statements>(
   } catch (error) {
     const isUsed = findFailedConstraint(error)?.startsWith('idempotency_keys.')
     const stored = isUsed ? await findStoredResult<Answer>(db, request) : null
-    if (!stored) throw toConstraintError(error, work.constraints ?? {}) ?? error
+    if (!stored) throw toConstraintError(error, work.constraints ?? {}) ?? toAccessError(error) ?? error
     return stored
   }
 }

@@ -4,10 +4,11 @@ import type { ActionContext } from '../action-context'
 import { toConstraintError } from '../constraint-errors'
 import { closeKeySockets, createSecret } from '../keys/actions'
 import { selectOpenedWith } from '../keys/queries'
+import type { SignInAttempt } from '../schema/keys'
 import { sha256 } from '../sha256'
-import { type OpenedSession, openSessionFor, requireUnlimitedSession } from '../sign-in/actions'
+import { type OpenedSession, openSessionFor } from '../sign-in/actions'
 import { takeAttempt } from '../sign-in/attempt-queries'
-import { storeAttempt } from '../sign-in/attempts'
+import { type Adder, guardAdding, storeAttempt } from '../sign-in/attempts'
 import { noOpener } from '../sign-in/queries'
 import {
   type Claims,
@@ -18,7 +19,13 @@ import {
 } from './ask-provider'
 import { identityErrors } from './errors'
 import { listProviders, type Provider } from './providers'
-import { deleteIdentity, insertIdentity, selectIdentity, touchIdentity } from './queries'
+import {
+  deleteIdentity,
+  guardIdentityCount,
+  insertIdentity,
+  selectIdentity,
+  touchIdentity,
+} from './queries'
 
 /** Returns a provider that the operator has set up. @throws NOT_FOUND */
 export function findProvider({ settings }: ActionContext, id: string): Provider {
@@ -40,28 +47,23 @@ export interface StartedIdentity {
  * Starts signing in with a provider, or linking one to the account of a session.
  *
  * @param redirectUri where the provider sends the browser back to
- * @param linking the account, and the id of its session; null to sign in
+ * @param adder the account that links one; null to sign in
  * @throws UNAVAILABLE when the provider does not answer, FORBIDDEN for a session that cannot link one
  */
 export async function startIdentity(
   context: ActionContext,
   provider: Provider,
   redirectUri: string,
-  {
-    linking,
-    next,
-  }: { linking: { accountId: AccountId; keyId: string | null } | null; next: string },
+  { adder, next }: { adder: Adder | null; next: string },
 ): Promise<StartedIdentity> {
-  if (linking) await requireUnlimitedSession(context, linking.keyId)
   const secrets = createSecrets()
-  const server = await discoverOrExplain(provider)
-  const url = await createAuthorizationUrl(provider, server, redirectUri, secrets)
   const token = createSecret('')
   const expiresAt = await storeAttempt(context, token, {
-    kind: 'identity',
-    accountId: linking?.accountId ?? null,
+    ...{ kind: 'identity', adder },
     data: { ...secrets, provider: provider.id, next },
   })
+  const server = await discoverOrExplain(provider)
+  const url = await createAuthorizationUrl(provider, server, redirectUri, secrets)
   return { url, token, expiresAt }
 }
 
@@ -70,48 +72,43 @@ const discoverOrExplain = (provider: Provider) =>
     throw identityErrors.unreachable(provider.label, cause)
   })
 
-/** What came of an attempt. */
-export interface FinishedIdentity {
-  claims: Claims
-  /** The account that links the identity; null to sign in. */
-  accountId: AccountId | null
-  /** Path that the person came from. */
-  next: string
+/**
+ * Takes the attempt that a browser started, so that its answer counts once.
+ *
+ * @param token of the browser's cookie
+ * @throws UNAUTHORIZED for an attempt of another browser or one that has ended
+ */
+export async function takeIdentityAttempt(
+  { db, clock }: ActionContext,
+  provider: Provider,
+  token: string | undefined,
+): Promise<SignInAttempt> {
+  const attempt =
+    token && (await run(db, takeAttempt(await sha256(token), 'identity', clock.now())))
+  if (attempt && attempt.data.provider === provider.id) return attempt
+  throw identityErrors.refused(provider.label, 'no attempt of this browser')
 }
 
 /**
- * Reads who came back from a provider. An attempt counts once.
+ * Reads who came back from a provider.
  *
- * @param token of the browser's cookie
- * @throws UNAUTHORIZED for an attempt of another browser, one that has ended, or a wrong answer
+ * @throws UNAUTHORIZED for a wrong answer, UNAVAILABLE when the provider does not answer
  */
-export async function finishIdentity(
+export async function readIdentity(
   context: ActionContext,
   provider: Provider,
-  {
-    callback,
-    redirectUri,
-    token,
-  }: { callback: URL; redirectUri: string; token: string | undefined },
-): Promise<FinishedIdentity> {
-  const { db, clock } = context
-  const attempt =
-    token && (await run(db, takeAttempt(await sha256(token), 'identity', clock.now())))
-  if (!attempt || attempt.data.provider !== provider.id) {
-    throw identityErrors.refused(provider.label, 'no attempt of this browser')
-  }
-  const { state = '', nonce = '', codeVerifier = '', next = '/' } = attempt.data
+  { data }: SignInAttempt,
+  { callback, redirectUri }: { callback: URL; redirectUri: string },
+): Promise<Claims> {
+  const { state = '', nonce = '', codeVerifier = '' } = data
   const server = await discoverOrExplain(provider)
   const secrets = { state, nonce, codeVerifier }
-  const claims = await readClaims(provider, server, callback, redirectUri, secrets).catch(
-    (cause: unknown) => {
-      context.log.warn('sign-in refused', { provider: provider.id, error: cause })
-      throw isOutage(cause)
-        ? identityErrors.unreachable(provider.label, cause)
-        : identityErrors.refused(provider.label, cause)
-    },
-  )
-  return { claims, accountId: attempt.accountId, next }
+  return readClaims(provider, server, callback, redirectUri, secrets).catch((cause: unknown) => {
+    context.log.warn('sign-in refused', { provider: provider.id, error: cause })
+    throw isOutage(cause)
+      ? identityErrors.unreachable(provider.label, cause)
+      : identityErrors.refused(provider.label, cause)
+  })
 }
 
 /** Whether a request got no answer: what the library refuses has a code. */
@@ -139,17 +136,27 @@ export async function signInWithIdentity(
 /**
  * Links an identity to an account, so that it can sign in.
  *
- * @throws CONFLICT when it is linked already
+ * @throws CONFLICT when it is linked already or the account has as many as it can have, UNAUTHORIZED for a session
+ *   that has ended meanwhile
  */
 export async function linkIdentity(
-  { db, clock }: ActionContext,
+  context: ActionContext,
   provider: Provider,
-  { id: accountId, keyId }: { id: AccountId; keyId: string | null },
+  adder: Adder,
   claims: Claims,
 ): Promise<void> {
+  const { db, clock } = context
+  const { id: accountId, sessionId } = adder
   const identity = { ...claims, id: clock.newId<string>(), accountId, createdAt: clock.now() }
-  await batch(db, { identity: insertIdentity(identity, keyId) }).catch((error: unknown) => {
-    const known = { 'identities.issuer': () => identityErrors.linkedElsewhere(provider.label) }
+  await batch(db, {
+    guard: await guardAdding(context, adder),
+    limit: guardIdentityCount(accountId),
+    identity: insertIdentity(identity, sessionId),
+  }).catch((error: unknown) => {
+    const known = {
+      'identities.issuer': () => identityErrors.linkedElsewhere(provider.label),
+      access_identities: identityErrors.tooMany,
+    }
     throw toConstraintError(error, known) ?? error
   })
 }

@@ -1,3 +1,4 @@
+import { signInLimits } from '../../shared/config'
 import { AppError, notFound } from '../../shared/errors'
 
 /** Errors of signing in with another service, as users read them. */
@@ -25,7 +26,13 @@ export const identityErrors = {
       hint: 'Unlink it in the settings of the account of this hub that uses it.',
     }),
   otherSession: () =>
-    new AppError('FORBIDDEN', 'You are signed in as another account than the one that started.', {
+    new AppError('FORBIDDEN', 'Another session than this one started linking the account.', {
       hint: 'Open the settings and link the account again.',
     }),
+  tooMany: (cause: unknown) =>
+    new AppError(
+      'CONFLICT',
+      `An account can have at most ${signInLimits.identitiesPerAccountMax} linked accounts.`,
+      { hint: 'Unlink an account that you no longer use.', cause },
+    ),
 }

@@ -1,5 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { signInLimits } from '../../shared/config'
 import { nullable } from '../../shared/db/fields'
 import {
   manySql,
@@ -15,6 +16,7 @@ import type { AccountId } from '../../shared/ids'
 import { accounts } from '../schema/accounts'
 import { type Identity, identities } from '../schema/sign-in'
 import { linkBySql } from '../sign-in/queries'
+import { guardLimit } from '../viewers/guard-access'
 import {
   type Credential,
   type ViewerValues,
@@ -23,12 +25,20 @@ import {
   viewerValues,
 } from '../viewers/queries'
 
-/** @param keyId the session that links it; null for the admin key */
+/** @param sessionId the session that links it */
 export const insertIdentity = (
   identity: Omit<typeof identities.$inferInsert, 'linkBy'>,
-  keyId: string | null,
+  sessionId: string,
 ): Statement<void> =>
-  write(orm.insert(identities).values({ ...identity, linkBy: linkBySql(keyId) }))
+  write(orm.insert(identities).values({ ...identity, linkBy: linkBySql(sessionId) }))
+
+/** Fails its batch when an account has as many identities as it can have. */
+export const guardIdentityCount = (accountId: AccountId): Statement<void> =>
+  guardLimit(
+    'identities',
+    sql`(SELECT count(*) FROM ${identities} ${i} WHERE ${i.accountId} = ${accountId})`,
+    signInLimits.identitiesPerAccountMax,
+  )
 
 export const selectIdentity = (issuer: string, subject: string): Statement<Identity | undefined> =>
   one(

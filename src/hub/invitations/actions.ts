@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { limits, peopleLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
+import { knownFields } from '../../shared/known-fields'
 import { accountName } from '../accounts/actions'
 import { checkName } from '../accounts/check-name'
 import { accountErrors } from '../accounts/errors'
@@ -16,10 +17,12 @@ import { createSecret } from '../keys/actions'
 import { accounts } from '../schema/accounts'
 import { sha256 } from '../sha256'
 import type { OpenedSession } from '../sign-in/actions'
+import { guardAccess } from '../viewers/guard-access'
 import type { Viewer } from '../viewers/queries'
 import { invitationErrors } from './errors'
 import {
   acceptanceStatements,
+  guardOpenCount,
   insertInvitation,
   revokeInvitation,
   selectIsRestricted,
@@ -32,7 +35,7 @@ const {
   noteCharsMax,
 } = peopleLimits
 
-export const invitationInput = z.object({
+export const invitationInput = knownFields({
   role: z.enum(accounts.role.enumValues).default('member'),
   expires_in_days: z.number().int().min(1).max(daysMax).default(daysDefault),
   note: z
@@ -57,10 +60,10 @@ export interface NewInvitation {
 }
 
 const roles = accounts.role.enumValues
-type Inviter = Pick<Viewer, 'id' | 'role' | 'kind'>
+type Inviter = Pick<Viewer, 'id' | 'role' | 'kind' | 'keyId'>
 
 /** @throws FORBIDDEN for an account that cannot invite people */
-export function requireInviter({ settings }: ActionContext, viewer: Inviter): void {
+export function requireInviter({ settings }: ActionContext, viewer: Omit<Inviter, 'keyId'>): void {
   const membersCan = settings.ROOKERY_MEMBERS_INVITE
   const isMember = viewer.role === 'member' && viewer.kind === 'human'
   if (viewer.role === 'admin' || (membersCan && isMember)) return
@@ -71,7 +74,7 @@ export function requireInviter({ settings }: ActionContext, viewer: Inviter): vo
  * Creates an invitation: its link makes one person an account with the role.
  *
  * @throws FORBIDDEN for an account that cannot invite, or is banned or muted in a community, and for a role
- *   above its own
+ *   above its own; CONFLICT when it has too many invitations that can still be used
  */
 export async function createInvitation(
   context: ActionContext,
@@ -97,7 +100,10 @@ export async function createInvitation(
     now,
     answer,
     isSecret: true,
+    constraints: { access_invitations: invitationErrors.tooMany },
     statements: {
+      guard: await guardAccess(context, inviter.keyId, { role: leastRole(context, role) }),
+      limit: guardOpenCount(inviter.id, now),
       invitation: insertInvitation({
         id,
         hash: await sha256(answer.token),
@@ -119,6 +125,10 @@ export async function createInvitation(
     },
   })
 }
+
+/** The least role of an account that can invite somebody with a role. */
+const leastRole = ({ settings }: ActionContext, role: Role): Role =>
+  settings.ROOKERY_MEMBERS_INVITE && role !== 'admin' ? 'member' : 'admin'
 
 /**
  * Withdraws an invitation that was not used. Members withdraw their own.
@@ -166,6 +176,7 @@ export async function acceptInvitation(
     expired: expireClaims(now),
     ...acceptanceStatements({
       hash: await sha256(token),
+      membersInvite: settings.ROOKERY_MEMBERS_INVITE,
       account: { id, name, displayName: display_name || null },
       session: { id: clock.newId(), hash: await sha256(session), expiresAt },
       entryId: clock.newId(),

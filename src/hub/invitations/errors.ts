@@ -1,3 +1,4 @@
+import { peopleLimits } from '../../shared/config'
 import { AppError, notFound } from '../../shared/errors'
 
 /** Errors of invitations, as users read them. */
@@ -14,6 +15,12 @@ export const invitationErrors = {
       {
         hint: 'Ask an admin of this hub.',
       },
+    ),
+  tooMany: (cause: unknown) =>
+    new AppError(
+      'CONFLICT',
+      `You have ${peopleLimits.openInvitationsMax} invitations that can still be used, the most an account can have.`,
+      { hint: 'Withdraw some of them, or wait until they are used.', cause },
     ),
   restricted: () =>
     new AppError('FORBIDDEN', "You can't invite people while you are banned or muted anywhere.", {

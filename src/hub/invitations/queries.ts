@@ -1,5 +1,6 @@
 import { desc, eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { peopleLimits } from '../../shared/config'
 import { flag, nullable, type RowOf } from '../../shared/db/fields'
 import {
   many,
@@ -18,6 +19,7 @@ import { accounts } from '../schema/accounts'
 import { adminLog } from '../schema/admin-log'
 import { apiKeys } from '../schema/keys'
 import { invitations } from '../schema/people'
+import { guardLimit, rankSql } from '../viewers/guard-access'
 
 const i = alias(invitations, 'i')
 const by = alias(accounts, 'by')
@@ -25,6 +27,15 @@ const who = alias(accounts, 'who')
 
 export const insertInvitation = (invitation: typeof invitations.$inferInsert): Statement<void> =>
   write(orm.insert(invitations).values(invitation))
+
+/** Fails its batch when an account has as many invitations that can still be used as it can have. */
+export const guardOpenCount = (createdBy: AccountId, now: number): Statement<void> =>
+  guardLimit(
+    'invitations',
+    sql`(SELECT count(*) FROM ${invitations} ${i} WHERE ${i.createdBy} = ${createdBy} AND ${i.usedAt} IS NULL
+      AND ${i.revokedAt} IS NULL AND ${i.expiresAt} > ${now})`,
+    peopleLimits.openInvitationsMax,
+  )
 
 /**
  * Withdraws an invitation that was not used; answers whether there was one.
@@ -86,39 +97,43 @@ export const selectIsRestricted = (id: AccountId, now: number): Statement<boolea
     (row) => row?.isRestricted ?? false,
   )
 
-const rankSql = (role: SQLWrapper): SQL =>
-  sql`(CASE ${role} WHEN 'guest' THEN 0 WHEN 'member' THEN 1 ELSE 2 END)`
+/** What decides whether an invitation can be used. */
+interface Use {
+  now: number
+  /** Whether members can invite people. */
+  membersInvite: boolean
+}
 
 /**
- * Whether the invitation can be used: its inviter still has its role, and is not disabled, and nowhere banned
- * or muted, because the account that it makes would be free to write there.
+ * Whether the invitation can be used: its inviter could still create it, which nobody can who is disabled, or
+ * anywhere banned or muted, because the account that it makes would be free to write there.
  */
 const isUsableSql = (
   invitation: Record<keyof typeof invitations.$inferSelect, SQLWrapper>,
-  now: number,
+  { now, membersInvite }: Use,
 ): SQL => sql`(
   ${invitation.usedAt} IS NULL AND ${invitation.revokedAt} IS NULL AND ${invitation.expiresAt} > ${now}
   AND EXISTS (SELECT 1 FROM ${accounts} ${by} WHERE ${by.id} = ${invitation.createdBy}
+    AND (${by.role} = 'admin' OR (${membersInvite} AND ${by.role} = 'member' AND ${by.kind} = 'human'))
     AND NOT ${isAccountDisabledSql(by)} AND NOT ${isRestrictedSql(by, now)} AND ${rankSql(by.role)} >= ${rankSql(invitation.role)}))`
 
 /** Selects an invitation that can be used. */
 export const selectUsableInvitation = (
   hash: string,
-  now: number,
+  use: Use,
 ): Statement<{ role: InvitationRow['role']; createdBy: string; expiresAt: number } | undefined> =>
   oneSql(
     { role: i.role, createdBy: who.name, expiresAt: i.expiresAt },
     sql`FROM ${invitations} ${i} JOIN ${accounts} ${who} ON ${who.id} = ${i.createdBy}
-      WHERE ${i.hash} = ${hash} AND ${isUsableSql(i, now)}`,
+      WHERE ${i.hash} = ${hash} AND ${isUsableSql(i, use)}`,
   )
 
-interface Acceptance {
+interface Acceptance extends Use {
   hash: string
   account: { id: AccountId; name: string; displayName: string | null }
   session: { id: string; hash: string; expiresAt: number }
   /** Of the admin log. */
   entryId: string
-  now: number
 }
 
 /**
@@ -126,14 +141,15 @@ interface Acceptance {
  * admin log. Of two at the same
  * time the first one uses it, and the other one writes nothing.
  */
-export const acceptanceStatements = ({ hash, account, session, entryId, now }: Acceptance) => {
+export const acceptanceStatements = (acceptance: Acceptance) => {
+  const { hash, account, session, entryId, now } = acceptance
   const used = sql`FROM ${invitations} WHERE ${invitations.usedBy} = ${account.id}`
   return {
     isAccepted: writeChanges(
       updateSet(
         invitations,
         { usedAt: now, usedBy: account.id },
-        sql`WHERE ${invitations.hash} = ${hash} AND ${isUsableSql(invitations, now)}`,
+        sql`WHERE ${invitations.hash} = ${hash} AND ${isUsableSql(invitations, acceptance)}`,
       ),
     ),
     account: write(

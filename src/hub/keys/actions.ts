@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { batch } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
+import { knownFields } from '../../shared/known-fields'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import { keyTag } from '../contract/live-event'
@@ -8,6 +9,7 @@ import { findStoredResult, type IdempotentResult, runOnce } from '../idempotency
 import { closeSockets } from '../live/close-sockets'
 import type { ApiKey } from '../schema/keys'
 import { sha256 } from '../sha256'
+import { guardAccess } from '../viewers/guard-access'
 import { keyErrors } from './errors'
 import {
   deleteKey,
@@ -44,28 +46,26 @@ export interface NewKey {
 }
 
 /** A key as its account asks for it. */
-export const keyInput = z
-  .object({
-    label: z.string().max(100).default(''),
-    scopes: z
-      .array(z.enum(['read', 'write']))
-      .min(1)
-      .max(2)
-      .optional()
-      .describe('At most those of the key that asks, which are the default.'),
-    expires_at: z.iso
-      .datetime()
-      .optional()
-      .describe('At the latest when the key or session that asks expires, which is the default.'),
-    /** Id of the key to replace; that key keeps working for the grace period. */
-    replaces: z.string().max(100).optional(),
-    grace_hours: z.number().min(0).max(720).default(24),
-  })
-  .transform(({ expires_at: expiry, grace_hours: graceHours, ...rest }) => ({
-    ...rest,
-    graceHours,
-    expiresAt: expiry === undefined ? undefined : Date.parse(expiry),
-  }))
+export const keyInput = knownFields({
+  label: z.string().max(100).default(''),
+  scopes: z
+    .array(z.enum(['read', 'write']))
+    .min(1)
+    .max(2)
+    .optional()
+    .describe('At most those of the key that asks, which are the default.'),
+  expires_at: z.iso
+    .datetime()
+    .optional()
+    .describe('At the latest when the key or session that asks expires, which is the default.'),
+  /** Id of the key to replace; that key keeps working for the grace period. */
+  replaces: z.string().max(100).optional(),
+  grace_hours: z.number().min(0).max(720).default(24),
+}).transform(({ expires_at: expiry, grace_hours: graceHours, ...rest }) => ({
+  ...rest,
+  graceHours,
+  expiresAt: expiry === undefined ? undefined : Date.parse(expiry),
+}))
 
 /** Without scopes or an expiry the new key has those of the key that asks. */
 interface KeyInput {
@@ -118,6 +118,7 @@ export async function createKey(
     now,
     answer,
     statements: {
+      guard: await guardAccess(context, askedBy),
       isCreated: insertKeyWithin(row, askedBy, replaces),
       replaced: replaces ? expireKey(accountId, replaces, now + input.graceHours * HOUR_MS) : null,
     },

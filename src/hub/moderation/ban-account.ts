@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { knownFields } from '../../shared/known-fields'
 import { batch, run } from '../../shared/db/batch'
 import { selectAccountByName } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
@@ -16,7 +17,8 @@ import { type ReasonInput, reasonInput } from './moderate-content'
 import { type ActionRow, selectBan } from './read-queries'
 import { insertBan, liftBan } from './write-queries'
 
-export const banInput = reasonInput.extend({
+export const banInput = knownFields({
+  ...reasonInput.shape,
   account: z.string().min(1).max(100).describe('Name of the account.'),
   kind: z
     .enum(bans.kind.enumValues)

@@ -2,10 +2,12 @@ import * as z from 'zod'
 import { openings } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import { idAt } from '../../shared/db/new-id'
+import { knownFields } from '../../shared/known-fields'
 import type { ActionContext } from '../action-context'
 import { insertAdminEntry } from '../admin-log/queries'
 import type { Actor } from '../contract/hub'
 import { assertNoCredentials } from '../posts/credential-patterns'
+import { guardActor } from '../viewers/guard-access'
 import type { Reader } from '../viewers/reader'
 import { openingErrors } from './errors'
 import {
@@ -17,7 +19,7 @@ import {
   selectOwnersOfRun,
 } from './queries'
 
-export const openingReason = z.object({
+export const openingReason = knownFields({
   reason: z
     .string()
     .trim()
@@ -56,6 +58,7 @@ export async function openAsAdmin(
   const now = clock.now()
   const expiresAt = now + openings.holdsMs
   await batch(db, {
+    guard: await guardActor(context, admin, { role: 'admin' }),
     openings: owners.map(({ id }) =>
       insertOpening({
         id: clock.newId(),

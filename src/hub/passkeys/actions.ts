@@ -7,15 +7,16 @@ import type { ActionContext } from '../action-context'
 import { toConstraintError } from '../constraint-errors'
 import { closeKeySockets } from '../keys/actions'
 import { selectOpenedWith } from '../keys/queries'
-import type { SignInAttempt } from '../schema/sign-in'
+import type { SignInAttempt } from '../schema/keys'
 import { sha256 } from '../sha256'
-import { type OpenedSession, openSessionFor, requireUnlimitedSession } from '../sign-in/actions'
+import { type OpenedSession, openSessionFor } from '../sign-in/actions'
 import { takeAttempt } from '../sign-in/attempt-queries'
-import { storeAttempt } from '../sign-in/attempts'
+import { type Adder, guardAdding, isBegunBy, storeAttempt } from '../sign-in/attempts'
 import { noOpener } from '../sign-in/queries'
 import { passkeyErrors } from './errors'
 import {
   deletePasskey,
+  guardPasskeyCount,
   insertPasskey,
   selectPasskey,
   selectPasskeys,
@@ -27,12 +28,6 @@ export interface Site {
   /** Such as `https://hub.example.com`. */
   origin: string
   hubName: string
-}
-
-/** The account of a request, and the id of its key or session; null for the admin key. */
-interface Requester {
-  id: AccountId
-  keyId: string | null
 }
 
 /** Returns the domain that passkeys of an origin are made for. */
@@ -102,10 +97,9 @@ export const usePasskeyInput = z.object({
  */
 export async function startAddingPasskey(
   context: ActionContext,
-  account: Requester & { name: string; displayName: string | null },
+  account: Adder & { name: string; displayName: string | null },
   { origin, hubName }: Site,
 ) {
-  await requireUnlimitedSession(context, account.keyId)
   const existing = await run(context.db, selectPasskeys(account.id))
   if (existing.length >= signInLimits.passkeysPerAccountMax) throw passkeyErrors.tooMany()
   const { generateRegistrationOptions } = await loadLibrary()
@@ -123,30 +117,37 @@ export async function startAddingPasskey(
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     supportedAlgorithmIDs: algorithms,
   })
-  await storeAttempt(context, options.challenge, { kind: 'add_passkey', accountId: account.id })
+  await storeAttempt(context, options.challenge, { kind: 'add_passkey', adder: account })
   return options
+}
+
+const constraints = {
+  'passkeys.credential_id': passkeyErrors.duplicate,
+  access_passkeys: passkeyErrors.tooMany,
 }
 
 /**
  * Adds the passkey that a browser made for an account.
  *
- * @throws VALIDATION when the answer is not one to a challenge for this account, CONFLICT for a duplicate,
- *   FORBIDDEN for a session of a key that expires or lacks a scope
+ * @throws VALIDATION when the answer is not one to a challenge for this session, CONFLICT for a duplicate or when
+ *   the account has as many passkeys as it can have, UNAUTHORIZED for a session that has ended meanwhile
  */
 export async function addPasskey(
   context: ActionContext,
-  { id: accountId, keyId }: Requester,
+  adder: Adder,
   { origin }: Site,
   { label, response }: z.output<typeof addPasskeyInput>,
 ): Promise<void> {
   const { db, clock } = context
-  await requireUnlimitedSession(context, keyId)
+  const { id: accountId, sessionId } = adder
   const { verifyRegistrationResponse } = await loadLibrary()
   const rpId = toRpId(origin)
   const verified = await verifyRegistrationResponse({
     response,
-    expectedChallenge: async (challenge) =>
-      (await takeChallenge(context, challenge, 'add_passkey'))?.accountId === accountId,
+    expectedChallenge: async (challenge) => {
+      const attempt = await takeChallenge(context, challenge, 'add_passkey')
+      return attempt !== undefined && isBegunBy(attempt, adder)
+    },
     expectedOrigin: origin,
     expectedRPID: rpId,
     supportedAlgorithmIDs: algorithms,
@@ -166,9 +167,12 @@ export async function addPasskey(
     transports: response.response.transports,
     createdAt: clock.now(),
   }
-  await run(db, insertPasskey(passkey, keyId)).catch((error: unknown) => {
-    const known = { 'passkeys.credential_id': passkeyErrors.duplicate }
-    throw toConstraintError(error, known) ?? error
+  await batch(db, {
+    guard: await guardAdding(context, adder),
+    limit: guardPasskeyCount(accountId),
+    passkey: insertPasskey(passkey, sessionId),
+  }).catch((error: unknown) => {
+    throw toConstraintError(error, constraints) ?? error
   })
 }
 
@@ -179,7 +183,7 @@ export async function startPasskeySignIn(context: ActionContext, { origin }: Sit
     rpID: toRpId(origin),
     userVerification: 'required',
   })
-  await storeAttempt(context, options.challenge, { kind: 'use_passkey', accountId: null })
+  await storeAttempt(context, options.challenge, { kind: 'use_passkey', adder: null })
   return options
 }
 

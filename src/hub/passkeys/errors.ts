@@ -23,12 +23,13 @@ export const passkeyErrors = {
     new AppError('CONFLICT', 'This passkey was already added.', {
       hint: 'Use it to sign in, or choose another device.',
     }),
-  tooMany: () =>
+  tooMany: (cause?: unknown) =>
     new AppError(
       'CONFLICT',
       `An account can have at most ${signInLimits.passkeysPerAccountMax} passkeys.`,
       {
         hint: 'Delete a passkey that you no longer use.',
+        cause,
       },
     ),
 }

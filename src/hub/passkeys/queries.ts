@@ -1,5 +1,6 @@
 import { and, eq, notInArray, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { signInLimits } from '../../shared/config'
 import { flag, nullable } from '../../shared/db/fields'
 import {
   many,
@@ -18,6 +19,7 @@ import type { AccountId } from '../../shared/ids'
 import { accounts } from '../schema/accounts'
 import { type Passkey, passkeys } from '../schema/sign-in'
 import { linkBySql } from '../sign-in/queries'
+import { guardLimit } from '../viewers/guard-access'
 import {
   type Credential,
   type ViewerValues,
@@ -26,11 +28,20 @@ import {
   viewerValues,
 } from '../viewers/queries'
 
-/** @param keyId the session that adds it; null for the admin key */
+/** @param sessionId the session that adds it */
 export const insertPasskey = (
   passkey: Omit<typeof passkeys.$inferInsert, 'linkBy'>,
-  keyId: string | null,
-): Statement<void> => write(orm.insert(passkeys).values({ ...passkey, linkBy: linkBySql(keyId) }))
+  sessionId: string,
+): Statement<void> =>
+  write(orm.insert(passkeys).values({ ...passkey, linkBy: linkBySql(sessionId) }))
+
+/** Fails its batch when an account has as many passkeys as it can have. */
+export const guardPasskeyCount = (accountId: AccountId): Statement<void> =>
+  guardLimit(
+    'passkeys',
+    sql`(SELECT count(*) FROM ${passkeys} ${p} WHERE ${p.accountId} = ${accountId})`,
+    signInLimits.passkeysPerAccountMax,
+  )
 
 /** Selects the passkeys of an account. */
 export const selectPasskeys = (accountId: AccountId): Statement<Passkey[]> =>

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { peopleLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
+import { knownFields } from '../../shared/known-fields'
 import { accountName } from '../accounts/actions'
 import { checkName } from '../accounts/check-name'
 import { accountErrors } from '../accounts/errors'
@@ -17,6 +18,7 @@ import { closeKeySockets } from '../keys/actions'
 import { selectOpenedWith } from '../keys/queries'
 import { closeSockets } from '../live/close-sockets'
 import { adminAccountId } from '../schema/accounts'
+import { guardActor } from '../viewers/guard-access'
 import { cancelRuns, endReading } from './end-access'
 import { peopleErrors } from './errors'
 import {
@@ -33,17 +35,17 @@ import {
 } from './queries'
 import { renameInPolicies } from './rename-in-policies'
 
-export const reasonInput = z.object({
+export const reasonInput = knownFields({
   reason: z.string().trim().max(peopleLimits.reasonCharsMax).default(''),
 })
 
-export const banInput = z.object({
+export const banInput = knownFields({
   kind: z.enum(['ban', 'mute']),
   reason: z.string().trim().min(1).max(peopleLimits.reasonCharsMax),
   ends_at: z.iso.datetime().nullable().default(null).describe('Null: until an admin lifts it.'),
 })
 
-export const nameInput = z.object({ name: accountName })
+export const nameInput = knownFields({ name: accountName })
 
 /**
  * Returns an account that an admin may deal with.
@@ -124,6 +126,7 @@ export async function enableAccount(
   const owner = isOrphan(account) ? actor.accountId : null
   const entry = { action: 'account.enable', ...(owner && { after: { owner } }) }
   await batch(context.db, {
+    guard: await guardActor(context, actor, { role: 'admin' }),
     entry: insertAdminEntry(toEntry(context, actor, account, entry)),
     owner: owner && setOwner(account.id, owner),
     account: setDisabled(account.id, null),
@@ -181,7 +184,10 @@ export async function liftRestriction(
 ): Promise<void> {
   const account = await findTarget(context, actor.accountId, name)
   const entry = toEntry(context, actor, account, { action: 'account.lift', after: { id: banId } })
-  const { isLifted } = await batch(context.db, liftBan(account.id, banId, entry))
+  const { isLifted } = await batch(context.db, {
+    guard: await guardActor(context, actor, { role: 'admin' }),
+    ...liftBan(account.id, banId, entry),
+  })
   if (!isLifted) throw peopleErrors.banNotFound()
 }
 

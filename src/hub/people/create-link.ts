@@ -4,7 +4,7 @@ import { type AccountRow, selectAccountByName } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import { adminAccountId } from '../schema/accounts'
-import { createSignInLink, requireUnlimitedKey, type Token } from '../sign-in/actions'
+import { createSignInLink, type Token } from '../sign-in/actions'
 import { findBlock } from '../viewers/find-block'
 import { selectAccountBlock } from '../viewers/queries'
 import { peopleErrors } from './errors'
@@ -26,8 +26,7 @@ export async function createLinkFor(
   const account = name === undefined ? { id: adminAccountId } : await findLinked(context, name)
   const link = { askedBy, actor, minutes: limits.signInLinkHours * 60 }
   if (account.id === actor.accountId) {
-    await requireUnlimitedKey(context, askedBy)
-    return createSignInLink(context, account.id, link)
+    return createSignInLink(context, account.id, { ...link, needs: { isUnlimited: true } })
   }
   const { clock } = context
   const notice = insertLinkNotice({
@@ -36,7 +35,7 @@ export async function createLinkFor(
     now: clock.now(),
     by: { id: actor.accountId, name: actor.name },
   })
-  return createSignInLink(context, account.id, { ...link, notice })
+  return createSignInLink(context, account.id, { ...link, needs: { role: 'admin' }, notice })
 }
 
 async function findLinked({ db, clock }: ActionContext, name: string): Promise<AccountRow> {

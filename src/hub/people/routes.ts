@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { batch } from '../../shared/db/batch'
+import { knownFields } from '../../shared/known-fields'
 import { selectAccountByName } from '../accounts/queries'
 import { deletedAnswer, presentTime, timeAnswer } from '../http/answers'
 import { type Call, type Route, route } from '../http/route'
@@ -67,7 +68,7 @@ const linkRoute = route({
   summary:
     'Creates a sign-in link, which opens one browser session; its account is notified (admin)',
   status: 201,
-  body: z.object({ name: z.string().max(100).optional() }),
+  body: knownFields({ name: z.string().max(100).optional() }),
   answer: z.object({ url: z.url(), expires_at: timeAnswer }),
   handle: async (call) => {
     const { keyId } = call.viewer()

@@ -1,10 +1,11 @@
 import * as z from 'zod'
 import { pushLimits } from '../../shared/config'
-import { run } from '../../shared/db/batch'
+import { batch, run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
 import { readOffsets } from '../../shared/local-time'
 import type { ActionContext } from '../action-context'
 import { pushKinds } from '../schema/push'
+import { guardAccess } from '../viewers/guard-access'
 import {
   deleteDevice,
   deleteOwnDevice,
@@ -105,10 +106,11 @@ interface Requester {
  * @throws UNAVAILABLE without a vault key, CONFLICT for one device too many or without a session
  */
 export async function addDevice(
-  { db, clock, push }: ActionContext,
+  context: ActionContext,
   { id: accountId, keyId }: Requester,
   { label, subscription }: z.output<typeof addDeviceInput>,
 ): Promise<void> {
+  const { db, clock, push } = context
   const serverKey = await push.readPublicKey()
   if (serverKey === null) throw pushErrors.noKey()
   const device = {
@@ -121,7 +123,11 @@ export async function addDevice(
     ...subscription.keys,
     createdAt: clock.now(),
   }
-  if (!(await run(db, insertDevice(device)))) throw pushErrors.notAdded()
+  const { isAdded } = await batch(db, {
+    guard: await guardAccess(context, keyId),
+    isAdded: insertDevice(device),
+  })
+  if (!isAdded) throw pushErrors.notAdded()
 }
 
 /** @throws NOT_FOUND when the account has no such device */

@@ -1,14 +1,16 @@
 import * as z from 'zod'
 import { batch, run } from '../../shared/db/batch'
+import { knownFields } from '../../shared/known-fields'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { selectTaskAgent } from '../tasks/queries'
+import { guardActor } from '../viewers/guard-access'
 import type { Viewer } from '../viewers/queries'
 import { reviewHookErrors } from './errors'
 import { deleteReviewHook, insertReviewHook } from './queries'
 
-export const reviewHookInput = z.object({
+export const reviewHookInput = knownFields({
   agent: z.string().trim().min(1).max(100).describe('Name of the agent that answers.'),
 })
 
@@ -28,12 +30,13 @@ export interface NewReviewHook {
  *   UNAVAILABLE without a vault key, CONFLICT when the account has too many
  */
 export async function createReviewHook(
-  { db, clock, hookSecrets }: ActionContext,
+  context: ActionContext,
   actor: Actor,
   { role }: Pick<Viewer, 'role'>,
   input: z.output<typeof reviewHookInput>,
 ): Promise<IdempotentResult<NewReviewHook>> {
   if (actor.kind !== 'human' || role === 'guest') throw reviewHookErrors.membersOnly()
+  const { db, clock, hookSecrets } = context
   const { accountId, idempotencyKey: key } = actor
   const agent = await run(db, selectTaskAgent(input.agent))
   if (!agent) throw reviewHookErrors.agentNotFound()
@@ -47,7 +50,10 @@ export async function createReviewHook(
     answer: { id, agent: agent.name, secret, createdAt },
     isSecret: true,
     constraints: { 'review_hooks.created_at': reviewHookErrors.tooMany },
-    statements: { hook: insertReviewHook({ id, agentId: agent.id, accountId, createdAt }) },
+    statements: {
+      guard: await guardActor(context, actor, { role: 'member' }),
+      hook: insertReviewHook({ id, agentId: agent.id, accountId, createdAt }),
+    },
   })
 }
 

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { RunnerConnection } from '../../agents/contract/agents'
 import { runnerLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
+import { knownFields } from '../../shared/known-fields'
 import type { ActionContext } from '../action-context'
 import { recordAdminAction, recordIfChanged } from '../admin-log/compose-entry'
 import type { Actor } from '../contract/hub'
@@ -9,10 +10,11 @@ import { accountTag, keyTag } from '../contract/live-event'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { createSecret } from '../keys/actions'
 import { sha256 } from '../sha256'
+import { guardActor } from '../viewers/guard-access'
 import { runnerErrors } from './errors'
 import { deleteRunnerKey, insertRunnerKey, selectRunnerKey, touchRunnerKey } from './queries'
 
-export const runnerKeyInput = z.object({
+export const runnerKeyInput = knownFields({
   label: z
     .string()
     .trim()
@@ -21,7 +23,7 @@ export const runnerKeyInput = z.object({
     .describe('For admins, such as the machine that it is for.'),
 })
 
-export const drainInput = z.object({
+export const drainInput = knownFields({
   is_draining: z.boolean().describe('True: the runner takes no further runs; those it has go on.'),
 })
 
@@ -38,7 +40,7 @@ type Admin = Pick<Actor, 'accountId'>
 /** Creates a key that runners connect with. @throws CONFLICT when the hub has too many */
 export async function createRunnerKey(
   context: ActionContext,
-  actor: Pick<Actor, 'accountId' | 'idempotencyKey'>,
+  actor: Pick<Actor, 'accountId' | 'keyId' | 'idempotencyKey'>,
   input: z.output<typeof runnerKeyInput>,
 ): Promise<IdempotentResult<NewRunnerKey>> {
   const { db, clock, settings } = context
@@ -55,6 +57,7 @@ export async function createRunnerKey(
     isSecret: true,
     constraints: { 'runner_keys.label': runnerErrors.tooMany },
     statements: {
+      guard: await guardActor(context, actor, { role: 'admin' }),
       key: insertRunnerKey({ id, accountId, hash: await sha256(apiKey), label, createdAt: now }),
       entry: recordAdminAction(context, accountId, {
         ...{

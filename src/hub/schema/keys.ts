@@ -31,10 +31,15 @@ export const apiKeys = sqliteTable(
     adminKeyHash: text('admin_key_hash'),
     /** Who created the sign-in link that it is, or that its session was opened with. */
     linkBy: text('link_by').$type<AccountId>(),
+    /** The key or session that created the sign-in link that it is. */
+    askedBy: text('asked_by').references((): AnySQLiteColumn => apiKeys.id, {
+      onDelete: 'cascade',
+    }),
   },
   (table) => [
     index('api_keys_by_opener').on(table.openedBy).where(sql`${table.openedBy} IS NOT NULL`),
     index('api_keys_by_account').on(table.accountId),
+    index('api_keys_by_asker').on(table.askedBy).where(sql`${table.askedBy} IS NOT NULL`),
     index('api_keys_by_passkey').on(table.passkeyId).where(sql`${table.passkeyId} IS NOT NULL`),
     index('api_keys_by_identity').on(table.identityId).where(sql`${table.identityId} IS NOT NULL`),
   ],
@@ -43,3 +48,34 @@ export const apiKeys = sqliteTable(
 export type KeyKind = 'key' | 'session' | 'link' | 'service'
 
 export type ApiKey = typeof apiKeys.$inferSelect
+
+/** Never has a row: a write whose sender may not make it any more inserts the reason, which fails its batch. */
+export const accessGuard = sqliteTable('access_guard', {
+  name: text('name').notNull(),
+})
+
+/** Challenges and states that were given out and not answered yet. */
+export const signInAttempts = sqliteTable(
+  'sign_in_attempts',
+  {
+    /** SHA-256 of the challenge, or of the cookie of the browser that started. */
+    id: text('id').primaryKey(),
+    kind: text('kind', { enum: ['add_passkey', 'use_passkey', 'identity'] }).notNull(),
+    /** The account that adds a passkey or links an identity; null to sign in. */
+    accountId: text('account_id')
+      .$type<AccountId>()
+      .references(() => accounts.id),
+    /** The session that started adding or linking; null to sign in. */
+    begunBy: text('begun_by').references(() => apiKeys.id, { onDelete: 'cascade' }),
+    data: text('data', { mode: 'json' }).$type<Record<string, string>>().notNull().default({}),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [
+    index('sign_in_attempts_by_expiry').on(table.expiresAt),
+    index('sign_in_attempts_by_beginner')
+      .on(table.begunBy)
+      .where(sql`${table.begunBy} IS NOT NULL`),
+  ],
+)
+
+export type SignInAttempt = typeof signInAttempts.$inferSelect

@@ -41,6 +41,9 @@ export const invitations = sqliteTable(
   },
   (table) => [
     index('invitations_new').on(sql`${table.createdAt} DESC`, sql`${table.id} DESC`),
+    index('invitations_open')
+      .on(table.createdBy)
+      .where(sql`${table.usedAt} IS NULL AND ${table.revokedAt} IS NULL`),
     uniqueIndex('invitations_used').on(table.usedBy).where(sql`${table.usedBy} IS NOT NULL`),
   ],
 )

@@ -57,22 +57,3 @@ export const identities = sqliteTable(
 )
 
 export type Identity = typeof identities.$inferSelect
-
-/** Challenges and states that were given out and not answered yet. */
-export const signInAttempts = sqliteTable(
-  'sign_in_attempts',
-  {
-    /** SHA-256 of the challenge, or of the cookie of the browser that started. */
-    id: text('id').primaryKey(),
-    kind: text('kind', { enum: ['add_passkey', 'use_passkey', 'identity'] }).notNull(),
-    /** The account that adds a passkey or links an identity; null to sign in. */
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .references(() => accounts.id),
-    data: text('data', { mode: 'json' }).$type<Record<string, string>>().notNull().default({}),
-    expiresAt: integer('expires_at').notNull(),
-  },
-  (table) => [index('sign_in_attempts_by_expiry').on(table.expiresAt)],
-)
-
-export type SignInAttempt = typeof signInAttempts.$inferSelect

@@ -13,10 +13,13 @@ import type { SecretRow } from '../keys/queries'
 import { adminAccountId } from '../schema/accounts'
 import { sha256 } from '../sha256'
 import { findBlock } from '../viewers/find-block'
+import { guardAccess } from '../viewers/guard-access'
 import { hashAdminKey } from '../viewers/hash-admin-key'
 import { type Credential, selectAccountBlock, selectViewer } from '../viewers/queries'
 import { signInErrors } from './errors'
 import {
+  deleteLeastUsedSessions,
+  deleteOldestLinks,
   deleteOtherSessions,
   deleteSecret,
   deleteSession,
@@ -26,7 +29,6 @@ import {
   insertSession,
   noOpener,
   type Opener,
-  selectIsUnlimited,
   selectLink,
   selectOpened,
 } from './queries'
@@ -39,7 +41,7 @@ export interface Token {
   expiresAt: number
 }
 
-/** A session that was opened; the caller stores `token` in the cookie `rookery_session`. */
+/** A session that was opened; the caller stores `token` in the cookie of the session. */
 export interface OpenedSession extends Token {
   accountId: AccountId
 }
@@ -54,38 +56,12 @@ async function createToken(
   return { token, row: { ...row, expiresAt: now + lifeMs } }
 }
 
-/**
- * Checks that a key or session may add ways to sign in to its own account, which have all scopes and last.
- *
- * @param askedBy id of the key or session of the request; null for the admin key
- */
-async function isUnlimited({ db }: ActionContext, askedBy: string | null): Promise<boolean> {
-  if (askedBy === null) return true
-  const found = await run(db, selectIsUnlimited(askedBy))
-  if (found === undefined) throw signInErrors.ended()
-  return found
-}
-
-/** @throws FORBIDDEN when the key of a request cannot create a link for its own account */
-export async function requireUnlimitedKey(
-  context: ActionContext,
-  askedBy: string | null,
-): Promise<void> {
-  if (!(await isUnlimited(context, askedBy))) throw signInErrors.limitedLink()
-}
-
-/** @throws FORBIDDEN when the session of a request cannot add a passkey or an identity */
-export async function requireUnlimitedSession(
-  context: ActionContext,
-  askedBy: string | null,
-): Promise<void> {
-  if (!(await isUnlimited(context, askedBy))) throw signInErrors.limitedSession()
-}
-
 /** What asks for a sign-in link, and how long the link can be used. */
 interface LinkRequest {
   /** Id of the key or session of the request; null for the admin key. */
   askedBy: string | null
+  /** What it requires: the role of an admin for the account of another. */
+  needs?: Parameters<typeof guardAccess>[2]
   /** The requester, for the idempotency key. */
   actor: Pick<Actor, 'accountId' | 'idempotencyKey'>
   minutes: number
@@ -95,14 +71,14 @@ interface LinkRequest {
 
 /**
  * Creates a sign-in token for `/login?token=`. It opens one session, which ends with the key, passkey,
- * identity or admin key that the request came from.
+ * identity or admin key that the request came from. Unused it ends with the session of the request, too.
  *
- * @throws UNAUTHORIZED when the key of the request was deleted, or the account was disabled, meanwhile
+ * @throws UNAUTHORIZED when the key or session of the request has ended, or the account was disabled, meanwhile
  */
 export async function createSignInLink(
   context: ActionContext,
   accountId: AccountId,
-  { askedBy, actor, minutes, notice }: LinkRequest,
+  { askedBy, needs, actor, minutes, notice }: LinkRequest,
 ): Promise<Token> {
   const { token, row } = await createToken(context, minutes * MINUTE_MS)
   const answer: Token = { token, expiresAt: row.expiresAt }
@@ -117,6 +93,7 @@ export async function createSignInLink(
     now: row.createdAt,
     answer,
     statements: {
+      guard: await guardAccess(context, askedBy, needs),
       isCreated:
         askedBy === null
           ? insertLink(link, await hashAdminKey(context.settings))
@@ -131,6 +108,7 @@ export async function createSignInLink(
               after: { expires_at: row.expiresAt },
             }),
       notice: notice ?? null,
+      ended: deleteOldestLinks(accountId, row.id),
     },
     isSecret: true,
   })
@@ -177,13 +155,15 @@ export async function signIn(
   }
   const { token, row } = await createToken(context, sessionMs)
   const source = { hash, kind: isKey ? ('key' as const) : ('link' as const) }
-  const { opened } = await batch(db, {
+  const { opened, ended } = await batch(db, {
     isOpened: insertSession({ ...row, label: device }, source, adminKeyHash),
     used: isKey ? null : deleteSecret(hash, 'link'),
     opened: selectOpened(row.id),
+    ended: deleteLeastUsedSessions(row.id),
   })
   if (!opened && isKey) throw await explainRefusal(context, { hash, adminKeyHash })
   if (!opened) throw signInErrors.expiredLink()
+  await closeKeySockets(context, ended)
   return { token, expiresAt: opened.expiresAt ?? row.expiresAt, accountId: opened.accountId }
 }
 
@@ -211,11 +191,13 @@ export async function openSessionFor(
   device: string,
 ): Promise<OpenedSession> {
   const { token, row } = await createToken(context, sessionMs)
-  const { isOpened, block } = await batch(context.db, {
+  const { isOpened, block, ended } = await batch(context.db, {
     isOpened: insertOwnSession({ ...row, accountId, label: device, ...opener }),
     block: selectAccountBlock(accountId, row.createdAt),
+    ended: deleteLeastUsedSessions(row.id),
   })
   if (!isOpened) throw (block && findBlock(block)) || signInErrors.ended()
+  await closeKeySockets(context, ended)
   return { token, expiresAt: row.expiresAt, accountId }
 }
 

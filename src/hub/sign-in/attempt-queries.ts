@@ -1,6 +1,6 @@
 import { and, eq, gt, lte } from 'drizzle-orm'
 import { one, orm, type Statement, write } from '../../shared/db/statement'
-import { type SignInAttempt, signInAttempts } from '../schema/sign-in'
+import { type SignInAttempt, signInAttempts } from '../schema/keys'
 
 export const insertAttempt = (attempt: typeof signInAttempts.$inferInsert): Statement<void> =>
   write(orm.insert(signInAttempts).values(attempt))

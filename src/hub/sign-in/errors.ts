@@ -16,18 +16,4 @@ export const signInErrors = {
     new AppError('UNAUTHORIZED', 'The key or session of this request has ended.', {
       hint: 'Sign in again.',
     }),
-  limitedLink: () =>
-    new AppError(
-      'FORBIDDEN',
-      'A key that expires or lacks a scope cannot create a sign-in link for its own account.',
-      { hint: 'Use a key with the scopes read and write that does not expire, or the admin key.' },
-    ),
-  limitedSession: () =>
-    new AppError(
-      'FORBIDDEN',
-      'You are signed in with a key that expires or lacks a scope, so you cannot add a way to sign in.',
-      {
-        hint: 'Sign in with a passkey, a sign-in link, or a key without an expiry and with both scopes.',
-      },
-    ),
 }

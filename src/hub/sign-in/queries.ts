@@ -5,22 +5,23 @@ import { flag } from '../../shared/db/fields'
 import {
   many,
   manySql,
-  mapStatement,
   one,
   oneSql,
   orm,
   type Params,
   prepare,
   type Statement,
+  write,
   writeChanges,
 } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
-import { isDisabledSql, isShutOutSql } from '../bans/ban-sql'
+import { isAccountShutOutSql, isDisabledSql, isShutOutSql } from '../bans/ban-sql'
 import type { SecretRow } from '../keys/queries'
 import { accounts } from '../schema/accounts'
 import { adminLog } from '../schema/admin-log'
 import { type ApiKey, apiKeys } from '../schema/keys'
+import { identities, passkeys } from '../schema/sign-in'
 import {
   type Credential,
   type ViewerValues,
@@ -48,9 +49,19 @@ const o = alias(apiKeys, 'o')
 /** What a session that `s` opens dies with: `s` itself if it is a key, otherwise what opened `s`. */
 const openedBySql = sql`iif(${s.kind} IN ('key', 'service'), ${s.id}, ${s.openedBy})`
 
+const q = alias(apiKeys, 'q')
+const asker = alias(accounts, 'asker')
+
+/**
+ * Whether a key or link `s` opens a session. The key or session that a link was created with must still be valid,
+ * and its account must still be an admin's if it is another one.
+ */
 const isValidSql = (now: number, adminKeyHash: string) => sql`
   (${s.expiresAt} IS NULL OR ${s.expiresAt} > ${now})
-  AND (${s.adminKeyHash} IS NULL OR ${s.adminKeyHash} = ${adminKeyHash})`
+  AND (${s.adminKeyHash} IS NULL OR ${s.adminKeyHash} = ${adminKeyHash})
+  AND (${s.askedBy} IS NULL OR EXISTS (SELECT 1 FROM ${apiKeys} ${q} JOIN ${accounts} ${asker} ON ${asker.id} = ${q.accountId}
+    WHERE ${q.id} = ${s.askedBy} AND (${q.expiresAt} IS NULL OR ${q.expiresAt} > ${now})
+      AND (${asker.id} = ${s.accountId} OR ${asker.role} = 'admin') AND NOT ${isAccountShutOutSql(asker, now)}))`
 
 /**
  * Creates a session for the account of a valid key or sign-in link with this hash; otherwise nothing. The
@@ -90,18 +101,43 @@ export const insertSession = (
 }
 
 /**
- * Inserts a session of an account with all scopes; nothing when the account is disabled. A banned one can read
- * why, and appeal.
+ * Inserts a session of an account with all scopes; nothing when the account is disabled, or does not have the
+ * passkey or identity any more. A banned one can read why, and appeal.
  */
 export const insertOwnSession = (
   session: SecretRow & Pick<ApiKey, 'label' | 'accountId'> & Opener,
-): Statement<boolean> =>
-  writeChanges(
+): Statement<boolean> => {
+  const { accountId, passkeyId, identityId } = session
+  const isOwn = (table: typeof passkeys | typeof identities, id: string | null) =>
+    id === null
+      ? sql`1`
+      : sql`EXISTS (SELECT 1 FROM ${table} WHERE ${table.id} = ${id} AND ${table.accountId} = ${accountId})`
+  return writeChanges(
     insertSelect(
       apiKeys,
       { ...session, kind: 'session' },
-      sql`WHERE NOT ${isDisabledSql(sql`${session.accountId}`)}`,
+      sql`WHERE NOT ${isDisabledSql(sql`${accountId}`)} AND ${isOwn(passkeys, passkeyId)} AND ${isOwn(identities, identityId)}`,
     ),
+  )
+}
+
+/**
+ * Ends the sessions of an account, opened in the same way as one that was just opened, beyond the limit: those that
+ * were not used for the longest time.
+ */
+export const deleteLeastUsedSessions = (openedId: string): Statement<{ id: string }[]> =>
+  many(
+    orm
+      .delete(apiKeys)
+      .where(
+        sql`${apiKeys.id} IN (SELECT ${s.id} FROM ${apiKeys} ${q} JOIN ${apiKeys} ${s} ON ${s.accountId} = ${q.accountId}
+          WHERE ${q.id} = ${openedId} AND ${s.kind} = 'session' AND ${s.openedBy} IS ${q.openedBy}
+            AND ${s.passkeyId} IS ${q.passkeyId} AND ${s.identityId} IS ${q.identityId}
+            AND ${s.adminKeyHash} IS ${q.adminKeyHash} AND ${s.linkBy} IS ${q.linkBy}
+          ORDER BY coalesce(${s.lastUsedAt}, ${s.createdAt}) DESC, ${s.id} DESC
+          LIMIT -1 OFFSET ${signInLimits.sessionsPerWayMax})`,
+      )
+      .returning({ id: apiKeys.id }),
   )
 
 /** A sign-in link to create. */
@@ -141,6 +177,7 @@ export const insertLinkWithin = (link: NewLink, askedBy: string): Statement<bool
         passkeyId: s.passkeyId,
         identityId: s.identityId,
         adminKeyHash: s.adminKeyHash,
+        askedBy: s.id,
         // A link for another device does not hide the link that its session was opened with.
         linkBy: sql`iif(${s.accountId} = ${accountId}, coalesce(${s.linkBy}, ${linkBy}), ${linkBy})`,
       },
@@ -150,6 +187,16 @@ export const insertLinkWithin = (link: NewLink, askedBy: string): Statement<bool
     ),
   )
 }
+
+/** Deletes the links of an account, by the creator of one that was just created, beyond the limit: the oldest. */
+export const deleteOldestLinks = (accountId: AccountId, createdId: string): Statement<void> =>
+  write(
+    orm.delete(apiKeys).where(
+      sql`${apiKeys.id} IN (SELECT ${s.id} FROM ${apiKeys} ${q} JOIN ${apiKeys} ${s} ON ${s.accountId} = ${q.accountId}
+          WHERE ${q.id} = ${createdId} AND ${q.accountId} = ${accountId} AND ${s.kind} = 'link' AND ${s.linkBy} IS ${q.linkBy}
+          ORDER BY ${s.createdAt} DESC, ${s.id} DESC LIMIT -1 OFFSET ${signInLimits.linksPerAccountMax})`,
+    ),
+  )
 
 /** Selects for whom a session was opened, and until when. */
 export const selectOpened = (
@@ -186,11 +233,9 @@ export const deleteSecret = (
       .returning({ id: apiKeys.id }),
   )
 
-/** Who created the link of a session, for what is added in it; null for the admin key. */
-export const linkBySql = (keyId: string | null): SQL<AccountId | null> =>
-  keyId === null
-    ? sql`NULL`
-    : sql<AccountId | null>`(SELECT ${s.linkBy} FROM ${apiKeys} ${s} WHERE ${s.id} = ${keyId})`
+/** Who created the link of a session, for what is added in it. */
+export const linkBySql = (sessionId: string): SQL<AccountId | null> =>
+  sql`(SELECT ${s.linkBy} FROM ${apiKeys} ${s} WHERE ${s.id} = ${sessionId})`
 
 /** A session, as its account sees it. */
 export type SessionRow = Pick<ApiKey, 'id' | 'label' | 'createdAt' | 'lastUsedAt'> & {
@@ -272,17 +317,3 @@ export interface LinkNotice {
 /** Selects the last sign-in links that others created for the viewer's account, newest first. */
 export const selectLinkNotices = (credential: Credential, now: number): Statement<LinkNotice[]> =>
   selectLinksOfViewer(viewerValues(credential, now))
-
-/** Selects whether a key or session has both scopes, and came from nothing that expires by itself. */
-export const selectIsUnlimited = (id: string): Statement<boolean | undefined> =>
-  mapStatement(
-    oneSql(
-      {
-        scopes: s.scopes,
-        expiresAt: sql<number | null>`iif(${s.kind} = 'session', ${o.expiresAt}, ${s.expiresAt})`,
-      },
-      sql`FROM ${apiKeys} ${s} LEFT JOIN ${apiKeys} ${o} ON ${o.id} = ${s.openedBy}
-        WHERE ${s.id} = ${id}`,
-    ),
-    (row) => row && row.scopes.length === 2 && row.expiresAt === null,
-  )

@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import { standingRules } from '../../shared/config'
+import { knownFields } from '../../shared/known-fields'
 
 /** What a new standing rule covers besides the very call that it is made from. */
-export const ruleInput = z.strictObject({
+export const ruleInput = knownFields({
   prefixes: z
     .record(z.string().max(200), z.string().max(2_000))
     .default({})

@@ -23,6 +23,7 @@ import { auditLog } from '../schema/audit'
 import { communities } from '../schema/communities'
 import { standingRules } from '../schema/standing-rules'
 import { isClosedSql } from '../traces/trace-access-queries'
+import { guardLimit } from '../viewers/guard-access'
 import {
   type Credential,
   type ViewerValues,
@@ -84,6 +85,9 @@ export const selectRulesForCall = (
   now: number,
 ): Statement<StandingRule[]> => selectForCall({ accountId, runId, tool, now })
 
+const rulesOfAgentSql = (agent: SQLWrapper): SQL =>
+  sql`(SELECT count(*) FROM ${standingRules} ${s} WHERE ${s.agentId} = ${agent} AND ${s.ended} IS NULL)`
+
 const scopeFields = {
   agentName: a.name,
   communityId: nullable(c.id),
@@ -96,8 +100,7 @@ const scopeFields = {
     (json: string): { id: AccountId; name: string }[] => JSON.parse(json),
   ),
   toolsVersion: toolsVersionSql,
-  rulesOfAgent: number(sql`(SELECT count(*) FROM ${standingRules} ${s}
-    WHERE ${s.agentId} = ${p.accountId} AND ${s.ended} IS NULL)`),
+  rulesOfAgent: number(rulesOfAgentSql(p.accountId)),
 }
 
 /** Where the call of an approval was made, and for whom. */
@@ -113,6 +116,16 @@ export const selectRuleScope = prepare(({ approvalId }: Params<{ approvalId: str
       WHERE ${p.id} = ${approvalId}`,
   ),
 )
+
+/** Fails its batch when the agent of an approval has as many rules as it can have. */
+export const guardRuleCount = (approvalId: string): Statement<void> =>
+  guardLimit(
+    'rules',
+    rulesOfAgentSql(
+      sql`(SELECT ${p.accountId} FROM ${approvals} ${p} WHERE ${p.id} = ${approvalId})`,
+    ),
+    limits.perAgentMax,
+  )
 
 /** A rule whose agent and call are those of its approval. */
 type NewRule = Pick<

@@ -20,7 +20,6 @@ export function mountProbes(app: Hono<HubEnv>, readDisk: HubDeps['readDisk']): v
   const probe: EntryRule = { rate: 'read', body: 'none' }
   const sendHealth = declareEntry<Handler<HubEnv>>(probe, async (c) => {
     const age = await readSweepAge(c.var.context)
-    c.header('cache-control', 'no-store')
     return c.json({ status: 'ok', sweep_age_seconds: age === null ? null : Math.round(age / 1000) })
   })
 

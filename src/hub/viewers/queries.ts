@@ -27,7 +27,7 @@ export interface Credential {
 
 /** The rows of `viewerCte`, to join in a query that needs the viewer. */
 export const viewer = alias(accounts, 'viewer')
-const viewerKey = alias(apiKeys, 'viewer')
+export const viewerKey = alias(apiKeys, 'viewer')
 
 const viewerFields = {
   id: viewer.id,
@@ -79,6 +79,7 @@ type BoundValues = Readonly<Record<keyof ViewerValues, SQLWrapper>>
 
 const opener = alias(apiKeys, 'opener')
 const openerAccount = alias(accounts, 'opener_account')
+const asker = alias(apiKeys, 'asker')
 
 /** The key that opened a service key, and its account. Joins, since SQLite limits how deep conditions nest. */
 const joinOpenerSql = sql`
@@ -108,19 +109,30 @@ const allColumns = (now: SQLWrapper): ViewerColumns => ({
 
 const idAndRole: ViewerColumns = { found: sql`${a.id}, ${a.role}`, admin: sql`${a.id}, 'admin'` }
 
-/** The account of a credential, as `WITH viewer`, if `condition` holds for the account `a`. */
-const accountCte = (v: BoundValues, condition: SQL, columns = allColumns(v.now)): SQL => sql`
+type HolderValues = Omit<BoundValues, 'hash' | 'isSession'>
+
+/** The account of a key or session `k`, as `WITH viewer`, if `condition` holds for the account `a`. */
+const holderCte = (v: HolderValues, isKey: SQL, condition: SQL, columns: ViewerColumns): SQL => sql`
   WITH viewer AS (
     SELECT ${columns.found}
     FROM ${apiKeys} ${k} JOIN ${accounts} ${a} ON ${a.id} = ${k.accountId}${joinOpenerSql}
-    WHERE ${k.hash} = ${v.hash} AND (${k.expiresAt} IS NULL OR ${k.expiresAt} > ${v.now})
-      AND ${k.kind} IN ('key', 'service', 'session') AND (${k.kind} = 'session') = ${v.isSession}
+    WHERE ${isKey} AND (${k.expiresAt} IS NULL OR ${k.expiresAt} > ${v.now})
+      AND ${k.kind} IN ('key', 'service', 'session')
       AND (${k.adminKeyHash} IS NULL OR ${k.adminKeyHash} = ${v.adminKeyHash})
       AND ${condition} AND ${canServeSql(v.now)}
     UNION ALL
     SELECT ${columns.admin}
     FROM ${accounts} ${a} WHERE ${v.isAdminKey} = 1 AND ${a.id} = ${sql.raw(`'${adminAccountId}'`)}
   )`
+
+/** The account of a credential. */
+const accountCte = (v: BoundValues, condition: SQL, columns = allColumns(v.now)): SQL =>
+  holderCte(
+    v,
+    sql`${k.hash} = ${v.hash} AND (${k.kind} = 'session') = ${v.isSession}`,
+    condition,
+    columns,
+  )
 
 const isViewerSql = (now: SQLWrapper): SQL =>
   sql`NOT ${isAccountShutOutSql(a, now)} AND NOT ${isPendingSql}`
@@ -142,6 +154,34 @@ export const bannedViewerCte = (v: BoundValues): SQL =>
 /** The same, and also an account that is not claimed yet: for what it can read of itself. */
 export const unclaimedViewerCte = (v: BoundValues): SQL =>
   accountCte(v, sql`NOT ${isAccountShutOutSql(a, v.now)}`)
+
+/** Values that `senderCte` binds. */
+export interface SenderValues {
+  /** Null for ROOKERY_ADMIN_KEY. */
+  keyId: string | null
+  now: number
+  adminKeyHash: string
+}
+
+/**
+ * The same of a key or session by its id, with `role`, `scopes`, and whether it is unlimited: it has both scopes,
+ * and came from nothing that expires by itself.
+ */
+export const senderCte = ({
+  keyId,
+  now,
+  adminKeyHash,
+}: Readonly<Record<keyof SenderValues, SQLWrapper>>): SQL =>
+  holderCte(
+    { now, adminKeyHash, isAdminKey: sql`(${keyId} IS NULL)` },
+    sql`${k.id} = ${keyId}`,
+    isViewerSql(now),
+    {
+      found: sql`${a.id}, ${a.role}, ${k.scopes}, json_array_length(${k.scopes}) = 2 AND iif(${k.kind} = 'session',
+        (SELECT ${asker.expiresAt} FROM ${apiKeys} ${asker} WHERE ${asker.id} = ${k.openedBy}), ${k.expiresAt}) IS NULL AS is_unlimited`,
+      admin: sql`${a.id}, 'admin', '["read","write"]', 1`,
+    },
+  )
 
 /** The id of a request's account, as a subquery for statements of other modules. */
 export const viewerIdSql = (credential: Credential | null, now: number): SQL => {

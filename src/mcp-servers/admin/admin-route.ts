@@ -1,6 +1,6 @@
 import type * as z from 'zod'
-import type { ConversationApi, GrantApi, ModuleRoute } from '../../hub/contract/hub'
-import type { AccountId, Clock } from '../../shared/ids'
+import type { ConversationApi, GrantApi, ModuleRoute, Sender } from '../../hub/contract/hub'
+import type { Clock } from '../../shared/ids'
 import type { ToolRestrictions } from '../contract/tools'
 import type { Vault } from '../credentials/vault'
 import type { ModelAdmin } from '../models/model-admin'
@@ -20,10 +20,7 @@ export interface AdminRouteDeps {
   hub: GrantApi & ConversationApi
 }
 
-export interface Admin {
-  id: AccountId
-  name: string
-}
+export type Admin = Pick<Sender, 'id' | 'name' | 'keyId'>
 
 export interface AdminCall {
   deps: AdminRouteDeps

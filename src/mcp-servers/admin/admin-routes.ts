@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { outside } from '../../shared/config'
+import { knownFields } from '../../shared/known-fields'
 import { setCredential } from '../credentials/set-credential'
 import { serviceInput } from '../services/services'
 import type { AdminCall, AdminRoute } from './admin-route'
@@ -12,7 +13,7 @@ export const nameInput = z
   .string()
   .regex(/^[a-z][a-z0-9-]{0,39}$/, 'Must be lower case letters, digits and dashes')
 
-export const credentialInput = z.strictObject({
+export const credentialInput = knownFields({
   value: z
     .string()
     .min(1)

@@ -1,4 +1,4 @@
-import type { GrantApi, Person, RequestCounts } from '../../hub/contract/hub'
+import type { GrantApi, RequestCounts, Sender } from '../../hub/contract/hub'
 import { findKeyHolder } from '../outside/authenticate-caller'
 import { callerErrors } from '../outside/errors'
 
@@ -8,7 +8,7 @@ export async function authenticateAdmin(
   request: Request,
   counts: RequestCounts,
   now: number,
-): Promise<Person> {
+): Promise<Sender> {
   const found = await findKeyHolder(hub, request, now)
   if (!found) throw callerErrors.keyMissing()
   counts.recordCaller(found.id)

@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import type { RequestCounts } from '../../hub/contract/hub'
 import { AppError } from '../../shared/errors'
+import { toIssuePath } from '../../shared/known-fields'
 import { credentialErrors } from '../credentials/errors'
 import type { Admin, AdminRoute, AdminRouteDeps } from './admin-route'
 import { adminRoutes, nameInput } from './admin-routes'
@@ -96,9 +97,9 @@ export function parse<Schema extends z.ZodType>(
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   throw credentialErrors.invalidRequest(
-    parsed.error.issues.map(({ path, message }) => ({
-      path: [place, ...path.map(String)].join('.'),
-      message,
+    parsed.error.issues.map((issue) => ({
+      path: [place, ...toIssuePath(issue)].join('.'),
+      message: issue.message,
     })),
   )
 }

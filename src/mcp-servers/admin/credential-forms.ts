@@ -1,4 +1,4 @@
-import type { ConversationApi, GrantApi, Person } from '../../hub/contract/hub'
+import type { ConversationApi, GrantApi, Sender } from '../../hub/contract/hub'
 import { AppError, type ErrorCode, notFound } from '../../shared/errors'
 import type {
   CredentialFormError,
@@ -28,7 +28,7 @@ interface FormHandler {
   /** The page that shows the result. */
   page: string
   /** Stores what a form contains and returns where on the page the result is. */
-  handle: (deps: FormDeps, admin: Person, field: Field) => Promise<string>
+  handle: (deps: FormDeps, admin: Sender, field: Field) => Promise<string>
 }
 
 const page = '/credentials'
@@ -53,7 +53,7 @@ export const credentialFormPaths = Object.keys(handlers)
  */
 export function createCredentialForms(
   deps: FormDeps,
-): (request: Request, authenticate: () => Promise<Person>) => Promise<Response> {
+): (request: Request, authenticate: () => Promise<Sender>) => Promise<Response> {
   return async (request, authenticate) => {
     const handler = handlers[new URL(request.url).pathname]
     const shownOn = handler?.page ?? page
@@ -74,14 +74,14 @@ const redirect = (path: string, end: string): Response =>
   new Response(null, { status: 303, headers: { location: path + end } })
 
 /** Sets the key of a model provider; one that exists is replaced. */
-async function setModelKey({ modelAdmin }: FormDeps, admin: Person, field: Field): Promise<string> {
+async function setModelKey({ modelAdmin }: FormDeps, admin: Sender, field: Field): Promise<string> {
   const provider = parse(nameInput, field('provider'), 'server')
   await modelAdmin.putKey(admin, provider, parse(modelKeyInput, field('value'), 'value'))
   return provider
 }
 
 /** Adds a credential; one of the same name is not replaced. */
-async function addCredential(deps: FormDeps, admin: Person, field: Field): Promise<string> {
+async function addCredential(deps: FormDeps, admin: Sender, field: Field): Promise<string> {
   const name = parse(nameInput, field('name'), 'name')
   const isTaken = (await deps.vault.list()).some((each) => each.name === name)
   if (isTaken) throw credentialErrors.nameTaken()
@@ -97,7 +97,7 @@ async function addCredential(deps: FormDeps, admin: Person, field: Field): Promi
 }
 
 /** Replaces the value of a credential; service, agent and community stay. */
-async function rotateCredential(deps: FormDeps, admin: Person, field: Field): Promise<string> {
+async function rotateCredential(deps: FormDeps, admin: Sender, field: Field): Promise<string> {
   const found = (await deps.vault.list()).find(({ name }) => name === field('name'))
   if (!found) throw credentialErrors.fieldNotFound('name', notFound('credential'))
   const { name, server, service, agent, community } = found

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { outside } from '../../shared/config'
+import { knownFields } from '../../shared/known-fields'
 import { modelNameInput, modelPriceInput } from '../contract/model-price'
 import type { AdminRoute } from './admin-route'
 
@@ -13,7 +14,7 @@ export const modelKeyInput = z
   .max(outside.credentialCharsMax)
   .describe('the secret, or env:ROOKERY_SECRET_NAME for a secret of the Worker; never read back')
 
-const modelProviderInput = z.strictObject({
+const modelProviderInput = knownFields({
   key: modelKeyInput.optional(),
   base_url: z
     .string()

@@ -1,5 +1,4 @@
-import type { AdminAction, GrantApi } from '../../hub/contract/hub'
-import type { AccountId } from '../../shared/ids'
+import type { AdminAction, GrantApi, Sender } from '../../hub/contract/hub'
 
 interface Target {
   /** Name of a credential, a remote server or, with its server, of a service. */
@@ -13,13 +12,13 @@ export type AdminTarget = 'credential' | 'service' | 'remote_server' | 'activati
 /** Records what an admin is about to do, before it is done. */
 export const recordAction = (
   hub: Pick<GrantApi, 'recordAdminAction'>,
-  { id }: { id: AccountId },
+  admin: Pick<Sender, 'id' | 'keyId'>,
   targetType: AdminTarget,
   action: string,
   { name, after }: Target,
 ): Promise<void> => {
   const entry: AdminAction = { action: `${targetType}.${action}`, targetType, targetId: name }
-  return hub.recordAdminAction(id, after === undefined ? entry : { ...entry, after })
+  return hub.recordAdminAction(admin, after === undefined ? entry : { ...entry, after })
 }
 
 /** The settings of a service that are recorded: its headers can contain secrets. */

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { knownFields } from '../../shared/known-fields'
 import { serviceInput } from '../services/services'
 import type { AdminRoute } from './admin-route'
 import { recordAction, toServiceSettings } from './record-action'
@@ -18,7 +19,7 @@ const remoteInput = serviceInput.extend({
 })
 export const newRemoteInput = remoteInput.extend({ name })
 
-const acceptInput = z.strictObject({
+const acceptInput = knownFields({
   tools: z
     .array(z.strictObject({ name: z.string().max(64), hash: z.string().max(64) }))
     .min(1)
@@ -26,7 +27,7 @@ const acceptInput = z.strictObject({
     .describe('name and offered_hash of each tool you reviewed; an empty hash removes a tool'),
 })
 
-export const mapInput = z.strictObject({
+export const mapInput = knownFields({
   grant: z
     .string()
     .max(200)

@@ -1,20 +1,19 @@
-import type { Person } from '../../hub/contract/hub'
+import type { Sender } from '../../hub/contract/hub'
 import { AppError } from '../../shared/errors'
 import type { ConnectCallbackPath, ConnectErrorCode } from '../contract/connected-accounts'
-import type { AccountsDeps } from './accounts-deps'
 import { connectErrors } from './errors'
-import { finishConnection } from './finish'
+import { type FinishDeps, finishConnection } from './finish'
 
 export const connectCallbackPath: ConnectCallbackPath = '/connect-callback'
 
-interface CallbackDeps extends AccountsDeps {
+interface CallbackDeps extends FinishDeps {
   /** Reports unexpected errors to the operator. */
   reportFailure: (error: unknown) => void
 }
 
 /** Who came back: the account of a browser session. */
 export interface ReturningPerson {
-  person: Person
+  sender: Sender
   sessionHash: string
 }
 
@@ -28,11 +27,11 @@ export function createConnectCallback(
 ): (request: Request, authenticate: () => Promise<ReturningPerson>) => Promise<Response> {
   return async (request, authenticate) => {
     try {
-      const { person, sessionHash } = await authenticate().catch((error: unknown) => {
+      const { sender, sessionHash } = await authenticate().catch((error: unknown) => {
         throw error instanceof AppError ? connectErrors.expired() : error
       })
       const params = new URL(request.url).searchParams
-      return redirect(await finishConnection(deps, { accountId: person.id, sessionHash, params }))
+      return redirect(await finishConnection(deps, { sender, sessionHash, params }))
     } catch (error) {
       if (!(error instanceof AppError)) deps.reportFailure(error)
       return redirect(`/settings/connections?error=${toCode(error)}`)
@@ -40,11 +39,11 @@ export function createConnectCallback(
   }
 }
 
-/** The address of the request has the code: it is kept from other pages and from caches. */
+/** The address of the request has the code: it is kept from other pages. */
 const redirect = (location: string): Response =>
   new Response(null, {
     status: 303,
-    headers: { location, 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' },
+    headers: { location, 'referrer-policy': 'no-referrer' },
   })
 
 function toCode(error: unknown): ConnectErrorCode {

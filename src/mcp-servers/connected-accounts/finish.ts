@@ -1,7 +1,8 @@
 import { exchangeAuthorization } from '@modelcontextprotocol/sdk/client/auth.js'
+import { toAccessError } from '../../hub/contract/access'
+import type { GrantApi, Sender } from '../../hub/contract/hub'
 import { connectedAccounts } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
-import type { AccountId } from '../../shared/ids'
 import { toDestination } from '../services/destination'
 import { selectService } from '../services/queries'
 import type { AccountsDeps } from './accounts-deps'
@@ -9,12 +10,18 @@ import { connectErrors } from './errors'
 import { explainFailure } from './explain-failure'
 import { type Attempt, contextOf, type Grant, openValue, sealValue } from './grant'
 import { hashState } from './hash-state'
-import { createOauthFetch } from './oauth-fetch'
-import { takeAttempt, upsertConnected } from './queries'
+import { createOauthFetch, type OauthLink } from './oauth-fetch'
+import { type ConnectedRow, takeAttempt, upsertConnected } from './queries'
+import { revokeGrant } from './revoke'
 import { toTokens } from './to-tokens'
 
+/** Dependencies of finishing, which checks again who began. */
+export interface FinishDeps extends AccountsDeps {
+  hub: Pick<GrantApi, 'guardSender'>
+}
+
 interface ConnectionAnswer {
-  accountId: AccountId
+  sender: Sender
   sessionHash: string
   /** What the authorization server sent the browser back with. */
   params: URLSearchParams
@@ -28,9 +35,11 @@ interface ConnectionAnswer {
  * @throws CONFLICT for an answer that nobody waits for; FORBIDDEN, UNAVAILABLE
  */
 export async function finishConnection(
-  { db, clock, cipher, isPrivateAllowed, resolve }: AccountsDeps,
-  { accountId, sessionHash, params }: ConnectionAnswer,
+  deps: FinishDeps,
+  { sender, sessionHash, params }: ConnectionAnswer,
 ): Promise<string> {
+  const { db, clock, cipher, isPrivateAllowed, resolve } = deps
+  const accountId = sender.id
   const stateHash = await hashState(params.get('state') ?? '')
   const taken = await run(db, takeAttempt({ stateHash, accountId, sessionHash }, clock.now()))
   if (!taken) throw connectErrors.expired()
@@ -41,10 +50,11 @@ export async function finishConnection(
   const { row } = await batch(db, { row: selectService('remote', service) })
   if (!row || toDestination(row.baseUrl) !== destination) throw connectErrors.moved(service)
   const signal = AbortSignal.timeout(connectedAccounts.stepMs)
+  const link: OauthLink = { service: row, isPrivateAllowed, resolve, signal }
   const given = await exchangeAuthorization(metadata.issuer, {
     ...{ metadata, clientInformation: client, authorizationCode: code, codeVerifier },
     ...{ redirectUri, ...(resource !== null && { resource }) },
-    fetchFn: createOauthFetch({ service: row, isPrivateAllowed, resolve, signal }),
+    fetchFn: createOauthFetch(link),
   }).catch((error: unknown) => {
     throw explainFailure(service, error)
   })
@@ -58,8 +68,25 @@ export async function finishConnection(
     ...{ renewingUntil: null, endedAt: null, lastUsedAt: null },
   }
   const sealed = await sealValue(cipher, grant, contextOf.grant(key))
-  await run(db, upsertConnected({ ...connected, ...sealed }))
+  await connect(deps, sender, { ...connected, ...sealed }).catch(async (error: unknown) => {
+    await revokeGrant(link, grant)
+    throw error
+  })
   return next
+}
+
+/** Stores a connection, if the person who began may still write. @throws CONFLICT */
+async function connect(
+  { db, hub }: FinishDeps,
+  sender: Sender,
+  connected: ConnectedRow,
+): Promise<void> {
+  await batch(db, {
+    guard: await hub.guardSender(sender),
+    connected: upsertConnected(connected),
+  }).catch((error: unknown) => {
+    throw toAccessError(error) ? connectErrors.expired() : error
+  })
 }
 
 /** Returns the code of an answer. @throws when the person or the server refused, or another server answers */

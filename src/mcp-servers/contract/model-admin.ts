@@ -2,7 +2,7 @@
  * The API of model providers to the pages about them, and of their keys to the model calls of agents. No
  * function takes or returns a key: forms with a key go to form routes of this module. Types only.
  */
-import type { ModelConnection, Person, SetPrice } from '../../hub/contract/hub'
+import type { ModelConnection, Sender, SetPrice } from '../../hub/contract/hub'
 import type { Statement } from '../../shared/db/statement'
 
 /** Where and how a provider is reached. */
@@ -52,7 +52,7 @@ export interface ModelPriceInput {
 }
 
 /** The admin who changes something. */
-type Admin = Pick<Person, 'id' | 'name'>
+type Admin = Pick<Sender, 'id' | 'name' | 'keyId'>
 
 /** Every function throws VALIDATION or NOT_FOUND; callers check access. */
 export interface ModelAdminApi {

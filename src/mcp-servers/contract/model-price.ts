@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { knownFields } from '../../shared/known-fields'
 
 /** At most 10,000 dollars per million tokens. */
 const amountMax = 10_000_000_000
@@ -14,7 +15,7 @@ const modelName = z
   .describe('The model, with or without its provider.')
 
 /** The model whose price an admin resets. */
-export const modelNameInput = z.strictObject({ model: modelName })
+export const modelNameInput = knownFields({ model: modelName })
 
 /** The price of a model as an admin submits it. */
 export const modelPriceInput = modelNameInput.extend({

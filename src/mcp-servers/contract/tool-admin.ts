@@ -2,7 +2,7 @@
  * The API of credentials, services and remote MCP servers to the pages about them. No function takes or
  * returns the value of a credential: forms with a value go to form routes of this module. Types only.
  */
-import type { Person } from '../../hub/contract/hub'
+import type { Sender } from '../../hub/contract/hub'
 import type { Statement } from '../../shared/db/statement'
 import type { Tier } from './tools'
 
@@ -117,21 +117,21 @@ export interface ToolAdminApi {
   selectRemoteServers(): Statement<RemoteServerSummary[]>
   selectRemoteTools(): Statement<RemoteToolSummary[]>
 
-  deleteCredential(admin: Person, name: string): Promise<void>
-  putService(admin: Person, place: ServicePlace, input: ServiceInput): Promise<void>
-  deleteService(admin: Person, place: ServicePlace): Promise<void>
+  deleteCredential(admin: Sender, name: string): Promise<void>
+  putService(admin: Sender, place: ServicePlace, input: ServiceInput): Promise<void>
+  deleteService(admin: Sender, place: ServicePlace): Promise<void>
 
   /** Adds a server and reads its tools, which are hidden until they are mapped. */
-  addRemoteServer(admin: Person, input: RemoteServerInput): Promise<void>
-  refreshRemoteServer(admin: Person, name: string): Promise<void>
-  deleteRemoteServer(admin: Person, name: string): Promise<void>
+  addRemoteServer(admin: Sender, input: RemoteServerInput): Promise<void>
+  refreshRemoteServer(admin: Sender, name: string): Promise<void>
+  deleteRemoteServer(admin: Sender, name: string): Promise<void>
   /** Accepts the changed description that the admin reviewed; an empty hash removes the tool. */
   acceptRemoteTool(
-    admin: Person,
+    admin: Sender,
     seen: Pick<RemoteToolMapping, 'server' | 'tool' | 'hash'>,
   ): Promise<void>
   /** Sets grant and tier of a tool. */
-  mapRemoteTool(admin: Person, mapping: RemoteToolMapping): Promise<void>
+  mapRemoteTool(admin: Sender, mapping: RemoteToolMapping): Promise<void>
 }
 
 export interface ServicePlace {

@@ -1,6 +1,5 @@
-import type { ConversationApi, GrantApi } from '../../hub/contract/hub'
+import type { ConversationApi, GrantApi, Sender } from '../../hub/contract/hub'
 import { AppError } from '../../shared/errors'
-import type { AccountId } from '../../shared/ids'
 import { credentialErrors } from './errors'
 import type { Vault } from './vault'
 
@@ -17,16 +16,16 @@ interface GivenCredential {
 /** Stores a credential that an admin submitted on the page or over the API. */
 export async function setCredential(
   { vault, hub }: { vault: Vault; hub: ConversationApi & Pick<GrantApi, 'recordAdminAction'> },
-  admin: { id: AccountId; name: string },
+  admin: Pick<Sender, 'id' | 'name' | 'keyId'>,
   { name, value, server, service, community, agent }: GivenCredential,
 ): Promise<void> {
-  const actor = { ...admin, accountId: admin.id, kind: 'human' as const }
+  const actor = { accountId: admin.id, name: admin.name, kind: 'human' as const }
   const requester = { ...actor, activationId: null, postId: null, idempotencyKey: null }
   const found = agent
     ? await find('agent', hub.readProfile(requester, agent.replace(/^@/, '')))
     : null
   const place = community ? await find('community', hub.readCommunity(requester, community)) : null
-  await hub.recordAdminAction(admin.id, {
+  await hub.recordAdminAction(admin, {
     action: 'credential.set',
     targetType: 'credential',
     targetId: name,

@@ -3,6 +3,10 @@ import type { AccountOwner } from '../credentials/connection'
 import { coversGrant } from '../tool/grant-pattern'
 import { gatewayErrors } from './errors'
 
+/** Whether a line of a policy that holds says that calls with a grant use the account of the requester. */
+export const usesRequester = ({ asRequester = [] }: GrantPolicy, grant: string): boolean =>
+  asRequester.some((pattern) => coversGrant(pattern, grant))
+
 /**
  * Returns the requester whose connected account a call has to use; null: a credential of the hub.
  *
@@ -13,9 +17,8 @@ export function findAccountOwner(
   policy: GrantPolicy | undefined,
   grant: string,
 ): AccountOwner | null {
-  const { asRequester = [], requesters = [] } = policy ?? {}
-  if (!asRequester.some((pattern) => coversGrant(pattern, grant))) return null
-  const [only, ...others] = requesters
+  if (!policy || !usesRequester(policy, grant)) return null
+  const [only, ...others] = policy.requesters ?? []
   if (only?.id === undefined || others.length > 0) throw gatewayErrors.noSingleRequester()
   return { id: only.id, name: only.name }
 }

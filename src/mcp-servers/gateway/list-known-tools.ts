@@ -8,7 +8,7 @@ import type {
 import { type CallShape, type ToolServer, tiers } from '../tool/define-tool'
 import { intersectShape, namesResource } from '../tool/grant-pattern'
 import { decide, isGranted, listOpenGrants } from './decide'
-import { findAccountOwner } from './find-account-owner'
+import { usesRequester } from './find-account-owner'
 import { hashTool } from './hash-tool'
 import { needsApproval } from './needs-approval'
 import type { ToolRegistry } from './tool-registry'
@@ -101,9 +101,9 @@ function judge(policy: CallPolicy, tool: ShapedTool): ToolAccess {
   return { tool, isAllowed, reason, list, grants, approval, account }
 }
 
-/** Whether a call of a remote tool uses the account of the only requester, as the gateway decides it. */
+/** Whether a call of a remote tool uses the account of the only requester; nobody has to call it for that. */
 const usesAccount = (policy: CallPolicy, { isConnectable, grant }: ShapedTool): boolean =>
-  isConnectable && policy.requesters?.length === 1 && findAccountOwner(policy, grant) !== null
+  isConnectable && policy.requesters?.length === 1 && usesRequester(policy, grant)
 
 /** Returns the allowed grants of a tool; the tool's own grant when all of it is allowed. */
 function listAllowedGrants(policy: CallPolicy, { shapes, grant, isScoped }: ShapedTool): string[] {

@@ -56,7 +56,7 @@ export function createExchange(
       }
       const isPushBegin = asked.kind === 'begin_push'
       const counted = countBytes(isPushBegin ? hidePushOptions(received.body) : received.body)
-      const headers = { 'content-type': type, 'cache-control': 'no-cache' }
+      const headers = { 'content-type': type }
       begun.resolve(new Response(counted.body, { headers }))
       return { bytes: await counted.bytes }
     },

@@ -1,19 +1,17 @@
 import { flush, toPacket } from './packet-line'
 import type { PushHead } from './read-push'
 
-const noCache = { 'cache-control': 'no-cache' }
-
 /** Returns an error that git prints with `remote:` before each line. */
 export const refuseWithText = (status: number, message: string): Response =>
   new Response(`${message}\n`, {
     status,
-    headers: { 'content-type': 'text/plain; charset=utf-8', ...noCache },
+    headers: { 'content-type': 'text/plain; charset=utf-8' },
   })
 
 /** Returns an error in the answer to a request for objects, whose status git does not explain. */
 export const refuseFetch = (message: string): Response =>
   new Response(toPacket(`ERR ${toLine(message)}`), {
-    headers: { 'content-type': 'application/x-git-upload-pack-result', ...noCache },
+    headers: { 'content-type': 'application/x-git-upload-pack-result' },
   })
 
 /**
@@ -29,7 +27,7 @@ export function refusePush({ commands, capabilities }: PushHead, message: string
   ].join('')
   const hasReport = capabilities.has('report-status') || capabilities.has('report-status-v2')
   return new Response(wrap(capabilities, line, hasReport ? report : ''), {
-    headers: { 'content-type': 'application/x-git-receive-pack-result', ...noCache },
+    headers: { 'content-type': 'application/x-git-receive-pack-result' },
   })
 }
 

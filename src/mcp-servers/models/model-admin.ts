@@ -1,4 +1,4 @@
-import type { GrantApi, ModelChangeApi, ModelStore, Person } from '../../hub/contract/hub'
+import type { GrantApi, ModelChangeApi, ModelStore, Sender } from '../../hub/contract/hub'
 import { batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import { mapStatement } from '../../shared/db/statement'
@@ -42,7 +42,7 @@ interface ModelsDeps {
 /** Prices of a provider at most: every run reads them. */
 const pricesMax = 50
 
-type Admin = Pick<Person, 'id' | 'name'>
+type Admin = Pick<Sender, 'id' | 'name' | 'keyId'>
 type Hub = Pick<GrantApi, 'recordAdminAction'> & ModelChangeApi
 
 /** What admins can do, with the write of a key, which only routes and forms of this module use. */
@@ -60,7 +60,7 @@ function findAddressIn(addresses: ModelsDeps['addresses'], provider: string): Mo
 /** Returns a function that records what an admin does with a provider. */
 const createRecorder =
   (hub: Hub) => (admin: Admin, action: string, provider: string, after?: object) =>
-    hub.recordAdminAction(admin.id, {
+    hub.recordAdminAction(admin, {
       action: `model_provider.${action}`,
       targetType: 'model_provider',
       targetId: provider,

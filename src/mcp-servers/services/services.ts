@@ -4,6 +4,7 @@ import type { Db } from '../../shared/db/db'
 import { mapStatement, type Statement } from '../../shared/db/statement'
 import { notFound } from '../../shared/errors'
 import type { Clock } from '../../shared/ids'
+import { knownFields } from '../../shared/known-fields'
 import type { ServiceSummary } from '../contract/tool-admin'
 import { type Reach, toHost } from '../fetch/check-url'
 import { checkBaseUrl, checkHeaders, checkHosts, credentialMark } from './check-service'
@@ -26,7 +27,7 @@ const headerValue = z
   .regex(/^[\x20-\x7e]*$/, 'Must be one line of ASCII')
 
 /** Body of `PUT /api/v1/services/:server/:name`. */
-export const serviceInput = z.strictObject({
+export const serviceInput = knownFields({
   base_url: z.string().max(2_000),
   /** Further hosts that the service redirects to. */
   hosts: z.array(z.string().max(260)).max(20).default([]),

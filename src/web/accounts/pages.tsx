@@ -80,7 +80,7 @@ async function setRole(c: PageContext): Promise<Response> {
   const viewer = await requireAdminViewer(c)
   const read = await readForm(c)
   const name = c.req.param('name') ?? ''
-  await changeRole(c.var.context, viewer.id, name, roleInput.parse({ role: read('role') }))
+  await changeRole(c.var.context, viewer, name, roleInput.parse({ role: read('role') }))
   return c.redirect(accountPath(name), 303)
 }
 

@@ -2,10 +2,10 @@ import type { Hono } from 'hono'
 import type { DefinitionFiles } from '../../agents/contract/agents'
 import { diffFiles } from '../../hub/definitions/diff-files'
 import { definitionErrors } from '../../hub/definitions/errors'
-import { type Editor, requireCreator, requireEditor } from '../../hub/definitions/may-edit'
+import { requireCreator, requireEditor } from '../../hub/definitions/may-edit'
 import { previewDefinition } from '../../hub/definitions/preview-definition'
 import { selectDefinition, selectVersions } from '../../hub/definitions/queries'
-import { saveDefinition } from '../../hub/definitions/save-definition'
+import { type Saver, saveDefinition } from '../../hub/definitions/save-definition'
 import { grantErrors } from '../../hub/grants/errors'
 import { selectPolicies } from '../../hub/grants/policy-queries'
 import { type HubEnv, requireViewer, toActor, toAppError } from '../../hub/http/page-entry'
@@ -169,7 +169,7 @@ async function submit(c: PageContext, name: string | null): Promise<Response> {
 /** Saves a definition and returns its name. */
 async function save(
   c: PageContext,
-  editor: Editor,
+  editor: Saver,
   name: string | null,
   { files, base, allowGrants }: SubmittedDefinition,
 ): Promise<string> {

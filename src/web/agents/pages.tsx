@@ -106,7 +106,6 @@ async function sendExport(c: PageContext): Promise<Response> {
     headers: {
       'content-type': 'application/x-tar',
       'content-disposition': `attachment; filename="${name}-${row.version}.tar"`,
-      'cache-control': 'private, no-store',
       'x-content-type-options': 'nosniff',
     },
   })

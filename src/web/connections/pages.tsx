@@ -81,7 +81,7 @@ async function showConnect(c: PageContext, deps: ConnectionDeps): Promise<Respon
 }
 
 async function connect(c: PageContext, { accounts }: ConnectionDeps): Promise<Response> {
-  const { viewer, sessionHash } = await requireSession(c, 'write')
+  const { viewer, sessionHash } = await requireSession(c)
   requireSameOrigin(c)
   const started = await accounts.begin({
     accountId: viewer.id,

@@ -25,7 +25,7 @@ export function registerAssets(app: Hono<HubEnv>): void {
     '/push-worker.js',
     declareEntry<Handler<HubEnv>>(file, (c) => {
       const { body, type } = findPushWorker()
-      return c.body(body, 200, { 'content-type': type, 'cache-control': 'no-cache' })
+      return c.body(body, 200, { 'content-type': type })
     }),
   )
   app.get(

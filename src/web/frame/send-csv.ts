@@ -5,6 +5,5 @@ export const sendCsv = (c: PageContext, filename: string, text: string): Respons
   c.body(text, 200, {
     'content-type': 'text/csv; charset=utf-8',
     'content-disposition': `attachment; filename="${filename}"`,
-    'cache-control': 'private, no-cache',
     'x-content-type-options': 'nosniff',
   })

@@ -7,6 +7,7 @@ import {
   type HubEnv,
   isRefusedForNow,
   logUnexpectedError,
+  pageCaching,
   pageRule,
   readCredential,
   readWithViewer,
@@ -114,9 +115,7 @@ export function sendPage(
   status = 200,
 ): Response | Promise<Response> {
   for (const [name, value] of Object.entries(pageHeaders)) c.header(name, value)
-  // A page depends on the viewer, and its content changes all the time.
-  c.header('cache-control', 'private, no-cache')
-  c.header('vary', 'Cookie, Authorization')
+  c.header('cache-control', pageCaching)
   return c.html(`<!doctype html>${page}`, status as ContentfulStatusCode)
 }
 

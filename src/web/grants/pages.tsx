@@ -4,6 +4,7 @@ import { checkPolicy, findTarget, setPolicy } from '../../hub/grants/actions'
 import { grantErrors } from '../../hub/grants/errors'
 import { type Policy, policyBody, toPolicy } from '../../hub/grants/policy-body'
 import {
+  type AccountPolicyRow,
   policiesPerPage,
   readDefaultPolicy,
   selectPolicies,
@@ -22,6 +23,7 @@ import { selectModeratorsOf } from '../../hub/moderators/queries'
 import { endRule } from '../../hub/standing-rules/actions'
 import { selectRules } from '../../hub/standing-rules/queries'
 import { readRuleStates } from '../../hub/standing-rules/read-rules'
+import type { ErrorDetail } from '../../shared/errors'
 import type { FormProblem } from '../form/form-state'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
@@ -157,7 +159,8 @@ async function showPolicy(
   await tools.refresh(toEffectivePolicy(row))
   const { own } = row
   const initial = own ?? { ...emptyPolicy, allowed: readDefaultPolicy(row).allowed }
-  const form = submitted?.form ?? createForm(toPolicyValues(initial))
+  const checked = checkSubmission(c, row, submitted)
+  const form = checked?.form ?? createForm(toPolicyValues(initial))
   return sendPage(
     c,
     <PolicyEditPage
@@ -166,18 +169,34 @@ async function showPolicy(
       notGranted={findNotGranted(toEffectivePolicy(row), tools)}
       form={submitted?.conflict ? { ...form, problem: submitted.conflict } : form}
       preview={
-        submitted?.policy
+        checked?.policy
           ? {
-              changes: previewPolicy(rows, row.id, submitted.policy, tools),
-              warnings: checkPolicy(submitted.policy, c.var.context),
-              holders: listHolders(submitted.policy.allowed, moderators),
+              changes: previewPolicy(rows, row.id, checked.policy, tools),
+              warnings: checked.warnings,
+              holders: listHolders(checked.policy.allowed, moderators),
             }
           : null
       }
       withoutOwn={own && row.id !== '*' ? previewPolicy(rows, row.id, null, tools) : null}
     />,
-    status,
+    checked?.policy === null && submitted?.policy ? 400 : status,
   )
+}
+
+/** Returns what was submitted with its warnings; without the policy when new entries of it are not valid. */
+function checkSubmission(
+  c: PageContext,
+  row: AccountPolicyRow,
+  submitted: Submission | null,
+): (Submission & { warnings: ErrorDetail[] }) | null {
+  if (!submitted) return null
+  const { form, policy } = submitted
+  if (!form || !policy) return { ...submitted, warnings: [] }
+  try {
+    return { ...submitted, warnings: checkPolicy(policy, row, c.var.context) }
+  } catch (error) {
+    return { form: rejectForm(policyForm, form, error).form, policy: null, warnings: [] }
+  }
 }
 
 const emptyPolicy: Policy = { allowed: [], denied: [], requireApproval: [], rateLimits: [] }
@@ -188,13 +207,13 @@ async function changePolicy(c: PageContext): Promise<Response> {
   const name = c.req.param('name') ?? ''
   const action = read('do')
   const submitted: Submission =
-    action === 'remove' ? { form: null, policy: null } : parseSubmission(c, read)
+    action === 'remove' ? { form: null, policy: null } : parseSubmission(read)
   if (submitted.form?.problem) return showPolicy(c, submitted, 400)
   if (action !== 'save' && action !== 'remove') return showPolicy(c, submitted)
   const seenAt = Number(read('seen_at')) || 0
   const { policy } = submitted
   try {
-    await setPolicy(c.var.context, { name, policy, by: viewer.id, isDryRun: false, seenAt })
+    await setPolicy(c.var.context, { name, policy, by: viewer, isDryRun: false, seenAt })
   } catch (error) {
     return showRejected(c, submitted, error)
   }
@@ -210,15 +229,8 @@ function showRejected(c: PageContext, submitted: Submission, error: unknown): Pr
   return showPolicy(c, { form, policy: null }, 400)
 }
 
-function parseSubmission(c: PageContext, read: (name: string) => string): Submission {
+function parseSubmission(read: (name: string) => string): Submission {
   const parsed = readFormWith(policyBody, read, policyForm)
   const { form } = parsed
-  if (!parsed.isValid) return { form, policy: null }
-  const policy = toPolicy(parsed.value)
-  try {
-    checkPolicy(policy, c.var.context)
-    return { form, policy }
-  } catch (error) {
-    return { form: rejectForm(policyForm, form, error).form, policy: null }
-  }
+  return { form, policy: parsed.isValid ? toPolicy(parsed.value) : null }
 }

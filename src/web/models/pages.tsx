@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import type { Actor, Person } from '../../hub/contract/hub'
+import type { Actor, Sender } from '../../hub/contract/hub'
 import { type HubEnv, requireAdminSender } from '../../hub/http/page-entry'
 import { tryModel } from '../../hub/models/actions'
 import { toModelsView } from '../../hub/models/models-view'
@@ -147,7 +147,7 @@ async function savePrice(c: PageContext, models: ModelAdminApi): Promise<Respons
 const changeBy = (
   c: PageContext,
   models: ModelAdminApi,
-  change: (provider: string, admin: Person) => Promise<void>,
+  change: (provider: string, admin: Sender) => Promise<void>,
 ): Promise<Response> =>
   handleAdminForm(c, {
     async submit(field, admin) {
@@ -175,6 +175,6 @@ async function test(c: PageContext, models: ModelAdminApi): Promise<Response> {
   })
 }
 
-const toActor = ({ id, name, kind }: Person): Actor => ({
+const toActor = ({ id, name, kind }: Sender): Actor => ({
   ...{ accountId: id, name, kind, activationId: null, postId: null, idempotencyKey: null },
 })

@@ -26,7 +26,9 @@ import { type JoinFormState, JoinPage, joinForm } from './join-page'
 /** A link with a secret: opening one is an attempt, as signing in is. */
 const linkRule: EntryRule = {
   rate: ({ req }) => (req.method === 'POST' ? 'register' : 'signIn'),
-  body: 'form',
+  body: 'secret',
+  // Parameters are those of the route, which has not been entered yet.
+  shows: ({ req }) => req.path.split('/').at(-1),
 }
 
 /**
@@ -67,10 +69,11 @@ async function sendClaim(c: PageContext): Promise<Response> {
 }
 
 async function showJoin(c: PageContext, form: JoinFormState, status = 200): Promise<Response> {
-  const { db, clock } = c.var.context
+  const { db, clock, settings } = c.var.context
   const token = readToken(c)
+  const use = { now: clock.now(), membersInvite: settings.ROOKERY_MEMBERS_INVITE }
   // The invitation is the credential, also on a private hub.
-  const invitation = await run(db, selectUsableInvitation(await sha256(token), clock.now()))
+  const invitation = await run(db, selectUsableInvitation(await sha256(token), use))
   if (!invitation) throw invitationErrors.unusable()
   const frame = createFrame(c)
   return sendPage(

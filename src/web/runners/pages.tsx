@@ -86,11 +86,11 @@ type Admin = Awaited<ReturnType<typeof requireAdminSender>>
 
 /** Creates a key and shows it in the response: a redirect would put it into the browser's history. */
 async function addKey(c: PageContext): Promise<Response> {
-  const { id: accountId } = await requireAdminSender(c)
+  const { id: accountId, keyId } = await requireAdminSender(c)
   const read = readFormWith(runnerKeyInput, await readForm(c), runnerKeyForm)
   if (!read.isValid) return showRunners(c, { form: read.form, status: 400 })
   try {
-    const actor = { accountId, idempotencyKey: null }
+    const actor = { accountId, keyId, idempotencyKey: null }
     const { answer } = await createRunnerKey(c.var.context, actor, read.value)
     return showRunners(c, { form: emptyForm(), created: answer })
   } catch (error) {

@@ -1,9 +1,9 @@
 import type { Hono } from 'hono'
 import type { DefinitionFiles, ScheduleEdit } from '../../agents/contract/agents'
 import { definitionErrors } from '../../hub/definitions/errors'
-import { type Editor, requireEditor } from '../../hub/definitions/may-edit'
+import { requireEditor } from '../../hub/definitions/may-edit'
 import { type DefinitionRow, selectDefinition } from '../../hub/definitions/queries'
-import { readFiles, saveDefinition } from '../../hub/definitions/save-definition'
+import { readFiles, type Saver, saveDefinition } from '../../hub/definitions/save-definition'
 import { grantErrors } from '../../hub/grants/errors'
 import { type HubEnv, requireViewer, toAppError } from '../../hub/http/page-entry'
 import { run } from '../../shared/db/batch'
@@ -117,7 +117,7 @@ interface Sent {
 /** Saves the definition with a changed schedule, or shows it before. */
 async function save(
   c: PageContext,
-  editor: Editor,
+  editor: Saver,
   definition: DefinitionRow,
   { isPreview = false, ...sent }: Sent,
 ): Promise<Response> {

@@ -1,7 +1,7 @@
 import type { Hono } from 'hono'
 import {
   type HubEnv,
-  requireSameOrigin,
+  requireSession,
   requireViewer,
   toErrorResponse,
 } from '../../hub/http/page-entry'
@@ -58,9 +58,10 @@ export function registerSignInSettings(app: Hono<HubEnv>): void {
 /** Sends what the script gives to the device. */
 async function sendOptions(c: PageContext): Promise<Response> {
   try {
-    const viewer = await requireViewer(c, 'write')
-    requireSameOrigin(c)
-    return c.json(await startAddingPasskey(c.var.context, viewer, findSite(c)))
+    const { viewer, sessionId } = await requireSession(c)
+    const { id, name, displayName } = viewer
+    const account = { id, sessionId, name, displayName }
+    return c.json(await startAddingPasskey(c.var.context, account, findSite(c)))
   } catch (error) {
     return toErrorResponse(c, error)
   }
@@ -69,9 +70,9 @@ async function sendOptions(c: PageContext): Promise<Response> {
 async function sendPasskey(c: PageContext): Promise<Response> {
   const read = readFormWith(addPasskeyInput, await readForm(c), passkeyForm)
   try {
-    const viewer = await requireViewer(c, 'write')
+    const { viewer, sessionId } = await requireSession(c)
     if (!read.isValid) return showSignIn(c, read.form, 400)
-    await addPasskey(c.var.context, viewer, findSite(c), read.value)
+    await addPasskey(c.var.context, { id: viewer.id, sessionId }, findSite(c), read.value)
     return c.redirect(path, 303)
   } catch (error) {
     const { form, status } = rejectForm(passkeyForm, read.form, error)

@@ -1,24 +1,28 @@
 import type { Hono } from 'hono'
-import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import {
   type EntryRule,
   type HubEnv,
+  readCookie,
   requireSameOrigin,
-  requireViewer,
+  requireSession,
+  toAppError,
+  writeCookie,
 } from '../../hub/http/page-entry'
 import {
   findProvider,
-  finishIdentity,
   linkIdentity,
+  readIdentity,
   signInWithIdentity,
   startIdentity,
+  takeIdentityAttempt,
 } from '../../hub/identities/actions'
-import type { Claims } from '../../hub/identities/ask-provider'
 import { identityErrors } from '../../hub/identities/errors'
 import type { Provider, ProviderId } from '../../hub/identities/providers'
-import type { AccountId } from '../../shared/ids'
+import type { SignInAttempt } from '../../hub/schema/keys'
+import { type Adder, isBegunBy } from '../../hub/sign-in/attempts'
 import { createFrame } from '../frame/create-frame'
 import { findBrowserOrigin } from '../frame/own-origin'
+import { pageErrors } from '../frame/page-errors'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, sendPage } from '../frame/send-page'
 import { toLocalPath } from '../frame/to-local-path'
@@ -26,14 +30,11 @@ import { ContinuePage } from './continue-page'
 import { findDevice, redirectSignedIn } from './redirect-signed-in'
 import { showRefusal } from './show-login'
 
-/** Proves that the browser that comes back is the one that started. */
-const attemptCookie = 'rookery_sign_in'
-
-const startRule: EntryRule = { rate: 'signIn', body: 'form' }
 /** A visit without an answer does nothing. */
 const callbackRule: EntryRule = {
   rate: ({ req }) => (req.query('code') || req.query('error') ? 'signIn' : 'read'),
   body: 'none',
+  shows: (c) => readCookie(c, 'sign_in'),
 }
 
 /**
@@ -52,16 +53,15 @@ export function registerIdentityPages(app: Hono<HubEnv>): void {
         } catch (error) {
           return showRefusal(c, error, { next })
         }
-      }, startRule),
+      }),
     )
     app.post(
       `/settings/sign-in/${id}`,
       page(async (c) => {
-        const viewer = await requireViewer(c, 'write')
-        requireSameOrigin(c)
-        const linking = { accountId: viewer.id, keyId: viewer.keyId }
-        return startWith(c, findProvider(c.var.context, id), linking, '/settings/sign-in')
-      }, startRule),
+        const { viewer, sessionId } = await requireSession(c)
+        const adder = { id: viewer.id, sessionId }
+        return startWith(c, findProvider(c.var.context, id), adder, '/settings/sign-in')
+      }),
     )
     app.get(
       `/login/${id}/callback`,
@@ -76,41 +76,48 @@ const findRedirectUri = (c: PageContext, { id }: Provider): string =>
 async function startWith(
   c: PageContext,
   provider: Provider,
-  linking: Parameters<typeof startIdentity>[3]['linking'],
+  adder: Adder | null,
   next: string,
 ): Promise<Response> {
   const redirectUri = findRedirectUri(c, provider)
-  const started = await startIdentity(c.var.context, provider, redirectUri, { linking, next })
-  setCookie(c, attemptCookie, started.token, {
-    httpOnly: true,
-    sameSite: 'Lax',
-    path: '/login',
-    secure: c.var.isSecure,
-    expires: new Date(started.expiresAt),
-  })
+  const started = await startIdentity(c.var.context, provider, redirectUri, { adder, next })
+  // Proves that the browser that comes back is the one that started.
+  writeCookie(c, 'sign_in', started.token, { expires: new Date(started.expiresAt) })
   const props = { frame: createFrame(c), label: provider.label, url: started.url }
   return sendPage(c, <ContinuePage {...props} />)
 }
 
 async function handleCallback(c: PageContext, provider: Provider): Promise<Response> {
-  const token = getCookie(c, attemptCookie)
-  deleteCookie(c, attemptCookie, { path: '/login' })
-  const redirectUri = findRedirectUri(c, provider)
-  const answer = { callback: new URL(c.req.url), redirectUri, token }
-  let linking: { accountId: AccountId; claims: Claims; next: string }
+  const token = readCookie(c, 'sign_in')
+  writeCookie(c, 'sign_in', '', { maxAge: 0 })
+  const { context } = c.var
+  const answer = { callback: new URL(c.req.url), redirectUri: findRedirectUri(c, provider) }
+  let isLinking = false
   try {
-    const { claims, accountId, next } = await finishIdentity(c.var.context, provider, answer)
-    if (accountId === null) {
-      const session = await signInWithIdentity(c.var.context, provider, claims, findDevice(c))
+    const attempt = await takeIdentityAttempt(context, provider, token)
+    const { next = '/' } = attempt.data
+    isLinking = attempt.accountId !== null
+    const adder = isLinking ? await requireBeginner(c, attempt) : null
+    const claims = await readIdentity(context, provider, attempt, answer)
+    if (adder === null) {
+      const session = await signInWithIdentity(context, provider, claims, findDevice(c))
       return redirectSignedIn(c, session, next)
     }
-    linking = { accountId, claims, next }
+    await linkIdentity(context, provider, adder, claims)
+    return c.redirect(next, 303)
   } catch (error) {
+    // Who links an identity is signed in, and needs another way to sign in only when the session has ended.
+    if (isLinking && toAppError(error).code !== 'UNAUTHORIZED') throw error
     return showRefusal(c, error, { next: '/' })
   }
-  // The provider's redirect is a request of another site; the attempt proves who started it.
-  const viewer = await requireViewer(c, 'read')
-  if (viewer.id !== linking.accountId) throw identityErrors.otherSession()
-  await linkIdentity(c.var.context, provider, viewer, linking.claims)
-  return c.redirect(linking.next, 303)
+}
+
+/** Returns who comes back. @throws FORBIDDEN for any other session than the one that began the attempt */
+async function requireBeginner(c: PageContext, attempt: SignInAttempt): Promise<Adder> {
+  const { viewer, sessionId } = await requireSession(c, { isReturning: true }).catch((error) => {
+    throw toAppError(error).code === 'UNAUTHORIZED' ? pageErrors.sessionEnded() : error
+  })
+  const adder = { id: viewer.id, sessionId }
+  if (!isBegunBy(attempt, adder)) throw identityErrors.otherSession()
+  return adder
 }

@@ -1,10 +1,9 @@
 import type { Hono } from 'hono'
-import { getCookie } from 'hono/cookie'
 import {
   type EntryRule,
   type HubEnv,
+  readCookie,
   requireSameOrigin,
-  sessionCookie,
 } from '../../hub/http/page-entry'
 import { findLinkAccount, signIn, signInInput, signOut } from '../../hub/sign-in/actions'
 import { createForm } from '../form/form-state'
@@ -25,7 +24,12 @@ import { showLogin, showRefusal } from './show-login'
 /** Opening the form is reading; sending it, or opening a sign-in link, is an attempt. */
 const signInRule: EntryRule = {
   rate: ({ req }) => (req.method === 'POST' || req.query('token') ? 'signIn' : 'read'),
-  body: 'form',
+  body: 'secret',
+  async shows(c) {
+    if (c.req.method !== 'POST') return c.req.query('token')
+    const read = await readForm(c)
+    return read('token') || read('key').trim()
+  },
 }
 
 /** Registers the ways to sign in, and `POST /logout`. */
@@ -42,7 +46,7 @@ export function registerSignInPages(app: Hono<HubEnv>): void {
     '/logout',
     page(async (c) => {
       requireSameOrigin(c)
-      const token = getCookie(c, sessionCookie)
+      const token = readCookie(c, 'session')
       if (token) await signOut(c.var.context, token)
       setSessionCookie(c, { token: '', expiresAt: 0 })
       return c.redirect('/', 303)

@@ -13,7 +13,14 @@ import { toLocalPath } from '../frame/to-local-path'
 import { findDevice, redirectSignedIn } from './redirect-signed-in'
 import { showRefusal } from './show-login'
 
-const attemptRule: EntryRule = { rate: 'signIn', body: 'form' }
+const attemptRule: EntryRule = {
+  rate: 'signIn',
+  body: 'secret',
+  async shows(c) {
+    const parsed = usePasskeyInput.safeParse({ response: (await readForm(c))('response') })
+    return parsed.data?.response.id
+  },
+}
 
 /** Registers `POST /login/passkey` and the challenge that its script asks for. */
 export function registerPasskeySignIn(app: Hono<HubEnv>): void {
@@ -26,7 +33,7 @@ export function registerPasskeySignIn(app: Hono<HubEnv>): void {
       } catch (error) {
         return toErrorResponse(c, error)
       }
-    }, attemptRule),
+    }),
   )
   app.post('/login/passkey', page(sendPasskey, attemptRule))
 }

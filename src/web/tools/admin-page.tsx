@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx'
-import type { Person } from '../../hub/contract/hub'
+import type { Sender } from '../../hub/contract/hub'
 import { requireAdminSender } from '../../hub/http/page-entry'
 import type { Statements } from '../../shared/db/batch'
 import { AppError } from '../../shared/errors'
@@ -57,11 +57,11 @@ type AdminForm = {
 } & (
   | {
       /** Performs what the form asks for and returns the path to redirect to. */
-      submit: (field: (name: string) => string, admin: Person) => Promise<string>
+      submit: (field: (name: string) => string, admin: Sender) => Promise<string>
     }
   | {
       /** Performs what the form asks for and shows the result. */
-      respond: (field: (name: string) => string, admin: Person) => Promise<Response>
+      respond: (field: (name: string) => string, admin: Sender) => Promise<Response>
     }
 )
 

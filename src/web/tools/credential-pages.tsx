@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import type { Person } from '../../hub/contract/hub'
+import type { Sender } from '../../hub/contract/hub'
 import type { HubEnv } from '../../hub/http/page-entry'
 import type { ToolAdminApi } from '../../mcp-servers/contract/tool-admin'
 import type { FormProblem } from '../form/form-state'
@@ -101,7 +101,7 @@ async function putService(c: PageContext, toolAdmin: ToolAdminApi): Promise<Resp
 const removeBy = (
   c: PageContext,
   toolAdmin: ToolAdminApi,
-  submit: (field: (name: string) => string, admin: Person) => Promise<string>,
+  submit: (field: (name: string) => string, admin: Sender) => Promise<string>,
 ): Promise<Response> =>
   handleAdminForm(c, {
     submit,

@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import type { Person } from '../../hub/contract/hub'
+import type { Sender } from '../../hub/contract/hub'
 import type { HubEnv } from '../../hub/http/page-entry'
 import type { ToolAdminApi } from '../../mcp-servers/contract/tool-admin'
 import type { FormProblem } from '../form/form-state'
@@ -16,7 +16,7 @@ const path = '/tools/remote'
 export function registerRemotePages(app: Hono<HubEnv>, toolAdmin: ToolAdminApi): void {
   const form = (
     end: string,
-    submit: (field: Field, admin: Person) => Promise<void>,
+    submit: (field: Field, admin: Sender) => Promise<void>,
     toTypedFields: (field: Field) => TypedServer | null = () => null,
   ) =>
     app.post(

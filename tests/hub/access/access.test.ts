@@ -7,6 +7,7 @@ import { type ErrorCode, errorCodes } from '../../../src/shared/errors'
 import { installFakeIssuer } from '../../support/fake-issuer'
 import { apiTable } from './api-table'
 import { type Row, readCell, readName, type Table } from './cells'
+import { findCachingProblem } from './check-caching'
 import { compatTable } from './compat-table'
 import { createWorld, type World } from './create-world'
 import { moduleTable } from './module-table'
@@ -77,17 +78,30 @@ const identify = (request: Request, headers: Record<string, string>): Request =>
   for (const [name, value] of Object.entries(headers)) identified.headers.set(name, value)
   return identified
 }
+
+/** What answers said to caches, and should not have. */
+const cachingProblems = new Set<string>()
+let checked = 0
+/** Sends an identified request, and notes what its answer says to caches. */
+async function observe(request: Request, fetch: (request: Request) => Promise<Response>) {
+  const sent = new Request(request.url, { method: request.method, headers: request.headers })
+  const response = await fetch(request)
+  const problem = findCachingProblem(sent, response)
+  checked++
+  if (problem) cachingProblems.add(problem)
+  return response
+}
 const sendApi = (isPublic: boolean) => async (row: Row, column: Column, request: Request) => {
   const headers = world.requesters.toHeaders(column, row.owner ?? 'olga')
-  return world.fetchHub(identify(request, headers), isPublic)
+  return observe(identify(request, headers), (sent) => world.fetchHub(sent, isPublic))
 }
 const sendCompat = async (row: Row, column: Column, request: Request) => {
   const headers = world.requesters.toHeaders(column, row.owner ?? 'olga')
-  return world.fetchCompat(identify(request, headers))
+  return observe(identify(request, headers), (sent) => world.fetchCompat(sent))
 }
 const sendModule = (isPublic: boolean) => async (row: Row, column: Column, request: Request) => {
   const headers = world.requesters.toHeaders(column, row.owner ?? 'olga')
-  return world.fetchModule(identify(request, headers), isPublic)
+  return observe(identify(request, headers), (sent) => world.fetchModule(sent, isPublic))
 }
 /** Pages of credentials, remote servers and connected accounts need the whole Worker. */
 const isOfModules = (request: Request) =>
@@ -98,9 +112,9 @@ const sendPage = (isPublic: boolean) => async (row: Row, column: Column, request
   const { owner = 'olga', endsSession } = row
   const headers = await world.requesters.toBrowserHeaders(column, owner, endsSession)
   const identified = identify(request, headers)
-  return isOfModules(request)
-    ? world.fetchModule(identified, isPublic)
-    : world.fetchHub(identified, isPublic)
+  return observe(identified, (sent) =>
+    isOfModules(request) ? world.fetchModule(sent, isPublic) : world.fetchHub(sent, isPublic),
+  )
 }
 
 test('T1: every route of the API and every page has a row that says who can use it', () => {
@@ -175,4 +189,9 @@ describe('T1: each kind of requester gets what the table says', () => {
     const chosen = ['nobody', 'expired', 'token', 'writer'] as const
     expect(formatDeviations(await runTable(world, pageTable, run, chosen))).toBe('')
   })
+})
+
+test('T17: whoever asks, no cache keeps an answer that is for them', () => {
+  expect([...cachingProblems]).toEqual([])
+  expect(checked).toBeGreaterThan(3_000)
 })

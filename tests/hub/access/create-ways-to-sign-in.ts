@@ -2,29 +2,36 @@ import { env } from 'cloudflare:workers'
 import { createSoftwarePasskey, type SoftwarePasskey } from '../../support/software-passkey'
 import { form } from '../../web/open-pages'
 import { adminKey, type TestHub } from '../create-test-hub'
-import type { Member } from './requesters'
+import { type Member, openSession } from './requesters'
 
 const origin = 'http://hub.test'
 
-/** Creates what the rows about signing in use up: links, passkeys, identities and sessions. */
-export function createWaysToSignIn(hub: TestHub, person: Member) {
-  const sendAs = (account: Member, path: string, fields: Record<string, string>) => {
+type Headers = Record<string, string>
+
+/**
+ * Creates what the rows about signing in use up: links, passkeys, identities and sessions.
+ *
+ * @param readOwner returns the headers of the browser session that the rows call the owner's
+ */
+export function createWaysToSignIn(
+  hub: TestHub,
+  person: Member,
+  readOwner: () => Promise<Headers>,
+) {
+  const sendWith = (session: Headers, path: string, fields: Record<string, string>) => {
     const init = form(fields)
-    const headers = init.headers as Record<string, string>
-    return hub.fetch(path, {
-      ...init,
-      headers: { ...headers, authorization: `Bearer ${account.key}` },
-    })
+    return hub.fetch(path, { ...init, headers: { ...(init.headers as Headers), ...session } })
   }
-  const createPasskey = async (account: Member): Promise<SoftwarePasskey> => {
-    const options = await sendAs(account, '/settings/sign-in/passkeys/options', {})
+  const createPasskey = async (session: Headers): Promise<SoftwarePasskey> => {
+    const options = await sendWith(session, '/settings/sign-in/passkeys/options', {})
     return createSoftwarePasskey(await options.json(), origin)
   }
   let personal: SoftwarePasskey | null = null
   const addPersonal = async (): Promise<SoftwarePasskey> => {
-    const passkey = await createPasskey(person)
+    const session = await openSession(hub, person.key)
+    const passkey = await createPasskey(session)
     const fields = { label: 'Laptop', response: passkey.registration }
-    const added = await sendAs(person, '/settings/sign-in/passkeys', fields)
+    const added = await sendWith(session, '/settings/sign-in/passkeys', fields)
     if (added.status !== 303) throw new Error(`No passkey was added: ${added.status}`)
     return passkey
   }
@@ -50,8 +57,8 @@ export function createWaysToSignIn(hub: TestHub, person: Member) {
       const options = await hub.fetch('/login/passkey/options', form({}))
       return personal.sign(await options.json())
     },
-    /** Returns the answer of a new passkey to a challenge for an account, which is not added yet. */
-    makePasskey: async (account: Member) => (await createPasskey(account)).registration,
+    /** Returns the answer of a new passkey to a challenge for the owner's session, which is not added yet. */
+    makePasskey: async () => (await createPasskey(await readOwner())).registration,
     newPasskey: async (account: Member): Promise<string> => {
       await env.DB.prepare(`DELETE FROM passkeys WHERE label = 'to delete'`).run()
       return insert(

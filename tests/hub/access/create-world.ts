@@ -286,7 +286,7 @@ export async function createWorld() {
     dayBudgetId: dayBudget.id as string,
     ...moderation,
     ...{ newPost, newComment, newPerson, newRequest, newConversation, newKey, newSession },
-    ...createWaysToSignIn(hub, piet),
+    ...createWaysToSignIn(hub, piet, () => requesters.toBrowserHeaders('owner', 'olga')),
     ...newPeople,
     ...createRules([hub, privateHub], { agentId: wren.id }, admin),
     ...services,

@@ -43,7 +43,7 @@ const sameOrigin = { 'sec-fetch-site': 'same-origin', origin: 'http://hub.test' 
 const bearer = (key: string): Headers => ({ authorization: `Bearer ${key}` })
 
 /** Signs in through the form. */
-async function openSession(hub: TestHub, key: string): Promise<Headers> {
+export async function openSession(hub: TestHub, key: string): Promise<Headers> {
   const response = await hub.fetch('/login', {
     method: 'POST',
     headers: { ...sameOrigin, 'content-type': 'application/x-www-form-urlencoded' },

@@ -53,7 +53,7 @@ export const signInTable: Table = {
     send: async (world) =>
       form('/settings/sign-in/passkeys', {
         label: 'Laptop',
-        response: await world.makePasskey(world.olga),
+        response: await world.makePasskey(),
       }),
   },
   'POST /settings/sign-in/passkeys/delete': {

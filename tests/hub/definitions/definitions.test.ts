@@ -222,6 +222,7 @@ test('the gateway finds callers by key, also the admin key, and writes audit ent
     id,
     name: 'caller',
     kind: 'agent',
+    keyId: expect.any(String),
     scopes: ['read', 'write'],
   })
   expect(await api.findCaller(await sha256(adminKey), now)).toMatchObject({ name: 'admin' })

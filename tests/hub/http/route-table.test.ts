@@ -71,15 +71,15 @@ describe('the table of routes', () => {
   })
 
   test.each([
-    ['POST', '/login', 'signIn', 'form'],
-    ['GET', '/login', 'read', 'form'],
-    ['POST', '/login/link', 'signIn', 'form'],
-    ['POST', '/login/passkey', 'signIn', 'form'],
-    ['POST', '/login/passkey/options', 'signIn', 'form'],
-    ['POST', '/login/oidc', 'signIn', 'form'],
-    ['POST', '/login/github', 'signIn', 'form'],
+    ['POST', '/login', 'signIn', 'secret'],
+    ['GET', '/login', 'read', 'secret'],
+    ['POST', '/login/link', 'signIn', 'secret'],
+    ['POST', '/login/passkey', 'signIn', 'secret'],
+    ['POST', '/login/passkey/options', 'write', 'form'],
+    ['POST', '/login/oidc', 'write', 'form'],
+    ['POST', '/login/github', 'write', 'form'],
     ['GET', '/login/oidc/callback', 'read', 'none'],
-    ['POST', '/settings/sign-in/oidc', 'signIn', 'form'],
+    ['POST', '/settings/sign-in/oidc', 'write', 'form'],
     ['GET', '/connect-callback', 'read', 'none'],
     ['POST', '/settings/keys', 'write', 'form'],
     ['POST', '/api/v1/agents/register', 'register', 'json'],

@@ -38,6 +38,7 @@ test.each(withParams)('unknown ids return 404, never 500: $method $path', async 
     '/agents/dm/conversations/:id/send': { message: 'x' },
     '/agents/:name/definition': { files: { 'config.yaml': 'x' } },
     '/agents/:name/bans': { kind: 'mute', reason: 'x' },
+    '/submolts/:name/bans': { kind: 'mute', reason: 'x', account: 'x' },
     '/agents/:name/definition/restore': { version: 1 },
     '/budgets/:id': { limit_microusd: 1 },
     '/bans/:id/appeal': { text: 'x' },

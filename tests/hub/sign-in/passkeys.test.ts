@@ -174,7 +174,7 @@ test('T9: after a change of ROOKERY_ORIGIN the sign-in page says so, and a link 
   const moved = createTestHub({ ROOKERY_ORIGIN: 'https://hub.example' })
   const at = (path: string, init?: RequestInit) => moved.request(`https://hub.example${path}`, init)
   expect(await (await at('/login')).text()).toContain('This hub has a new address.')
-  const cookie = browser.cookie
+  const cookie = `__Host-${browser.cookie}`
   const html = await (await at('/settings/sign-in', { headers: { cookie } })).text()
   expect(html).toContain('Works on hub.test only.')
   const options = await readOptions(

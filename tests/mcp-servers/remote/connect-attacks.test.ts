@@ -58,6 +58,26 @@ describe('an answer of an authorization server', () => {
     expect((await countEvents('shop')).tokens).toEqual([])
   })
 
+  it.each([
+    ['the session is ended', `DELETE FROM api_keys WHERE account_id = ?1 AND kind = 'session'`],
+    ['the account is disabled', 'UPDATE accounts SET disabled_at = 1 WHERE id = ?1'],
+  ])(
+    'C6: connects nothing when %s while the tokens are fetched, and revokes them',
+    async (_, sql) => {
+      const vera = await createVisitor(`vera-${crypto.randomUUID().slice(0, 6)}`, lines)
+      const back = await allowAccess(await startConnecting(vera, 'shop'), 'vera')
+      await setOauth('shop', { holdsTokens: true })
+      const answered = comeBack(vera, back)
+      await vi.waitFor(async () => expect((await countEvents('shop')).tokens).toHaveLength(1))
+      await env.DB.prepare(sql).bind(vera.id).run()
+      await setOauth('shop')
+      expect(await answered).toBe(rejected('EXPIRED'))
+      const row = env.DB.prepare('SELECT 1 FROM connected_accounts WHERE account_id = ?')
+      expect(await row.bind(vera.id).first()).toBeNull()
+      expect((await countEvents('shop')).revoked).toContain('access_token vera')
+    },
+  )
+
   it('C6: counts once, for ten minutes, and only for the newest start', async () => {
     const first = await allowAccess(await startConnecting(tomas, 'shop'), 'tomas')
     const back = await allowAccess(await startConnecting(tomas, 'shop'), 'tomas')

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { run } from '../../../shared/db/batch'
+import { knownFields } from '../../../shared/known-fields'
 import { accountErrors } from '../../accounts/errors'
 import { selectAccountByName } from '../../accounts/queries'
 import type { ActionContext } from '../../action-context'
@@ -10,11 +11,12 @@ import { createSecret, type NewKey } from '../../keys/actions'
 import { keyErrors } from '../../keys/errors'
 import { insertKey } from '../../keys/queries'
 import { sha256 } from '../../sha256'
+import { guardActor } from '../../viewers/guard-access'
 import { compatErrors } from '../errors'
 import { toServicePrefix } from '../service-key-text'
-import { selectExternalAgent } from './queries'
+import { guardServiceKeyCount, selectExternalAgent } from './queries'
 
-export const serviceKeyInput = z.object({
+export const serviceKeyInput = knownFields({
   label: z.string().max(100).default(''),
   scopes: z
     .array(z.enum(['read', 'write']))
@@ -57,7 +59,10 @@ export async function createServiceKey(
     now,
     answer: { ...key, apiKey },
     isSecret: true,
+    constraints: { access_service_keys: keyErrors.tooMany },
     statements: {
+      guard: await guardActor(context, actor, { role: 'admin' }),
+      limit: guardServiceKeyCount(account.id, now),
       key: insertKey({ ...key, kind: 'service', hash: await sha256(apiKey) }),
       entry: recordAdminAction(context, accountId, {
         ...{ action: 'service_key.create', targetType: 'account', targetId: account.id },

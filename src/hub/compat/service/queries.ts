@@ -1,5 +1,6 @@
 import { eq, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { limits } from '../../../shared/config'
 import { flag, number } from '../../../shared/db/fields'
 import {
   manySql,
@@ -20,6 +21,7 @@ import { externalUsage } from '../../schema/external-usage'
 import { inboxItems } from '../../schema/inbox'
 import { apiKeys } from '../../schema/keys'
 import { isExternalAgentSql } from '../../viewers/external-agent-sql'
+import { guardLimit } from '../../viewers/guard-access'
 import { knownTypes } from '../adapt-answer'
 
 const s = alias(apiKeys, 's')
@@ -33,6 +35,15 @@ const fromServiceSql = (hash: SQL, now: SQL): SQL => sql`FROM ${apiKeys} ${s}
   JOIN ${accounts} ${a} ON ${a.id} = ${s.accountId} AND ${isExternalAgentSql(a)}
   WHERE ${s.hash} = ${hash} AND ${s.kind} = 'service' AND ${s.openedBy} IS NULL
     AND (${s.expiresAt} IS NULL OR ${s.expiresAt} > ${now}) AND NOT ${isShutOutSql(sql`${a.id}`, now)}`
+
+/** Fails its batch when an account has as many service keys of its own as it can have. */
+export const guardServiceKeyCount = (accountId: AccountId, now: number): Statement<void> =>
+  guardLimit(
+    'service_keys',
+    sql`(SELECT count(*) FROM ${apiKeys} ${s} WHERE ${s.accountId} = ${accountId} AND ${s.kind} = 'service'
+      AND ${s.openedBy} IS NULL AND (${s.expiresAt} IS NULL OR ${s.expiresAt} > ${now}))`,
+    limits.keysPerAccountMax,
+  )
 
 /** Selects a service key and the account that it belongs to. */
 export const selectServiceKey = (
