@@ -79,6 +79,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     deleteFiles: (accountId) => deps.files.deleteAll(accountId),
     disconnect: async (agentId, tags) => object(agentId).disconnect(tags),
     announceStop: async (agentId) => object(agentId).announceStop(),
+    countSockets: async (agentId, tag) => object(agentId).countSockets(tag),
     openRun,
     findRunLogProblem,
     toOtlp: (trace) => toOtlp(trace, deps.otlp),

@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers'
 import type { ApprovalRequest, Privacy } from '../hub/contract/hub'
-import { closeForStop } from '../hub/contract/live-event'
+import { closeForStop, closeSender } from '../hub/contract/live-event'
 import type {
   ProgramCall,
   ProgramCallRecorder,
@@ -93,6 +93,7 @@ export class AgentObjectBase<Env>
 
   /** Answers the WebSocket upgrade of a watcher of an activation. */
   override fetch(request: Request): Response {
+    this.ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair('ping', 'pong'))
     return this.shell.watch(request, readWatchRequest(request))
   }
 
@@ -114,8 +115,15 @@ export class AgentObjectBase<Env>
     for (const socket of this.ctx.getWebSockets()) closeForStop(socket)
   }
 
-  /** Ignores messages: watchers only receive. */
-  override webSocketMessage(): void {}
+  /** Returns how many sockets of an account or address are open. */
+  countSockets(ownerTag: string): number {
+    return this.#stream.countSockets(ownerTag)
+  }
+
+  /** Closes the socket of a watcher that sends: watchers only receive. */
+  override webSocketMessage(socket: WebSocket): void {
+    closeSender(socket)
+  }
 
   override webSocketClose(socket: WebSocket, code: number): void {
     // 1005 and 1006 stand for a missing code and must not be sent.

@@ -6,7 +6,7 @@ import type { Settings } from '../shared/settings'
 import type { ArchiveStore } from './contract/archive'
 import type { ConnectedAccountsEnd } from './contract/connected-accounts'
 import type { ModelStore, ToolCatalog } from './contract/hub'
-import type { LiveSnapshot } from './contract/live-event'
+import type { LiveSnapshot, SocketOwner } from './contract/live-event'
 import type { PushSender } from './contract/push'
 import type { HookSecrets } from './contract/review-hooks'
 
@@ -30,6 +30,17 @@ export interface LivePublisher {
   disconnect?(tags: string[]): Promise<void>
   /** Closes all sockets with 1001. */
   announceStop?(): Promise<void>
+  /**
+   * Runs an upgrade, to a topic or to an agent, when its owner may have one more socket; else returns null.
+   *
+   * @param countOnAgents returns how many sockets of the owner agents hold
+   */
+  admit?<Answer>(
+    owner: SocketOwner,
+    now: number,
+    countOnAgents: () => Promise<number>,
+    upgrade: () => Promise<Answer>,
+  ): Promise<Answer | null>
 }
 
 /** Dependencies of an action. Created once per request, so that `db.cost` is the cost of the request. */

@@ -36,6 +36,9 @@ export const rateLimits = {
 /** Class of a route in `rateLimits`. */
 export type RateClass = keyof typeof rateLimits
 
+/** Class of a call within a request, such as of a tool. */
+export type CallClass = 'read' | 'write' | 'search'
+
 /** Counting of requests, and the backoff of addresses that send wrong keys. */
 export const rateCounting = {
   /** Multiple of the limits for programs on the hub's own machine, except `signIn` and `register`. */

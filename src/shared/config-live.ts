@@ -9,6 +9,11 @@ export const liveLimits = {
   /** Watchers of one topic; more indicate an attack or a bug. */
   watchersPerTopicMax: 1_000,
   watchersPerObjectMax: 20_000,
+  /** Open sockets of an account, on threads and runs together; of an address, for those without an account. */
+  socketsPerAccountMax: 100,
+  socketsPerAddressMax: 200,
+  /** How long an account or address with that many is refused before its sockets are counted again. */
+  recountMs: 5_000,
   /** Time for which no socket can be opened whose like were closed: longer than an upgrade. */
   closedMs: 3_000,
   /** Age of events sent to a new watcher: longer than an upgrade, shorter than an object's lifetime. */

@@ -15,6 +15,9 @@ export const runnerLimits = {
   /** Pause after an agent or the database did not answer. */
   retryMs: 5_000,
   connectionsMax: 500,
+  connectionsPerKeyMax: 100,
+  /** Runners of one key that the hub remembers after they have left; the last seen. */
+  leftRunnersPerKeyMax: 200,
   /** Runs that wait or run at once. */
   runsMax: 2_000,
   /** Reports of one connection that wait for their agents; more are refused, and sent again later. */

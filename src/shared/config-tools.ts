@@ -156,6 +156,8 @@ export const mcp = {
   /** The same at most, for a program on a runner, whose token ends with its attempt. */
   runTokenMsMax: 6 * 3_600_000,
   tokenCharsMax: 8_000,
+  /** Messages of one batch. Each beyond the first counts as a read, and each call in the class of its tool. */
+  batchMessagesMax: 100,
   sessionCharsMax: 100,
   /** Interval at which a running call checks for cancellation. */
   cancelCheckMs: 100,

@@ -123,6 +123,7 @@ export function createTestHub(given: Record<string, string> = {}) {
     logged: [] as string[],
     readRunLog: (async () => null) as AgentApi['readRunLog'],
     watch: (async () => new Response(null, { status: 503 })) as AgentApi['watch'],
+    countSockets: (async () => 0) as AgentApi['countSockets'],
     readPatch: (async () => null) as AgentApi['readPatch'],
     sessions: createFakeSessions(),
     transfer: createFakeTransfer(),
@@ -167,6 +168,7 @@ export function createTestHub(given: Record<string, string> = {}) {
       seen.disconnected.push({ id, tags })
     },
     announceStop: async () => {},
+    countSockets: (...of) => seen.countSockets(...of),
     openRun,
     findRunLogProblem,
     toOtlp: (trace) => toOtlp(trace, { hub: 'Test', hasContent: false }),

@@ -4,6 +4,7 @@ import { createActivationTokens } from '../../src/mcp-servers/outside/activation
 import { createMcpRoutes } from '../../src/mcp-servers/outside/create-mcp-routes'
 import { servers } from '../../src/mcp-servers/servers'
 import type { ToolServer } from '../../src/mcp-servers/tool/define-tool'
+import type { CallClass } from '../../src/shared/config'
 import { connectMcp } from './connect-mcp'
 import { ada, createFakeClock, createFakeHubApi } from './fake-hub-api'
 import { fakeMemory } from './fake-memory'
@@ -16,11 +17,16 @@ const keyHash = await crypto.subtle
 
 const vaultKey = btoa('k'.repeat(32))
 
-/** Sets up the MCP routes with the real gateway and tools, and a fake hub that accepts ada's key. */
+/**
+ * Sets up the MCP routes with the real gateway and tools, and a fake hub that accepts ada's key.
+ *
+ * @param left calls of a class before they are refused; without limit unless given
+ */
 export function setUpMcp(
   policy: Partial<GrantPolicy> = {},
   scopes = ['read', 'write'],
   more: ToolServer[] = [],
+  left: Partial<Record<CallClass, number>> = {},
 ) {
   const hub = createFakeHubApi({ requested: null, allowed: ['hub:*'], denied: [], ...policy })
   hub.hubApi.findCaller = async (hash) =>
@@ -47,11 +53,17 @@ export function setUpMcp(
     settings: { ROOKERY_NAME: 'Nest' },
     clock,
   })
-  const counted: string[] = []
+  /** The classes of the calls that were counted, in their order. */
+  const counted: CallClass[] = []
   const handle = (request: Request) =>
     answer(request, {
-      recordCaller: (accountId) => void counted.push(accountId),
-      countWrite: async () => void counted.push('write'),
+      recordCaller: () => undefined,
+      count: async (rateClass) => {
+        counted.push(rateClass)
+        const used = counted.filter((each) => each === rateClass).length
+        const isRefused = used > (left[rateClass] ?? Number.POSITIVE_INFINITY)
+        return isRefused ? { message: 'Too many requests.', retryAfterSeconds: 7 } : null
+      },
     })
   const connect = (path?: string) => connectMcp(handle, key, path)
   const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>

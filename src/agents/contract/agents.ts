@@ -69,6 +69,8 @@ export interface AgentApi {
   disconnect(agentId: AccountId, tags: string[]): Promise<void>
   /** Closes all of the agent's sockets with 1001. */
   announceStop(agentId: AccountId): Promise<void>
+  /** Returns how many of the agent's sockets have a tag. */
+  countSockets(agentId: AccountId, tag: string): Promise<number>
   /**
    * Returns an activation from its log, as COMMIT and PARK stored it, with what a viewer may see;
    * null when the log cannot be read.

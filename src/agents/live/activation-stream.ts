@@ -1,5 +1,5 @@
 import { ClosedTags } from '../../hub/contract/closed-tags'
-import { watcherEndedCode } from '../../hub/contract/live-event'
+import { hasTooManySockets, watcherEndedCode } from '../../hub/contract/live-event'
 import { liveLimits, streamLimits } from '../../shared/config'
 import type { ActivationId } from '../../shared/ids'
 import type { RunAccess, RuntimeEvent, WatchRequest } from '../contract/agents'
@@ -69,6 +69,11 @@ export class ActivationStream {
         headers,
       })
     }
+    if (hasTooManySockets(this.#sockets, tags)) {
+      return new Response('Too many live connections are open. Close pages that you do not need.', {
+        status: 429,
+      })
+    }
     const watchers = this.#sockets.getWebSockets(activationId).length
     if (watchers >= streamLimits.watchersPerActivationMax) {
       return new Response('This run has too many viewers. Try again later.', { status: 503 })
@@ -90,6 +95,10 @@ export class ActivationStream {
     if (isCurrent) this.#sendMissed(server, after, view, work)
     if (!isCurrent || work.isCommitted) this.#end([server])
     return new Response(null, { status: 101, webSocket: client })
+  }
+
+  countSockets(ownerTag: string): number {
+    return this.#sockets.getWebSockets(ownerTag).length
   }
 
   /** Closes the sockets with any of the tags; for a moment none with them can be opened. */

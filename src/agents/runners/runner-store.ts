@@ -89,6 +89,17 @@ export class RunnerStore {
     this.#sql.exec('DELETE FROM runners WHERE id = ?', id)
   }
 
+  /** Deletes runners of a key that have left and have no runs, except those that were seen last. */
+  deleteLongestLeft(keyId: string, keptMax: number): void {
+    this.#sql.exec(
+      `DELETE FROM runners WHERE id IN (
+         SELECT id FROM runners WHERE key_id = ? AND disconnected_at IS NOT NULL
+         ORDER BY seen_at DESC LIMIT -1 OFFSET ?)
+       AND id NOT IN (SELECT runner_id FROM runs WHERE state IN ${openStates} AND runner_id IS NOT NULL)`,
+      ...[keyId, keptMax],
+    )
+  }
+
   /** Notes where a program's session is. */
   saveSession(session: string, runnerId: string, now: number): void {
     this.#sql.exec(

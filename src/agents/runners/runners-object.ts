@@ -25,7 +25,7 @@ export class RunnersObjectBase<Env> extends DurableObject<Env> {
     if (this.#closed.has(tags, Date.now())) {
       return new Response('The key has just changed. Try again in a few seconds.', { status: 503 })
     }
-    if (this.#shell.isFull()) {
+    if (this.#shell.isFull(facts.keyId)) {
       return new Response('Too many runners are connected. Try again later.', { status: 503 })
     }
     const { 0: client, 1: server } = new WebSocketPair()

@@ -109,8 +109,13 @@ export class RunnersShell {
     return this.#setAlarm()
   }
 
-  isFull(): boolean {
-    return this.#connections.list().length >= runnerLimits.connectionsMax
+  /** Whether the hub, or the key of a new connection, has as many as it may have. */
+  isFull(keyId: string): boolean {
+    const { connectionsMax, connectionsPerKeyMax } = runnerLimits
+    return (
+      this.#connections.list().length >= connectionsMax ||
+      this.#connections.list([keyTag(keyId)]).length >= connectionsPerKeyMax
+    )
   }
 
   /** Takes a frame of a runner. Resolves when it was dealt with. */
@@ -159,6 +164,7 @@ export class RunnersShell {
       ...{ id: clock.newId(), keyId, accountId, name, origin, facts: said },
       ...{ connectedAt: now, seenAt: now },
     })
+    this.#store.deleteLongestLeft(keyId, runnerLimits.leftRunnersPerKeyMax)
     const before = this.#connections.find(runner.id)
     if (before) {
       const reason = 'Another process has connected with this key and name.'

@@ -1,3 +1,5 @@
+import { liveLimits } from '../../shared/config'
+
 /**
  * An event sent to the watchers of a thread. Delivery is best effort: a page that missed one reloads the
  * thread.
@@ -44,16 +46,16 @@ export function closeForStop(socket: Pick<WebSocket, 'close'>): void {
 
 /**
  * Tags of a watcher's socket: its account, the key or session that opened it, and the community of what it
- * watches, alone and with the account.
+ * watches, alone and with the account; without an account its address in the place of that.
  *
  * @param communityId null for what belongs to no community
  */
 export const toWatcherTags = (
-  watcher: { id: string; keyId: string | null } | null,
+  watcher: { id: string; keyId: string | null } | { address: string },
   communityId: string | null,
 ): string[] => {
   const place = communityId === null ? [] : [communityTag(communityId)]
-  if (watcher === null) return place
+  if ('address' in watcher) return [addressTag(watcher.address), ...place]
   const { id, keyId } = watcher
   return [
     accountTag(id),
@@ -64,6 +66,7 @@ export const toWatcherTags = (
 }
 
 export const accountTag = (accountId: string): string => `account ${accountId}`
+const addressTag = (address: string): string => `address ${address}`
 export const keyTag = (keyId: string): string => `key ${keyId}`
 /** Whether a tag is of an account, or of a key or session. */
 export const isOfAccountOrKey = (tag: string): boolean => /^(account|key) /.test(tag)
@@ -71,3 +74,37 @@ export const communityTag = (communityId: string): string => `community ${commun
 /** Of what an account watches in a community. */
 export const memberTag = (communityId: string, accountId: string): string =>
   `member ${communityId} ${accountId}`
+
+/** Who a socket counts for. */
+export interface SocketOwner {
+  /** The tag of its account, or of an address for those without one. */
+  tag: string
+  /** Sockets that it may have on the whole hub. */
+  max: number
+}
+
+/** Returns who a watcher's socket counts for; null: its tags name neither an account nor an address. */
+export function findSocketOwner(tags: readonly string[]): SocketOwner | null {
+  const tag = tags.find((each) => /^(account|address) /.test(each))
+  if (tag === undefined) return null
+  const { socketsPerAccountMax, socketsPerAddressMax } = liveLimits
+  return { tag, max: tag.startsWith('account') ? socketsPerAccountMax : socketsPerAddressMax }
+}
+
+/** Whether who opens a socket with these tags has as many on one object as it may have on the whole hub. */
+export function hasTooManySockets(
+  sockets: Pick<DurableObjectState, 'getWebSockets'>,
+  tags: readonly string[],
+): boolean {
+  const owner = findSocketOwner(tags)
+  return owner !== null && sockets.getWebSockets(owner.tag).length >= owner.max
+}
+
+/** Closes the socket of a watcher that sent a message: each would wake the object, at no cost to its sender. */
+export function closeSender(socket: Pick<WebSocket, 'close'>): void {
+  try {
+    socket.close(1008, 'watchers only receive')
+  } catch {
+    // The socket is closed.
+  }
+}

@@ -1,17 +1,22 @@
 import type * as z from 'zod'
-import type { RateClass } from '../../shared/config'
+import type { CallClass, RateClass } from '../../shared/config'
 import type { AccountId } from '../../shared/ids'
+
+/** Why a call must not run now, for its caller. */
+export interface RateRefusal {
+  message: string
+  retryAfterSeconds: number
+}
 
 /** What another module reports of a request that it handles, so that the hub can count it. */
 export interface RequestCounts {
   /** Records whose key the request has. */
   recordCaller(accountId: AccountId): void
   /**
-   * Counts a call that can write, beside the request itself.
-   *
-   * @throws RATE_LIMITED
+   * Counts a call in a class, beside the request itself: before it runs, and each call of a request that has many.
+   * Null: it may run.
    */
-  countWrite(): Promise<void>
+  count(rateClass: CallClass): Promise<RateRefusal | null>
 }
 
 /** A route of the JSON API that another module handles, as listed in `/openapi.json` and `/docs`. */

@@ -1,6 +1,8 @@
 import type { Context } from 'hono'
 import { type RateClass, rateLimits } from '../../shared/config'
-import type { RateLimiter } from '../rate-limits/rate-limiter'
+import type { AccountId } from '../../shared/ids'
+import type { RateRefusal } from '../contract/hub'
+import type { AttemptClass, RateLimiter } from '../rate-limits/rate-limiter'
 import type { RateDecision } from '../rate-limits/token-bucket'
 import { adminAccountId } from '../schema/accounts'
 import type { Credential } from '../viewers/queries'
@@ -37,8 +39,9 @@ export function createRequestCounter(
     admit(c, (isRefused && (await takeAsHolder(c, rule, sender, readBody))) || decision)
     c.set('countAs', async (rateClass) => {
       const accountId = c.var.accountId ?? sender.accountId
-      const now = c.var.context.clock.now()
-      admit(c, await take({ ...sender, accountId, rateClass }, now))
+      const next = await take({ ...sender, accountId, rateClass }, c.var.context.clock.now())
+      c.set('rateDecision', next)
+      return next.isAllowed ? null : toRefusal(next)
     })
     return sender
   }
@@ -93,6 +96,14 @@ export function createRequestCounter(
   return { count, learn }
 }
 
+function toRefusal({ retryAfterMs }: RateDecision): RateRefusal {
+  const { message, hint } = httpErrors.rateLimited(retryAfterMs)
+  return { message: `${message} ${hint}`, retryAfterSeconds: toWholeSeconds(retryAfterMs) }
+}
+
+/** A wait as whole seconds, at least one. */
+const toWholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000))
+
 const refuseFor = (waitMs: number, rateClass: RateClass, now: number): RateDecision => ({
   isAllowed: false,
   limit: rateLimits[rateClass].requests,
@@ -108,6 +119,6 @@ export function describeDecision(decision: RateDecision): Record<string, string>
     'x-ratelimit-limit': String(limit),
     'x-ratelimit-remaining': String(remaining),
     'x-ratelimit-reset': String(Math.ceil(resetsAt / 1_000)),
-    ...(isAllowed ? {} : { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1_000))) }),
+    ...(isAllowed ? {} : { 'retry-after': String(toWholeSeconds(retryAfterMs)) }),
   }
 }

@@ -1,9 +1,10 @@
 import type { Context, Hono } from 'hono'
+import type { CallClass } from '../../shared/config'
 import type { AppError } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext, ContextDeps } from '../action-context'
-import type { ModuleRoute } from '../contract/hub'
-import type { RateLimiter, RequestClass } from '../rate-limits/rate-limiter'
+import type { ModuleRoute, RateRefusal } from '../contract/hub'
+import type { RateLimiter } from '../rate-limits/rate-limiter'
 import type { RateDecision } from '../rate-limits/token-bucket'
 import type { Credential } from '../viewers/queries'
 
@@ -56,12 +57,8 @@ export interface HubEnv {
     credential?: Credential | null
     /** The account of the credential, once it was found to be valid. */
     accountId?: AccountId
-    /**
-     * Counts the request in another class too, once the handler knows what it does.
-     *
-     * @throws RATE_LIMITED
-     */
-    countAs(rateClass: RequestClass): Promise<void>
+    /** Counts what a request does beside itself, once the handler knows it. Null: it may be done. */
+    countAs(rateClass: CallClass): Promise<RateRefusal | null>
     /** Returns an answer as the client of this request reads it. */
     adaptAnswer?: (answer: Record<string, unknown>) => Promise<Record<string, unknown>>
     /** Methods of the routes with this path, for 405 responses. */

@@ -45,7 +45,7 @@ const gitRule: EntryRule = { rate: 'read', body: 'upload' }
 
 const toCounts = (c: Context<HubEnv>): RequestCounts => ({
   recordCaller: (accountId) => c.set('accountId', accountId),
-  countWrite: () => c.var.countAs('write'),
+  count: (rateClass) => c.var.countAs(rateClass),
 })
 
 /** Who comes back from another site, and the SHA-256 of the session's token. */

@@ -18,6 +18,7 @@ export {
 } from './authenticate'
 export { readCookie, writeCookie } from './cookies'
 export { declareEntry, type EntryRule, pageRule } from './entry-rule'
+export { findClientAddress } from './find-client-address'
 export {
   isRefusedForNow,
   listDetails,

@@ -3,7 +3,9 @@ import { liveLimits } from '../../shared/config'
 import { ClosedTags } from '../contract/closed-tags'
 import {
   closeForStop,
+  closeSender,
   type Hello,
+  hasTooManySockets,
   type LiveEvent,
   type LiveSnapshot,
   watcherEndedCode,
@@ -40,6 +42,11 @@ export class LiveObject extends DurableObject {
     return true
   }
 
+  /** Returns how many sockets of an account or address are open. Called by the hub only. */
+  countSockets(ownerTag: string): number {
+    return this.ctx.getWebSockets(ownerTag).length
+  }
+
   /** Closes the sockets with any of the tags of `toWatcherTags`. Called by the hub only. */
   disconnect(tags: string[]): void {
     this.#closed.add(tags, Date.now())
@@ -69,6 +76,9 @@ export class LiveObject extends DurableObject {
     if (this.#closed.has(tags, Date.now())) {
       return new Response(upgradeErrors.accessChanged, { status: 503 })
     }
+    if (hasTooManySockets(this.ctx, tags)) {
+      return new Response(upgradeErrors.tooManyOfOwner, { status: 429 })
+    }
     if (this.#isFull(topic)) {
       return new Response(upgradeErrors.tooManyWatchers, { status: 503 })
     }
@@ -78,8 +88,10 @@ export class LiveObject extends DurableObject {
     return new Response(null, { status: 101, webSocket: client })
   }
 
-  /** Ignores messages: watchers only receive. */
-  override webSocketMessage(): void {}
+  /** Closes the socket of a watcher that sends: watchers only receive. */
+  override webSocketMessage(socket: WebSocket): void {
+    closeSender(socket)
+  }
 
   override webSocketClose(socket: WebSocket, code: number): void {
     // 1005 and 1006 mean that there was no code; they must not be sent.

@@ -1,13 +1,15 @@
-import { liveLimits } from '../../shared/config'
+import { liveLimits, rateCounting } from '../../shared/config'
 import type { LivePublisher } from '../action-context'
 import type { LiveEvent } from '../contract/live-event'
 import type { LiveObject } from './live-object'
 import { toLiveRequest } from './live-request'
+import { SocketCounts } from './socket-counts'
 
 /** Creates the publisher of live events. Delivery is best effort: a failed publish is ignored. */
 export function createLivePublisher(
   namespace: DurableObjectNamespace<LiveObject>,
 ): Required<LivePublisher> {
+  const counts = new SocketCounts(rateCounting.subjectsMax)
   const getObject = (topic: string) => namespace.getByName(toLiveObjectName(topic))
   const listObjects = () =>
     Array.from({ length: liveLimits.objects }, (_, index) => namespace.getByName(nameOf(index)))
@@ -28,6 +30,13 @@ export function createLivePublisher(
     announceStop: async () => {
       await Promise.all(listObjects().map((object) => object.announceStop()))
     },
+    admit: (owner, now, countOnAgents, upgrade) => {
+      const count = async () => {
+        const held = listObjects().map(async (object) => object.countSockets(owner.tag))
+        return sum(await Promise.all([...held, countOnAgents()]))
+      }
+      return counts.open(owner, now, count, upgrade)
+    },
   }
 }
 
@@ -42,5 +51,7 @@ export function toLiveObjectName(topic: string): string {
   }
   return nameOf((hash >>> 0) % liveLimits.objects)
 }
+
+const sum = (numbers: number[]): number => numbers.reduce((total, each) => total + each, 0)
 
 const nameOf = (index: number): string => `live-${index}`

@@ -17,6 +17,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
     servers: () => tools.servers().map(({ name, description }) => ({ name, description })),
     refresh: tools.refresh,
     canWrite: (name) => tools.get(name)?.tier !== 'read',
+    findCallClass: (name) => {
+      const tool = tools.get(name)
+      return tool?.tier === 'read' ? (tool.isSearch ? 'search' : 'read') : 'write'
+    },
     list: (caller, policy) =>
       tools
         .all()

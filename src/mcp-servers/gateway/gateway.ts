@@ -1,4 +1,5 @@
 import type { ConversationApi, GrantApi, Privacy } from '../../hub/contract/hub'
+import type { CallClass } from '../../shared/config'
 import type { AccountId, Clock } from '../../shared/ids'
 import type { MemoryApi, ToolApi } from '../contract/tools'
 import type { Connect } from '../credentials/connection'
@@ -29,4 +30,6 @@ export interface Gateway extends ToolApi {
   servers(): { name: string; description: string }[]
   /** Whether a tool has calls that write. One that this isolate has not loaded may have. */
   canWrite(name: string): boolean
+  /** Returns the limit that counts the calls of a tool by outside callers. */
+  findCallClass(name: string): CallClass
 }

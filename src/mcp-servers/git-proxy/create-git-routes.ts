@@ -1,6 +1,5 @@
 import type { GrantApi, RequestCounts } from '../../hub/contract/hub'
 import { bodyLimits, gitProxy } from '../../shared/config'
-import { AppError } from '../../shared/errors'
 import type { AccountId, Clock } from '../../shared/ids'
 import type { ProgramCallRecorder } from '../contract/program-calls'
 import type { ToolCall, ToolCaller, ToolResult } from '../contract/tools'
@@ -103,8 +102,8 @@ async function answerPush(turn: Turn, counts: RequestCounts): Promise<Response> 
   if (push.problem !== null) return refuse(push.problem)
   // Before a long push git sends an empty one, to find out whether it may.
   if (push.commands.length === 0) return new Response(null, { headers: emptyResult })
-  const limit = await findLimit(counts)
-  if (limit !== null) return refuse(limit)
+  const limit = await counts.count('write')
+  if (limit) return refuse(limit.message)
   const judge = (refs: Parameters<GitWork['judgeRefs']>[0]) =>
     judgeRefs(listPatterns(caller, isOwnWorkspace), refs)
   const refs = push.commands.map((each) => ({ ...each, may_be_forced: !/^0+$/.test(each.old) }))
@@ -123,17 +122,6 @@ async function answerPush(turn: Turn, counts: RequestCounts): Promise<Response> 
     return refuse(texts.tooLarge)
   }
   return response ?? refuse(judge(refs) ?? refusal)
-}
-
-/** Counts a write of the caller. Returns why it has to wait; null: it has not. */
-async function findLimit(counts: RequestCounts): Promise<string | null> {
-  try {
-    await counts.countWrite()
-    return null
-  } catch (error) {
-    if (error instanceof AppError) return error.message
-    throw error
-  }
 }
 
 const emptyResult = { 'content-type': 'application/x-git-receive-pack-result' }

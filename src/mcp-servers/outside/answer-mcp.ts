@@ -1,6 +1,6 @@
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
-import { isJSONRPCNotification } from '@modelcontextprotocol/sdk/types.js'
-import type { RequestCounts } from '../../hub/contract/hub'
+import { isJSONRPCNotification, isJSONRPCRequest } from '@modelcontextprotocol/sdk/types.js'
+import type { RateRefusal, RequestCounts } from '../../hub/contract/hub'
 import { bodyLimits, mcp } from '../../shared/config'
 import { readText } from '../fetch/read-text'
 import type { Gateway } from '../gateway/gateway'
@@ -19,42 +19,85 @@ export async function answerMcp(
   request: Request,
   counts: RequestCounts,
 ): Promise<Response> {
-  const message = await parseBody(request.clone())
-  if (Array.isArray(message) && !allowsBatches(request)) {
+  const body = await parseBody(request.clone())
+  const isBatch = Array.isArray(body)
+  if (isBatch && !allowsBatches(request)) {
     return refuse('Batches are not supported since version 2025-06-18: send one message a request.')
   }
-  await countWrites(session.gateway, message, counts)
+  const messages: unknown[] = isBatch ? body : [body]
+  if (messages.length > mcp.batchMessagesMax) {
+    return refuse(
+      `A batch can have at most ${mcp.batchMessagesMax} messages: send several batches.`,
+    )
+  }
+  const refusals = await countMessages(session.gateway, messages, counts)
+  if (messages.length > 0 && refusals.every((refusal) => refusal !== null)) {
+    return refuseAll(messages, refusals, isBatch)
+  }
   const given = request.headers.get('Mcp-Session-Id')
   const id = given?.slice(0, mcp.sessionCharsMax) ?? null
   const server = createServer({ ...session, id }, running)
   const transport = new WebStandardStreamableHTTPServerTransport({
     // A tool call is answered as a stream, which carries progress and shows when the client disconnects,
     // so that the call can be stopped. Other requests are quick and answered as JSON.
-    enableJsonResponse: !hasToolCall(message),
+    enableJsonResponse: !messages.some(isToolCall),
     keepAliveMs: mcp.keepAliveMs,
     maxRequestBodySize: bodyLimits.jsonBytesMax,
   })
   await server.connect(transport)
   const cancel = (requestId: unknown) =>
     running.cancel(toCallKey(session.caller.accountId, id, requestId))
-  divertCancellations(transport, cancel)
+  divertMessages(transport, refusals, cancel)
   const response = await transport.handleRequest(request)
-  if (isInitialize(message)) response.headers.set('Mcp-Session-Id', session.clock.newId())
+  if (isInitialize(body)) response.headers.set('Mcp-Session-Id', session.clock.newId())
   // Closing the server stops its running calls.
   return closeWithReader(response, () => void server.close())
 }
 
-/** Counts each call of a tool that can write. @throws RATE_LIMITED */
-async function countWrites(
+/**
+ * Counts the messages of a request in their order, before any runs. The request itself was counted as a read, so
+ * that each further message is one more; a call of a tool counts in the class of the tool too.
+ *
+ * @returns why each message must not run; null: it may
+ */
+async function countMessages(
   gateway: Gateway,
-  message: unknown,
+  messages: unknown[],
   counts: RequestCounts,
-): Promise<void> {
-  for (const each of Array.isArray(message) ? message : [message]) {
-    const name = isToolCall(each) ? each.params?.name : undefined
-    if (typeof name === 'string' && gateway.canWrite(name)) await counts.countWrite()
+): Promise<(RateRefusal | null)[]> {
+  const refusals: (RateRefusal | null)[] = []
+  for (const [index, message] of messages.entries()) {
+    const name = isToolCall(message) ? message.params?.name : undefined
+    const rateClass = typeof name === 'string' ? gateway.findCallClass(name) : 'read'
+    const refusal = index === 0 ? null : await counts.count('read')
+    refusals.push(refusal ?? (rateClass === 'read' ? null : await counts.count(rateClass)))
   }
+  return refusals
 }
+
+/** Answers a request of which no message may run. */
+function refuseAll(
+  messages: unknown[],
+  refusals: (RateRefusal | null)[],
+  isBatch: boolean,
+): Response {
+  const errors = messages.flatMap((message, index) => {
+    const refusal = refusals[index]
+    return refusal && isMessage(message) ? [toRateError(message.id ?? null, refusal)] : []
+  })
+  return Response.json(isBatch ? errors : errors[0], { status: 429 })
+}
+
+/** A JSON-RPC error of a message that was refused by a rate limit. */
+const toRateError = <Id>(id: Id, { message, retryAfterSeconds }: RateRefusal) => ({
+  jsonrpc: '2.0' as const,
+  id,
+  error: {
+    code: -32_000,
+    message,
+    data: { code: 'RATE_LIMITED', retry_after_seconds: retryAfterSeconds },
+  },
+})
 
 /** Parses the body, to choose the form of the response; the transport parses and validates it again. */
 async function parseBody(request: Request): Promise<unknown> {
@@ -74,6 +117,7 @@ const allowsBatches = ({ headers }: Request): boolean =>
   (headers.get('MCP-Protocol-Version') ?? '') < '2025-06-18'
 
 interface Message {
+  id?: unknown
   method?: unknown
   params?: { name?: unknown } | null
 }
@@ -85,19 +129,27 @@ const isInitialize = (body: unknown): boolean => isMessage(body) && body.method 
 const isToolCall = (body: unknown): body is Message =>
   isMessage(body) && body.method === 'tools/call'
 
-const hasToolCall = (body: unknown): boolean =>
-  Array.isArray(body) ? body.some(isToolCall) : isToolCall(body)
-
 /**
- * Handles cancellations instead of the SDK, which would leave a cancelled call without a response, while
- * an HTTP request has to end.
+ * Keeps messages from the SDK: those that a rate limit refused, which are answered with an error each, and
+ * cancellations. The SDK would leave a cancelled call without a response, while an HTTP request has to end.
+ *
+ * @param refusals of the messages, which the transport delivers in their order
  */
-function divertCancellations(
+function divertMessages(
   transport: WebStandardStreamableHTTPServerTransport,
+  refusals: (RateRefusal | null)[],
   cancel: (requestId: unknown) => void,
 ): void {
   const deliver = transport.onmessage
+  let index = 0
   transport.onmessage = (message, extra) => {
+    const refusal = refusals[index++]
+    if (refusal) {
+      // A disconnected caller gets no answer.
+      if (isJSONRPCRequest(message))
+        void transport.send(toRateError(message.id, refusal)).catch(() => undefined)
+      return
+    }
     const isCancellation =
       isJSONRPCNotification(message) && message.method === 'notifications/cancelled'
     if (isCancellation) cancel(message.params?.requestId)

@@ -69,6 +69,8 @@ interface ToolFacts<Input> {
   /** Tools, by full name, that do the same as some of its calls: what a policy says about them holds for those. */
   actsAs?: { tools: readonly string[]; of(input: Input): string | null }
   isSequential?: boolean
+  /** Its calls cost as much as a search of the hub, and count as one. */
+  isSearch?: boolean
   /** Absent: the time that every call has. */
   timeoutMs?: number
   /** Runs the tool. Text is returned unchanged, anything else as JSON. Expected failures throw an `AppError`. */
@@ -113,6 +115,7 @@ export interface Tool {
   isScoped: boolean
   isIdempotent: boolean
   isSequential: boolean
+  isSearch: boolean
   isForOutside: boolean
   /** Full names of the tools that do the same as some of its calls. */
   actsAs: readonly string[]
@@ -183,6 +186,7 @@ export function buildTool<Input>(
     isScoped: typeof grant !== 'string' && grant.isScoped === true,
     isIdempotent: facts.isIdempotent,
     isSequential: facts.isSequential ?? false,
+    isSearch: facts.isSearch ?? false,
     isForOutside: facts.isForOutside ?? false,
     actsAs: facts.actsAs?.tools ?? [],
     readsUntrusted: facts.readsUntrusted ?? false,

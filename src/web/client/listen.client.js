@@ -1,6 +1,7 @@
 // Opens a WebSocket and reconnects with backoff. Calls `path()` for each connection, `onMessage` for
-// each message and `onClose` after a lost connection. Returns a function that stops it.
-const listen = (path, onMessage, onClose) => {
+// each message, `onClose` after a lost connection and `onRefused` for one that was not opened, such as of an
+// account with too many. Returns a function that stops it.
+const listen = (path, onMessage, onClose, onRefused) => {
   let backoff = 1000
   let isOver = false
   let socket
@@ -8,7 +9,11 @@ const listen = (path, onMessage, onClose) => {
     if (isOver) return
     const url = new URL(path(), location.href)
     url.protocol = url.protocol.replace('http', 'ws')
+    let isOpened = false
     socket = new WebSocket(url)
+    socket.addEventListener('open', () => {
+      isOpened = true
+    })
     socket.addEventListener('message', ({ data }) => {
       backoff = 1000
       try {
@@ -20,6 +25,7 @@ const listen = (path, onMessage, onClose) => {
     socket.addEventListener('close', () => {
       if (isOver) return
       onClose?.()
+      if (!isOpened) onRefused?.()
       setTimeout(connect, backoff + Math.random() * 500)
       backoff = Math.min(backoff * 2, 30000)
     })

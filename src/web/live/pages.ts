@@ -4,6 +4,7 @@ import { openStoredTrace } from '../../hub/archive/archived-trace-view'
 import { postTopic, toWatcherTags } from '../../hub/contract/live-event'
 import {
   declareEntry,
+  findClientAddress,
   type HubEnv,
   readCredential,
   readReader,
@@ -13,9 +14,11 @@ import {
   type ViewerRead,
 } from '../../hub/http/page-entry'
 import { liveErrors, upgradeErrors } from '../../hub/live/errors'
+import { openSocket } from '../../hub/live/open-socket'
 import { watchTopic } from '../../hub/live/queries'
 import { findTraceAccess, type TraceAccess } from '../../hub/traces/trace-access'
 import { readTrace } from '../../hub/traces/trace-view'
+import { liveLimits } from '../../shared/config'
 import type { Statements } from '../../shared/db/batch'
 import type { PostId } from '../../shared/ids'
 import {
@@ -49,9 +52,14 @@ const socket = (watch: (c: Context<HubEnv>, read: Read) => Promise<Response>) =>
       if (credential?.isSession || isBrowser) requireSameOrigin(c)
       return await watch(c, (statements) => readWithViewer(c, credential, statements))
     } catch (error) {
-      return toErrorResponse(c, error)
+      const answer = toErrorResponse(c, error)
+      if (answer.status === 429) answer.headers.set('retry-after', recountSeconds)
+      return answer
     }
   })
+
+/** Until the sockets of an account that has too many are counted again. */
+const recountSeconds = String(liveLimits.recountMs / 1_000)
 
 type Read = <Batch extends Statements>(statements: Batch) => Promise<ViewerRead<Batch>>
 
@@ -66,8 +74,17 @@ async function watchThread(c: Context<HubEnv>, read: Read): Promise<Response> {
   const thread = toLiveSnapshot(answers)
   if (!thread) throw liveErrors.postNotFound()
   if (!live.connect) throw liveErrors.unavailable()
-  const tags = toWatcherTags(viewer, thread.communityId)
-  return live.connect(postTopic(postId), thread.snapshot, c.req.raw, tags)
+  const { connect } = live
+  const tags = toWatcherTags(viewer ?? findAddress(c), thread.communityId)
+  return openSocket(c.var.context, tags, () =>
+    connect(postTopic(postId), thread.snapshot, c.req.raw, tags),
+  )
+}
+
+/** The address of a viewer without an account. */
+function findAddress(c: Context<HubEnv>): { address: string } {
+  const { context, isLoopback } = c.var
+  return { address: findClientAddress(c.req.raw.headers, context.settings, isLoopback).subject }
 }
 
 /**
@@ -93,12 +110,12 @@ async function watchActivation(c: Context<HubEnv>, read: Read): Promise<Response
   const trace = readTrace(agents, log, view === 'full' ? 'all' : 'none', activation)
   // What an admin opened is closed again in the middle of a run, which may wait for days.
   const until = view === 'full' ? activation.openedUntil : null
-  const tags = toWatcherTags(viewer, communityId)
+  const tags = toWatcherTags(viewer ?? findAddress(c), communityId)
   const aware = activation.usesOwnAccount ? { knowsOwnAccount: true } : {}
   const watched = { activationId, after, view, ...aware, tags }
   if (!trace) {
     const limited = until === null ? watched : { ...watched, until }
-    return agents.watch(agentId, limited, c.req.raw)
+    return openSocket(c.var.context, tags, () => agents.watch(agentId, limited, c.req.raw))
   }
   return replayEvents(trace.events.filter(({ seq }) => seq > after))
 }

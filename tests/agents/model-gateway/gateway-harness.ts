@@ -120,7 +120,7 @@ export function createHarness(protocol: ModelProtocol, given: Given = {}) {
   const callers: string[] = []
   const counts = {
     recordCaller: (id: AccountId) => void callers.push(id),
-    countWrite: async () => {},
+    count: async () => null,
   }
   const call = (path: string, init: RequestInit = {}) =>
     gateway(new Request(`https://hub.test${path}`, init), counts)

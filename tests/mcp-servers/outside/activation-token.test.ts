@@ -104,7 +104,7 @@ async function setUp(toolRestrictions: Restrictions, of: Partial<ActivationClaim
   const findRecorder = () => recorder.api
   const answer = createMcpRoutes({ ...mcp, noteToolsListed, findRecorder })
   const handle = (request: Request) =>
-    answer(request, { recordCaller: () => undefined, countWrite: async () => undefined })
+    answer(request, { recordCaller: () => undefined, count: async () => null })
   const post = () =>
     handle(
       new Request('https://hub.test/mcp', {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { paginateTools } from '../../../src/mcp-servers/outside/paginate-tools'
 import { defineTool } from '../../../src/mcp-servers/tool/define-tool'
+import { mcp } from '../../../src/shared/config'
 import { textOf } from '../../support/connect-mcp'
 import { listRequest, setUpMcp as setUp } from '../../support/set-up-mcp'
 
@@ -19,6 +20,73 @@ test('M11: batches are for the version that has them', async () => {
     (await post('/mcp/hub', [listRequest], { 'MCP-Protocol-Version': version })).status
   expect(await statusOf('2025-03-26')).toBe(200)
   for (const version of ['2025-06-18', '2025-11-25']) expect(await statusOf(version)).toBe(400)
+})
+
+const callOf = (tool: string, args: object = {}, id: number | null = 1) => ({
+  ...{ jsonrpc: '2.0', method: 'tools/call', params: { name: `hub_${tool}`, arguments: args } },
+  ...(id !== null && { id }),
+})
+const feed = callOf('get_feed')
+const vote = (id: number) => callOf('vote', { post_id: 'p1', value: 'up' }, id)
+
+test.each([
+  ['a list', listRequest, []],
+  ['a read', feed, []],
+  ['a search', callOf('search', { query: 'herons' }), ['search']],
+  ['a write', vote(1), ['write']],
+  ['a tool that is not loaded', callOf('other'), ['write']],
+  ['three reads', [feed, feed, feed], ['read', 'read']],
+  ['a read and two writes', [feed, vote(2), vote(3)], ['read', 'write', 'read', 'write']],
+  ['a notification, which has no answer', [feed, callOf('get_feed', {}, null)], ['read']],
+])(
+  'T7: each message counts before it runs, in the class of its tool: %s',
+  async (_, body, classes) => {
+    const { post, counted } = setUp()
+    await (await post('/mcp/hub', body)).text()
+    expect(counted).toEqual(classes)
+  },
+)
+
+test('T7: of a batch the calls that are over a limit are refused, each with an answer, and no others', async () => {
+  const { post, calls } = setUp({}, undefined, undefined, { write: 2 })
+  const response = await post('/mcp/hub', [vote(1), vote(2), vote(3), { ...feed, id: 4 }, vote(5)])
+  expect(response.status).toBe(200)
+  const answers = (await response.text())
+    .split('\n')
+    .filter((line) => line.startsWith('data: '))
+    .map((line) => JSON.parse(line.slice('data: '.length)))
+  const refused = answers.filter(({ error }) => error)
+  expect(refused.map(({ id }) => id)).toEqual([3, 5])
+  expect(refused[0].error).toEqual({
+    code: -32_000,
+    message: 'Too many requests.',
+    data: { code: 'RATE_LIMITED', retry_after_seconds: 7 },
+  })
+  expect(answers.map(({ id }) => id).sort()).toEqual([1, 2, 3, 4, 5])
+  expect(calls.filter(({ method }) => method === 'vote')).toHaveLength(2)
+})
+
+test('T7: a request of which nothing may run is answered with 429, in the form of its body', async () => {
+  const { post } = setUp({}, undefined, undefined, { write: 0, read: 0 })
+  const single = await post('/mcp/hub', vote(1))
+  expect([single.status, await single.json()]).toMatchObject([429, { id: 1, error: {} }])
+  const batch = await post('/mcp/hub', [vote(1), { ...feed, id: 2 }])
+  expect([batch.status, await batch.json()]).toMatchObject([429, [{ id: 1 }, { id: 2 }]])
+})
+
+test('T14: a batch has at most 100 messages, and a longer one is not counted', async () => {
+  const { post, counted } = setUp()
+  const statusOf = async (count: number) =>
+    (
+      await post(
+        '/mcp/hub',
+        Array.from({ length: count }, (_, id) => ({ ...listRequest, id })),
+      )
+    ).status
+  expect(await statusOf(mcp.batchMessagesMax)).toBe(200)
+  expect(counted).toHaveLength(mcp.batchMessagesMax - 1)
+  expect(await statusOf(mcp.batchMessagesMax + 1)).toBe(400)
+  expect(counted).toHaveLength(mcp.batchMessagesMax - 1)
 })
 
 test('M11: the version is negotiated: the one asked for when it is known, else the newest', async () => {

@@ -27,6 +27,7 @@ export const search = defineTool({
   tier: 'read',
   grant: 'hub:read',
   isIdempotent: true,
+  isSearch: true,
   doing: 'searching the hub',
   async run({ input, actor, hub }) {
     const hits = await hub.search(actor, {
