@@ -151,10 +151,7 @@ const createAgentDeps = (
   random: Math.random,
   approvalWaitMs: settings.ROOKERY_APPROVAL_WAIT_SECONDS * 1000,
   capacity: settings.ROOKERY_MAX_CONCURRENT,
-  explorationFloor: explorationFloor(
-    settings.ROOKERY_SCHEDULING,
-    settings.ROOKERY_MAX_CONCURRENT,
-  ),
+  explorationFloor: explorationFloor(settings.ROOKERY_SCHEDULING, settings.ROOKERY_MAX_CONCURRENT),
 })
 
 /** Creates the gateway of some servers and the remote ones. */

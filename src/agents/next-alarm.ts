@@ -28,7 +28,9 @@ export function computeNextAlarm(state: LoopState, now: number): number | null {
  */
 export function boundTimes(state: LoopState, now: number): LoopState {
   const pending = state.pending.map((effect) =>
-    effect.type === 'sleep' ? { ...effect, until: Math.min(effect.until, now + sleepMsMax) } : effect,
+    effect.type === 'sleep'
+      ? { ...effect, until: Math.min(effect.until, now + sleepMsMax) }
+      : effect,
   )
   const endsAt = isStoppable(state)
     ? Math.min(state.endsAt, now + state.limits.durationMs)

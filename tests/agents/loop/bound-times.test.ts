@@ -16,7 +16,11 @@ test('L34 S6: however far a clock was set, a sleep ends within the longest wait 
       fc.integer({ min: 0, max: activationLimits.retryCapMs }),
       (jump, wait) => {
         const state: LoopState = {
-          ...{ ...initialState, phase: 'reasoning', limits: { ...initialState.limits, durationMs: 300_000 } },
+          ...{
+            ...initialState,
+            phase: 'reasoning',
+            limits: { ...initialState.limits, durationMs: 300_000 },
+          },
           ...{ startedAt: at + jump, endsAt: at + jump + 300_000 },
           pending: [{ id: 1, type: 'sleep', until: at + jump + wait }],
         }
