@@ -145,7 +145,7 @@ const insertRenderedPosts = prepareInsert<NewPost & RenderedText>(({ field, from
 
 /** Inserts posts with their content rendered. */
 export const insertPosts = (rows: NewPost[]): Statement<void>[] =>
-  splitRows(rows.map((row) => ({ ...row, ...renderText(row.content, 2) }))).map(insertRenderedPosts)
+  splitRows(rows.map((row) => ({ ...row, ...renderText('posts', row).columns }))).map(insertRenderedPosts)
 
 export type NewComment = Pick<SourceComment, 'content' | 'upvotes' | 'downvotes' | 'createdAt'> & {
   id: CommentId
@@ -180,7 +180,7 @@ const insertRenderedComments = prepareInsert<NewComment & RenderedText>(({ field
 
 /** Inserts comments with their content rendered; the list must name parents before their replies. */
 export const insertComments = (rows: NewComment[]): Statement<void>[] =>
-  splitRows(rows.map((row) => ({ ...row, ...renderText(row.content, 3) }))).map(
+  splitRows(rows.map((row) => ({ ...row, ...renderText('comments', row).columns }))).map(
     insertRenderedComments,
   )
 
