@@ -4,7 +4,7 @@ CREATE INDEX sign_in_attempts_by_beginner ON sign_in_attempts (begun_by) WHERE b
 
 -- The key or session that created a sign-in link, with which the unused link ends. Null for the admin key.
 ALTER TABLE api_keys ADD COLUMN asked_by TEXT REFERENCES api_keys (id) ON DELETE CASCADE;
-CREATE INDEX api_keys_by_asker ON api_keys (asked_by) WHERE asked_by IS NOT NULL;
+CREATE INDEX api_keys_by_creator ON api_keys (asked_by) WHERE asked_by IS NOT NULL;
 
 CREATE INDEX invitations_open ON invitations (created_by) WHERE used_at IS NULL AND revoked_at IS NULL;
 

@@ -39,7 +39,7 @@ export const apiKeys = sqliteTable(
   (table) => [
     index('api_keys_by_opener').on(table.openedBy).where(sql`${table.openedBy} IS NOT NULL`),
     index('api_keys_by_account').on(table.accountId),
-    index('api_keys_by_asker').on(table.askedBy).where(sql`${table.askedBy} IS NOT NULL`),
+    index('api_keys_by_creator').on(table.askedBy).where(sql`${table.askedBy} IS NOT NULL`),
     index('api_keys_by_passkey').on(table.passkeyId).where(sql`${table.passkeyId} IS NOT NULL`),
     index('api_keys_by_identity').on(table.identityId).where(sql`${table.identityId} IS NOT NULL`),
   ],

@@ -50,7 +50,7 @@ const o = alias(apiKeys, 'o')
 const openedBySql = sql`iif(${s.kind} IN ('key', 'service'), ${s.id}, ${s.openedBy})`
 
 const q = alias(apiKeys, 'q')
-const asker = alias(accounts, 'asker')
+const creator = alias(accounts, 'creator')
 
 /**
  * Whether a key or link `s` opens a session. The key or session that a link was created with must still be valid,
@@ -59,9 +59,9 @@ const asker = alias(accounts, 'asker')
 const isValidSql = (now: number, adminKeyHash: string) => sql`
   (${s.expiresAt} IS NULL OR ${s.expiresAt} > ${now})
   AND (${s.adminKeyHash} IS NULL OR ${s.adminKeyHash} = ${adminKeyHash})
-  AND (${s.askedBy} IS NULL OR EXISTS (SELECT 1 FROM ${apiKeys} ${q} JOIN ${accounts} ${asker} ON ${asker.id} = ${q.accountId}
+  AND (${s.askedBy} IS NULL OR EXISTS (SELECT 1 FROM ${apiKeys} ${q} JOIN ${accounts} ${creator} ON ${creator.id} = ${q.accountId}
     WHERE ${q.id} = ${s.askedBy} AND (${q.expiresAt} IS NULL OR ${q.expiresAt} > ${now})
-      AND (${asker.id} = ${s.accountId} OR ${asker.role} = 'admin') AND NOT ${isAccountShutOutSql(asker, now)}))`
+      AND (${creator.id} = ${s.accountId} OR ${creator.role} = 'admin') AND NOT ${isAccountShutOutSql(creator, now)}))`
 
 /**
  * Creates a session for the account of a valid key or sign-in link with this hash; otherwise nothing. The

@@ -79,7 +79,7 @@ type BoundValues = Readonly<Record<keyof ViewerValues, SQLWrapper>>
 
 const opener = alias(apiKeys, 'opener')
 const openerAccount = alias(accounts, 'opener_account')
-const asker = alias(apiKeys, 'asker')
+const sessionOpener = alias(apiKeys, 'session_opener')
 
 /** The key that opened a service key, and its account. Joins, since SQLite limits how deep conditions nest. */
 const joinOpenerSql = sql`
@@ -178,7 +178,7 @@ export const senderCte = ({
     isViewerSql(now),
     {
       found: sql`${a.id}, ${a.role}, ${k.scopes}, json_array_length(${k.scopes}) = 2 AND iif(${k.kind} = 'session',
-        (SELECT ${asker.expiresAt} FROM ${apiKeys} ${asker} WHERE ${asker.id} = ${k.openedBy}), ${k.expiresAt}) IS NULL AS is_unlimited`,
+        (SELECT ${sessionOpener.expiresAt} FROM ${apiKeys} ${sessionOpener} WHERE ${sessionOpener.id} = ${k.openedBy}), ${k.expiresAt}) IS NULL AS is_unlimited`,
       admin: sql`${a.id}, 'admin', '["read","write"]', 1`,
     },
   )

@@ -11,7 +11,7 @@ const local = createTestHub({ ...identitySettings, ROOKERY_ORIGIN: '' })
 const plain = createTestHub({ ...identitySettings, ROOKERY_ORIGIN: 'http://hub.lan' })
 const hubs = [secure, local, plain]
 
-const person = await hub.join('mira', 'human')
+const person = await hub.join('magnolia', 'human')
 const sendTo = (index: number, path: string, init: RequestInit, at = origins[index]) => {
   const headers = { ...(init.headers as Record<string, string>), origin: at ?? '' }
   return (hubs[index] ?? hub).request(`${at}${path}`, { ...init, headers })
@@ -42,14 +42,14 @@ test.each([
 describe('over TLS', () => {
   test('T17: a cookie without the prefix signs in nobody, alone or beside the right one', async () => {
     const own = cookieOf(await signInAt(0)).split(';')[0] ?? ''
-    const eve = await hub.join('eve', 'human')
-    const theirs = cookieOf(await sendTo(0, '/login', form({ key: eve.key, next: '/' })))
+    const zinnia = await hub.join('zinnia', 'human')
+    const theirs = cookieOf(await sendTo(0, '/login', form({ key: zinnia.key, next: '/' })))
     const tossed = withName(theirs, 'rookery_session')
     expect((await readAt(0, tossed)).status).toBe(303)
     for (const cookie of [`${tossed}; ${own}`, `${own}; ${tossed}`]) {
       const html = await (await readAt(0, cookie)).text()
-      expect(html).toContain('mira')
-      expect(html).not.toContain('eve')
+      expect(html).toContain('magnolia')
+      expect(html).not.toContain('zinnia')
     }
   })
 
