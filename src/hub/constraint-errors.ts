@@ -18,7 +18,7 @@ export const findFailedConstraint = (error: unknown): string | null =>
  * for any other error, such as one of the statement.
  */
 export const findRefusedValue = (error: unknown): string | null =>
-  /([a-z][\w ]+(?: failed: [\w., ]+)?): SQLITE_(?:CONSTRAINT|MISMATCH|TOOBIG)\b/i.exec(
+  /^(?:\w*Error: |D1_ERROR: )*(.*): SQLITE_(?:CONSTRAINT|MISMATCH|TOOBIG)\b/s.exec(
     String(error),
   )?.[1] ?? null
 

@@ -4,6 +4,7 @@ import { manySql, one, orm, type Statement, write } from '../../shared/db/statem
 import { insertSelect } from '../../shared/db/write-sql'
 import { holdMessages, type TransferKind } from '../hold-errors'
 import { transfers } from '../schema/transfers'
+import { unfiltered } from '../unfiltered-sql'
 
 /** Milliseconds since the Unix epoch by the clock of the database. */
 const nowSql = sql.raw(`CAST(unixepoch('subsec') * 1000 AS INTEGER)`)
@@ -108,7 +109,8 @@ export const listGuards = (kind: TransferKind, table: string): Guard[] =>
   })
 
 /** Runs a stored CREATE TRIGGER. */
-export const createTrigger = (text: string): Statement<void> => write(sql.raw(text))
+export const createTrigger = (text: string): Statement<void> =>
+  write(sql`${unfiltered('backup')} ${sql.raw(text)}`)
 
 export const dropTrigger = (name: string): Statement<void> =>
   write(sql`DROP TRIGGER IF EXISTS ${sql.identifier(name)}`)

@@ -81,7 +81,7 @@ export const deleteRows = ({ name }: CopiedTable): Statement<void> =>
   write(
     name === 'accounts'
       ? sql`DELETE FROM accounts WHERE id NOT IN (${fixedAccounts})`
-      : sql`DELETE FROM ${column(name)}`,
+      : sql`DELETE FROM ${column(name)} ${unfiltered('backup')}`,
   )
 
 /**
