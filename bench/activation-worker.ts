@@ -126,6 +126,7 @@ function createDeps({ model, hooks, remembers }: World, replies: Replies): Agent
         replies.get(agentId)?.push(reply?.content ?? '')
         return { kind: 'done', replyId: reply?.id ?? null, replyRefusal: null, waiting: [] }
       },
+      dropChangedRequests: async () => {},
       readConnections: async () => [],
       endOutage: async () => [],
       notifyRequesters: async () => {},

@@ -142,6 +142,7 @@ const createSessionApi = (deps: AgentApiDeps): SessionApi => {
     read: async (agentId, id) => object(agentId).readSession(id),
     restore: async (agentId, id, snapshot) => object(agentId).restoreSession(id, snapshot),
     reset: async (agentId, id) => object(agentId).resetSession(id),
+    forget: async (agentId, changed) => object(agentId).forgetRequests(changed),
     ...createSessionSummaries({
       ...deps,
       draft: async (agentId, id, recordCharsMax) =>
@@ -194,7 +195,10 @@ const createKnowledgeApi = ({
       namespace.getByName(agentId).listKnowledge(view, { before, limit: limit + 1 }),
       files.listSeen(agentId, view.self, view.owners),
     ])
-    const left = all.filter(({ path }) => after === null || path > after)
+    const seen = all.filter(
+      ({ privateTo, sharedAt }) => view.seesShared || privateTo !== null || sharedAt !== null,
+    )
+    const left = seen.filter(({ path }) => after === null || path > after)
     return {
       ...known,
       facts: known.facts.slice(0, limit),

@@ -1,5 +1,5 @@
 import { DurableObject } from 'cloudflare:workers'
-import type { ApprovalRequest, Privacy } from '../hub/contract/hub'
+import type { ApprovalRequest, ChangedRequest, Privacy } from '../hub/contract/hub'
 import { closeForStop, closeSender } from '../hub/contract/live-event'
 import type {
   ProgramCall,
@@ -33,6 +33,7 @@ import { ActivationStream } from './live/activation-stream'
 import { readWatchRequest } from './live/watch-request'
 import { deleteTexts } from './memory/delete-texts'
 import { FactStore } from './memory/fact-store'
+import { forgetRequests } from './memory/forget-requests'
 import { KnowledgeStore } from './memory/knowledge-store'
 import { MemoryStore } from './memory/memory-store'
 import { PrivateFacts } from './memory/private-facts'
@@ -103,6 +104,15 @@ export class AgentObjectBase<Env>
     const sessions = deleteProgramSessions(this.#memory, request)
     this.shell.deleteRuns(request.runs.map(({ id }) => id))
     if (sessions.length > 0) await this.#runners.forgetSessions(sessions)
+  }
+
+  /** Deletes what sessions hold of runs whose request or answer changed since. Returns false while the agent runs. */
+  async forgetRequests(changed: ChangedRequest[]): Promise<boolean> {
+    // What the run has read is stored when it ends.
+    if (!this.shell.readActivation().isCommitted) return false
+    const sessions = forgetRequests(this.#memory, changed)
+    if (sessions.length > 0) await this.#runners.forgetSessions(sessions)
+    return true
   }
 
   /** Closes the sockets with any of the tags. */

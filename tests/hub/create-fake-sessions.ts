@@ -25,6 +25,7 @@ export function createFakeSessions(): SessionApi {
       return true
     },
     reset: async (agentId, id) => stored.delete(keyOf(agentId, id)),
+    forget: async () => true,
     planSummary: async (agent, id) =>
       stored.has(keyOf(agent.id, id)) ? { kind: 'extract', reason: null } : null,
     summarize: async () => ({ revision: 0, texts: [], usages: [], failure: 'No model.' }),

@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import type { AccountId } from '../../src/shared/ids'
+import { registerGuest } from '../hub/access/create-guest'
 import { adminKey, createTestHub, readCost } from '../hub/create-test-hub'
 import { createBrowser, signIn } from './open-pages'
 
@@ -107,6 +108,21 @@ test('T2: an agent is asked only for what the viewer sees: their own, and of clo
 
   expect((await createBrowser(hub).get(path)).headers.get('location')).toContain('/login')
   expect((await bobs.get('/a/bob/knows')).status).toBe(404)
+})
+
+test('T1: a guest is shown no more by the API and the page than what is private to them', async () => {
+  const { key } = await registerGuest(async (to, options) => (await hub.call(to, options)).body)
+  const { views } = hub.seen.knowledge
+  for (const [reader, seesShared] of [
+    [key, false],
+    [bob.key, true],
+  ] as const) {
+    views.splice(0)
+    expect((await hub.call('/agents/scout/knowledge', { key: reader })).status).toBe(200)
+    const html = await (await signIn(hub, reader)).read(path)
+    expect(views.map((view) => view.seesShared)).toEqual([seesShared, seesShared])
+    expect(html.includes('What is for everybody is shown to members.')).toBe(!seesShared)
+  }
 })
 
 test('T2: its forms correct and delete for admins and the owner, and each change is in the admin log', async () => {

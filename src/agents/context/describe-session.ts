@@ -95,7 +95,7 @@ interface TaskRequest {
   text: string
 }
 
-/** Finds the requests of a task. An item's text may be truncated, so the thread's text is preferred. */
+/** Finds the requests of a task, which are in its thread unless it has none; of a deleted one nothing is left. */
 function findRequests({ thread, items }: LoadedActivation): TaskRequest[] {
   return items.map(({ from, postId, commentId, content }) => {
     if (!thread || postId === null) return { from, text: content }

@@ -11,6 +11,8 @@ export interface KnowledgeView {
   owners: DataOwner[]
   /** Whose private sessions they see besides, as an admin who has opened them. */
   opened: DataOwner[]
+  /** Sees what runs for everybody read. A guest does not, whose runs read it only with the grant to read memory. */
+  seesShared: boolean
   /** Manages the agent: changes what everybody's runs read, and sees the sessions of threads. */
   isManager: boolean
 }

@@ -1,4 +1,5 @@
 /** Types of an agent's stored sessions. Part of the agents' contract: others import them from `contract.ts`. */
+import type { ChangedRequest } from '../../hub/contract/activations'
 import type { ModelConnection } from '../../hub/contract/models'
 import type { AccountId } from '../../shared/ids'
 import type { CallUsage } from './models'
@@ -12,6 +13,8 @@ export interface SessionApi {
   restore(agentId: AccountId, id: string, snapshot: SessionSnapshot): Promise<boolean>
   /** Deletes the session. Returns false when it doesn't exist. */
   reset(agentId: AccountId, id: string): Promise<boolean>
+  /** Deletes what sessions hold of runs whose request or answer changed since. Returns false while the agent runs. */
+  forget(agentId: AccountId, changed: ChangedRequest[]): Promise<boolean>
   /** Returns what a summary by the agent's model takes; null when the session doesn't exist. */
   planSummary(
     agent: SessionAgent,

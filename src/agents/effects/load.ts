@@ -10,6 +10,7 @@ import { findProgram } from '../executors/executor'
 import { programs } from '../executors/programs'
 import type { Effect } from '../loop/effect'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
+import { forgetRequests } from '../memory/forget-requests'
 import { findProgramSession, toAudience } from '../memory/program-sessions'
 import { calculateCostMax } from '../models/catalogue'
 import type { Model } from '../models/model-port'
@@ -39,6 +40,7 @@ export async function load(
   context.waitReason = describeWait(answer)
   switch (answer.kind) {
     case 'loaded':
+      await forgetChanged(context, answer)
       return { ...base, type: 'loaded', facts: await gatherFacts(context, answer) }
     case 'resumed':
       return resume(context, answer, base)
@@ -61,6 +63,20 @@ export async function load(
       }
       return { ...base, type: 'load_waited', retryAt: answer.retryAt, reason: answer.reason }
   }
+}
+
+/** Deletes what the agent remembers of texts that changed since it answered them, before it is in a prompt again. */
+async function forgetChanged(
+  { deps, memory, agentId }: EffectContext,
+  { changedRequests = [] }: LoadedActivation,
+): Promise<void> {
+  if (changedRequests.length === 0) return
+  const sessions = forgetRequests(memory, changedRequests)
+  await deps.hub.dropChangedRequests(
+    agentId,
+    changedRequests.map(({ activationId }) => activationId),
+  )
+  if (sessions.length > 0) await deps.runners.forgetSessions(sessions)
 }
 
 interface Base {

@@ -26,6 +26,9 @@ import { countTools } from '../run/tool-counts'
 import type { StoredActivation } from './memory-types'
 import { truncateMessages } from './truncate-messages'
 
+/** The grant of the hub's tools that read. */
+const hubReadGrant = 'hub:read'
+
 export interface FinishedActivation {
   activationId: ActivationId
   at: number
@@ -50,11 +53,10 @@ export function composeTurn(finished: FinishedActivation): StoredActivation | nu
     ? toWords(folded)
     : compactIfNeeded(folded, finished.window)
   const { summary, history, run } = quotesOwnAccount(facts, events) ? nothing : conversation
-  const messages = truncateMessages([
-    ...(summary === null ? [] : history),
-    { role: 'user', text: session.task },
-    ...run,
-  ])
+  const messages = truncateMessages(
+    [...(summary === null ? [] : history), { role: 'user', text: session.task }, ...run],
+    findHubReads(events),
+  )
   const reply = composeReply(
     ending,
     events,
@@ -78,6 +80,21 @@ export function composeTurn(finished: FinishedActivation): StoredActivation | nu
     isUntrusted: hasReadUntrusted(facts, events),
   }
 }
+
+/**
+ * Returns the ids of calls that read posts, comments and messages of the hub. Their results are not kept: whatever is
+ * edited or deleted there later is gone from the session, and the agent reads it again.
+ */
+const findHubReads = (events: LoopEvent[]): ReadonlySet<string> =>
+  new Set(
+    events.flatMap((event) => {
+      if (event.type === 'tool_returned')
+        return event.audit?.grant === hubReadGrant ? [event.callId] : []
+      return event.type === 'program_call_returned' && event.grant === hubReadGrant
+        ? [event.callId]
+        : []
+    }),
+  )
 
 /**
  * Returns the account whose runs alone can use this turn: that of a private run, and the reader of a public

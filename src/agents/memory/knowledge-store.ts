@@ -31,7 +31,7 @@ export class KnowledgeStore {
     sessions: SessionFacts[],
     { before, limit, sessionsMax }: Page,
   ): Pick<AgentKnowledge, 'facts' | 'tasks' | 'sessions'> {
-    const seen = JSON.stringify(['', ...view.owners])
+    const seen = JSON.stringify([...(view.seesShared ? [''] : []), ...view.owners])
     const shared = new Map(
       this.#memory
         .query<{ id: number; at: number }>(
@@ -41,9 +41,11 @@ export class KnowledgeStore {
         .map(({ id, at }) => [id, at]),
     )
     const facts = this.#memory.query<FactRow>(
-      `SELECT ${factColumns} FROM facts WHERE private_to IN (SELECT value FROM json_each(?)) AND id < ?
+      `SELECT ${factColumns} FROM facts WHERE (private_to IN (SELECT value FROM json_each(?))
+         OR id IN (SELECT value FROM json_each(?))) AND id < ?
        ORDER BY id DESC LIMIT ?`,
       seen,
+      JSON.stringify([...shared.keys()]),
       before ?? Number.MAX_SAFE_INTEGER,
       limit,
     )

@@ -94,3 +94,12 @@ export const resetProgramSessions = (memory: MemoryStore, agentSession: string):
       agentSession,
     )
     .map(({ session }) => session)
+
+/** Deletes the sessions of threads. Returns their names. */
+export const deleteProgramSessionsOf = (memory: MemoryStore, threads: string[]): string[] =>
+  memory
+    .query<{ session: string }>(
+      'DELETE FROM program_sessions WHERE thread IN (SELECT value FROM json_each(?)) RETURNING session',
+      JSON.stringify(threads),
+    )
+    .map(({ session }) => session)

@@ -5,12 +5,18 @@ import { truncate } from '../text/truncate'
 
 /**
  * Returns messages as they are stored after their activation: truncated, without provider parts, which
- * are required within one conversation only. Calls keep their results.
+ * are required within one conversation only. Each call has a result.
+ *
+ * @param unkept ids of calls whose result is not stored
  */
-export const truncateMessages = (messages: Message[]): SessionMessage[] =>
-  messages.map(truncateMessage)
+export const truncateMessages = (
+  messages: Message[],
+  unkept: ReadonlySet<string> = new Set(),
+): SessionMessage[] => messages.map((message) => truncateMessage(message, unkept))
 
-function truncateMessage(message: Message): SessionMessage {
+const unkeptNote = 'This result is not kept, because it may have changed. Call the tool again.'
+
+function truncateMessage(message: Message, unkept: ReadonlySet<string>): SessionMessage {
   const { keptTextCharsMax, keptResultCharsMax } = memoryLimits
   switch (message.role) {
     case 'assistant':
@@ -24,7 +30,7 @@ function truncateMessage(message: Message): SessionMessage {
         role: 'tool',
         results: message.results.map((result) => ({
           ...result,
-          text: truncate(result.text, keptResultCharsMax),
+          text: unkept.has(result.callId) ? unkeptNote : truncate(result.text, keptResultCharsMax),
         })),
       }
     default:

@@ -19,6 +19,7 @@ import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
 import { claims } from '../schema/people'
 import { communityMembers } from '../schema/places'
+import { isUnreadSql } from '../shown-sql'
 import {
   type Credential,
   unclaimedViewerCte,
@@ -71,7 +72,7 @@ const i = alias(inboxItems, 'i')
 
 /** Whether an agent has unread items; what waits for a person is shown to them alone. */
 const hasUnreadSql = sql`${a.kind} = 'agent' AND EXISTS (SELECT 1 FROM ${inboxItems} ${i}
-  WHERE ${i.accountId} = ${a.id} AND ${i.readAt} IS NULL)`
+  WHERE ${i.accountId} = ${a.id} AND ${isUnreadSql(i)})`
 
 const accountFields = {
   id: a.id,
@@ -97,7 +98,7 @@ const accountFields = {
   isPaused: flag(sql`${g.isPaused} IS 1`),
   /** At most `limits.unreadCountMax`. */
   notificationCount: number(sql`(SELECT count(*) FROM (SELECT 1 FROM ${inboxItems} ${i}
-    WHERE ${i.accountId} = ${a.id} AND ${i.readAt} IS NULL LIMIT ${sql.raw(String(limits.unreadCountMax))}))`),
+    WHERE ${i.accountId} = ${a.id} AND ${isUnreadSql(i)} LIMIT ${sql.raw(String(limits.unreadCountMax))}))`),
 }
 
 /** An account with its unread count and, for a hosted agent, its model. */

@@ -3,6 +3,7 @@ import type { ActionContext } from '../action-context'
 import type { ActivationApi } from '../contract/hub'
 import { postTopic } from '../contract/live-event'
 import { toLoadEvent } from '../exploration/scheduler-events'
+import { deleteChangedRequests } from '../inbox/changed-requests'
 import { publishToWatchers } from '../live/publish-to-watchers'
 import { endOutage } from '../outages/actions'
 import { deferPushes } from '../push/actions'
@@ -24,6 +25,7 @@ export const createActivationApi = (open: () => ActionContext): ActivationApi =>
     if (event) defer(scheduler.reportOutcome(event))
     return answer
   },
+  dropChangedRequests: (agentId, ids) => run(open().db, deleteChangedRequests(agentId, ids)),
   notifyRequesters: async (request) => {
     const { db, clock } = open()
     await batch(db, { notice: insertNotice({ ...request, id: clock.newId() }) })

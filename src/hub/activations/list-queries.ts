@@ -9,6 +9,7 @@ import { accounts } from '../schema/accounts'
 import { activations, activationTraces } from '../schema/activations'
 import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
+import { isPostShownSql } from '../shown-sql'
 import { traceAccessColumns } from '../traces/trace-access-queries'
 import type { Reader } from '../viewers/reader'
 
@@ -55,7 +56,7 @@ export type ActivationRecord = RowOf<typeof recordColumns>
 const tablesFor = (
   reader: SQLWrapper,
 ) => sql`${activations} ${x} CROSS JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
-  LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${p.deletedAt} IS NULL
+  LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${isPostShownSql(p)}
     AND ${canReadSql(p.communityId, reader)}`
 
 const tracedColumns = (reader: SQLWrapper) => ({

@@ -6,11 +6,11 @@ import type { ActivationId } from '../../shared/ids'
 import { selectDecisions } from '../approvals/queries'
 import { selectBudgetsInScope } from '../budgets/queries'
 import { selectCommentsOfRun } from '../comments/queries'
-import { canReadPostSql } from '../communities/readable-sql'
 import type { ClaimedItem, LoadRequest, ModelStore } from '../contract/hub'
 import { selectExploration } from '../exploration/queries'
 import { recordExplorationRefusal } from '../exploration/share-sql'
 import { selectPolicy } from '../grants/queries'
+import { selectChangedRequests } from '../inbox/changed-requests'
 import { refuseItemsOfStopped } from '../inbox/stopped-queries'
 import { inboxDepthSql, isHubPausedSql } from '../inbox/waiting-sql'
 import { selectPostOfRun } from '../posts/queries'
@@ -18,7 +18,8 @@ import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
-import { actorReader, type Reader } from '../viewers/reader'
+import { ownTextSql } from '../shown-sql'
+import { actorReader } from '../viewers/reader'
 import {
   type Claim,
   claimDecision,
@@ -112,12 +113,7 @@ const person = (account: typeof c | typeof f) => ({
   kind: account.kind,
 })
 
-interface LoadedBy {
-  activationId: ActivationId
-  reader: Reader
-}
-
-const selectItems = prepare(({ activationId, reader }: Params<LoadedBy>) =>
+const selectItems = prepare(({ activationId }: Params<{ activationId: ActivationId }>) =>
   manySql(
     {
       item: {
@@ -126,7 +122,7 @@ const selectItems = prepare(({ activationId, reader }: Params<LoadedBy>) =>
         from: person(f),
         postId: i.postId,
         commentId: i.commentId,
-        content: sql<string>`iif(${canReadPostSql(i.postId, reader)}, ${i.content}, '')`,
+        content: ownTextSql(i),
         createdAt: i.createdAt,
         isFollowUp: flag(sql`${i.cause} IS NOT NULL`),
       },
@@ -152,6 +148,7 @@ export function loadStatements(request: LoadRequest, models: ModelStore) {
     requesters: recordRequesters(claim),
     state: selectState(models)(claim),
     items: selectItems(claim),
+    changed: selectChangedRequests({ agentId }),
     post: selectPostOfRun({ activationId, reader }),
     comments: selectCommentsOfRun({ activationId, reader }),
     policy: selectPolicy(agentId, activationId),

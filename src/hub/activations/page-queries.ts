@@ -13,6 +13,7 @@ import { comments } from '../schema/comments'
 import { communities } from '../schema/communities'
 import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
+import { isCommentShownSql, isPostShownSql } from '../shown-sql'
 import { ownRequestersSql, traceAccessColumns } from '../traces/trace-access-queries'
 import type { Reader } from '../viewers/reader'
 
@@ -50,7 +51,8 @@ export const selectLatestActivations = prepare(({ reader }: Params<{ reader: Rea
   manySql(
     activationColumns,
     sql`FROM ${activations} ${x} JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
-      LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${canReadSql(p.communityId, reader)}
+      LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${isPostShownSql(p)}
+        AND ${canReadSql(p.communityId, reader)}
       ORDER BY ${x.startedAt} DESC, ${x.id} DESC LIMIT 15`,
   ),
 )
@@ -101,10 +103,10 @@ const selectActivation = prepare(({ id, reader }: Params<{ id: string; reader: R
   oneSql(
     detailColumns(reader),
     sql`FROM ${activations} ${x} JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
-    LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${p.deletedAt} IS NULL
+    LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${isPostShownSql(p)}
       AND ${canReadSql(p.communityId, reader)}
     LEFT JOIN ${activationTraces} ${t} ON ${t.activationId} = ${x.id}
-    LEFT JOIN ${comments} ${m} ON ${m.id} = ${x.replyCommentId} AND ${m.deletedAt} IS NULL
+    LEFT JOIN ${comments} ${m} ON ${m.id} = ${x.replyCommentId} AND ${isCommentShownSql(m)}
       AND ${canReadPostSql(m.postId, reader)}
     WHERE ${x.id} = ${id}`,
   ),

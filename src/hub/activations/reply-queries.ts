@@ -65,8 +65,6 @@ const u = alias(accounts, 'u')
 const g = alias(agents, 'g')
 
 const depthMax = limits.comment.depthMax
-/** Characters of the reply that an inbox item shows. */
-const excerptChars = 280
 
 const isBannedFromReplySql = (
   { agentId: accountId, activationId, now }: Params<Values>,
@@ -161,7 +159,7 @@ const recipientsSql = (v: Params<ThreadValues>): SQL => sql`
   items AS (
     SELECT ${u.id} AS to_id, r.is_requester, n.key AS nth,
       n.key IS NOT NULL AND coalesce(${g.answersMentions}, 0) = 1 AS answers,
-      ${c.postId}, ${c.id} AS comment_id, ${c.authorId}, ${c.content}, ${c.createdAt}, ${c.hops} + 1 AS hops,
+      ${c.postId}, ${c.id} AS comment_id, ${c.authorId}, ${c.createdAt}, ${c.hops} + 1 AS hops,
       ${canAccountReadSql(sql`(SELECT ${p.communityId} FROM ${posts} ${p} ${unfiltered('own run')} WHERE ${p.id} = ${v.postId})`, u)} AS can_read
     FROM recipients r CROSS JOIN ${accounts} ${u} ON ${u.id} = r.id
     CROSS JOIN ${comments} ${c} ON ${c.activationId} = ${v.activationId}
@@ -195,7 +193,6 @@ const notifyRecipients = prepare((v: Params<ThreadValues>) =>
         postId: sql`post_id`,
         commentId: sql`comment_id`,
         fromAccountId: sql`author_id`,
-        content: sql`iif(can_read, substr(content, 1, ${excerptChars}), '')`,
         createdAt: sql`created_at`,
         isTask: sql`answers AND refusal IS NULL`,
         hops: sql`hops`,

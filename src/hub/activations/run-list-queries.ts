@@ -15,6 +15,7 @@ import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
+import { isPostShownSql, itemTextSql } from '../shown-sql'
 import { hasTraceAccessSql, isRunShownSql } from '../traces/trace-access-queries'
 import type { Reader } from '../viewers/reader'
 import { nobody, type RunFilter } from './filter'
@@ -81,23 +82,26 @@ function prepareList<Result>(build: (v: Operands, window: SQL) => Statement<Resu
  */
 const tablesSql = (v: Operands, window: SQL): SQL => sql`
   FROM (SELECT * FROM ${window} LIMIT ${v.scanned}) ${x} CROSS JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
-  LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${p.deletedAt} IS NULL
+  LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${isPostShownSql(p)}
     AND ${canReadSql(p.communityId, v.reader)}`
 
-const contains = (text: SQL | typeof p.title | typeof i.content, v: Operands): SQL =>
+const contains = (text: SQL | typeof p.title, v: Operands): SQL =>
   sql`instr(lower(${text}), lower(${v.text})) > 0`
 
 const nobodySql = sql.raw(`'${nobody}'`)
 
-/** The condition of a filter, for runs whose page shows the reader who asked for them. */
-const matchSql = (v: Operands): SQL => sql`
+/** Whether a run matches the filter but for its text. */
+const isMatchSql = (v: Operands): SQL => sql`
   (${v.outcome} IS NULL OR coalesce(${x.outcome}, ${x.state}) = ${v.outcome})
   AND ${x.costMicrousd} >= ${v.costFrom} AND ${x.inputTokens} + ${x.outputTokens} >= ${v.tokensFrom}
   AND (${v.requester} IS NULL OR (${v.requester} = ${nobodySql} AND ${x.requesters} = '[]') OR EXISTS (SELECT 1 FROM json_each(${x.requesters}) q
     WHERE q.value = (SELECT ${accounts.id} FROM ${accounts} WHERE ${accounts.name} = ${v.requester})))
-  AND (${v.text} IS NULL OR ${contains(p.title, v)} OR (${hasTraceAccessSql(v.reader)} AND EXISTS (
-    SELECT 1 FROM ${inboxItems} ${i} WHERE ${i.claimedBy} = ${x.id} AND ${i.isTask} = 1 AND ${contains(i.content, v)})))
   AND ${isRunShownSql(v.reader)}`
+
+/** The condition of a filter, for runs whose page shows the reader who asked for them. */
+const matchSql = (v: Operands): SQL => sql`${isMatchSql(v)}
+  AND (${v.text} IS NULL OR ${contains(p.title, v)} OR (${hasTraceAccessSql(v.reader)} AND EXISTS (
+    SELECT 1 FROM ${inboxItems} ${i} WHERE ${i.claimedBy} = ${x.id} AND ${i.isTask} = 1 AND ${contains(itemTextSql(i), v)})))`
 
 const selectRecords = prepareList((v, window) =>
   manySql(recordColumns, sql`${tablesSql(v, window)} WHERE ${matchSql(v)} LIMIT ${v.limit}`),
@@ -146,6 +150,11 @@ export type RunTotals = RowOf<typeof totalColumns>
 const noTotals: RunTotals = { runs: 0, costMicrousd: 0, isPriced: true, tokens: 0, modelCalls: 0 }
 
 const selectTotals = prepareList((v, window) =>
+  oneSql(totalColumns, sql`FROM (SELECT * FROM ${window} LIMIT ${v.scanned}) ${x} WHERE ${isMatchSql(v)}`),
+)
+
+/** The same with a text, for which agents and posts of the runs are read, too. */
+const selectTotalsOfText = prepareList((v, window) =>
   oneSql(totalColumns, sql`${tablesSql(v, window)} WHERE ${matchSql(v)}`),
 )
 
@@ -185,19 +194,26 @@ const edgeOf = (search: RunSearch, before: [number, string] | null): Statement<E
  * Returns the statements of a page of the API, newest first. A filter looks at a limited number of runs: a page
  * can be short, and the next one goes on at the edge.
  */
-export function recordStatements(request: RunPageRequest) {
+export const recordStatements = (request: RunPageRequest) => pageStatements(request, selectRecords)
+
+function pageStatements<Row>(
+  request: RunPageRequest,
+  select: (filter: RunFilter, values: ListValues) => Statement<Row[]>,
+) {
   const { before, limit } = request
   const values = toValues(request, before, limit)
   const isLimited = isSparse(request)
   return {
-    rows: selectRecords(request, isLimited ? values : { ...values, scanned: farFuture }),
+    rows: select(request, isLimited ? values : { ...values, scanned: farFuture }),
     edge: isLimited ? edgeOf(request, before) : null,
   }
 }
 
 /** Selects the sums of the runs that match a filter, of the newest ones that a filter looks at. */
-const totalsOf = (search: RunSearch): Statement<RunTotals> =>
-  mapStatement(selectTotals(search, toValues(search, null, 1)), (row) => row ?? noTotals)
+const totalsOf = (search: RunSearch): Statement<RunTotals> => {
+  const select = search.text === undefined ? selectTotals : selectTotalsOfText
+  return mapStatement(select(search, toValues(search, null, 1)), (row) => row ?? noTotals)
+}
 
 /** Returns the statements of the totals, with the edge where they end. */
 export const totalsStatements = (search: RunSearch) => ({
@@ -205,11 +221,11 @@ export const totalsStatements = (search: RunSearch) => ({
   totalsEdge: edgeOf(search, null),
 })
 
-/** Returns the statements of a page of the list with the totals of its filter. */
-export const runListStatements = (request: RunPageRequest) => ({
-  rows: selectRows(request, toValues(request, request.before, request.limit)),
-  edge: edgeOf(request, request.before),
-  ...totalsStatements(request),
+/** Returns the statements of a page of the list, and those of the totals if they are asked for. */
+export const runListStatements = (request: RunPageRequest, hasTotals: boolean) => ({
+  ...pageStatements(request, selectRows),
+  totals: hasTotals ? totalsOf(request) : null,
+  totalsEdge: hasTotals ? edgeOf(request, null) : null,
 })
 
 /** Selects the runs of a CSV, newest first. */

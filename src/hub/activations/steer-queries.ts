@@ -14,6 +14,7 @@ import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { comments } from '../schema/comments'
 import { inboxItems } from '../schema/inbox'
+import { isCommentShownSql } from '../shown-sql'
 import { actorReader, type Reader } from '../viewers/reader'
 
 const f = alias(accounts, 'f')
@@ -70,7 +71,7 @@ const selectJoined = prepare((v: Params<{ activationId: ActivationId; reader: Re
   manySql(
     steeringFields,
     sql`FROM ${inboxItems} ${i} JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
-      LEFT JOIN ${comments} ${m} ON ${m.id} = ${i.commentId} AND ${m.deletedAt} IS NULL
+      LEFT JOIN ${comments} ${m} ON ${m.id} = ${i.commentId} AND ${isCommentShownSql(m)}
         AND ${canReadPostSql(i.postId, v.reader)}
       LEFT JOIN ${accounts} ${w} ON ${w.id} = ${m.authorId} AND ${w.kind} = 'system'
       WHERE ${i.claimedBy} = ${v.activationId} AND ${i.joinedAt} IS NOT NULL AND ${i.readAt} IS NULL

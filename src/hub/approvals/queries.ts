@@ -24,6 +24,7 @@ import { activations } from '../schema/activations'
 import { approvals } from '../schema/approvals'
 import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
+import { isPostShownSql } from '../shown-sql'
 import { traceAccessColumns } from '../traces/trace-access-queries'
 import {
   type Credential,
@@ -144,7 +145,7 @@ const fromApprovals = (
 ) => sql`FROM ${approvals} ${p} JOIN ${accounts} ${a} ON ${a.id} = ${p.accountId}
   LEFT JOIN ${accounts} ${u} ON ${u.id} = ${p.decidedBy}
   LEFT JOIN ${activations} ${x} ON ${x.id} = ${runOfApproval}
-  LEFT JOIN ${posts} ${t} ON ${t.id} = ${x.postId} AND ${t.deletedAt} IS NULL
+  LEFT JOIN ${posts} ${t} ON ${t.id} = ${x.postId} AND ${isPostShownSql(t)}
     AND ${canReadSql(t.communityId, reader)}`
 
 /** Whether the viewer can see an approval: admins see all, others those of their requests and their own calls. */

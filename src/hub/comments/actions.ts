@@ -242,7 +242,7 @@ export async function changeComment(
   await writeGuarded(
     db,
     { accountId, activationId, communityId, act: 'edit', threadId: null, now },
-    { comment: updateComment(comment.id, content, now) },
+    { comment: updateComment(comment, content, now) },
   )
   return { ...comment, content, editedAt: now }
 }
@@ -254,6 +254,6 @@ export async function removeComment(
   id: string,
 ): Promise<CommentId> {
   const comment = await findOwnComment(context, actor, id)
-  await batch(context.db, { writes: deleteComment(comment.id, context.clock.now()) })
+  await batch(context.db, { writes: deleteComment(comment, context.clock.now()) })
   return comment.id
 }

@@ -7,7 +7,6 @@ import { omit } from '../../shared/omit'
 import { isUntrustedCommentSql } from '../accounts/untrusted-sql'
 import { canReadPostSql, canReadSql, unfiltered } from '../communities/readable-sql'
 import { hasExplorersSql } from '../inbox/news-sql'
-import { hasPlaceSql } from '../posts/queries'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { comments } from '../schema/comments'
@@ -15,6 +14,7 @@ import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
 import { moderationActions } from '../schema/moderation'
 import { posts } from '../schema/posts'
+import { hasPageSql, isCommentShownSql, isPostShownSql } from '../shown-sql'
 import type { Reader } from '../viewers/reader'
 
 const m = alias(comments, 'm')
@@ -26,10 +26,10 @@ const i = alias(inboxItems, 'i')
 const x = alias(activations, 'x')
 const r = alias(moderationActions, 'removal')
 
-/** A comment `m` with its author, the account `a`. The content of a deleted comment is empty. */
+/** A comment `m` with its author, the account `a`. The content is empty when it may not be shown. */
 export const commentFields = {
   ...omit(getTableColumns(m), ['seq', 'hops', 'removalId', 'html', 'htmlVersion']),
-  content: sql<string>`iif(${m.deletedAt} IS NULL, ${m.content}, '')`,
+  content: sql<string>`iif(${isCommentShownSql(m)}, ${m.content}, '')`,
   score: number(sql`${m.upvotes} - ${m.downvotes}`),
   authorName: a.name,
   authorKind: a.kind,
@@ -111,7 +111,7 @@ export const selectComments = (
 const preparedThread = prepare(({ id, reader }: OneValues) =>
   oneSql(
     { id: p.id },
-    sql`FROM ${posts} ${p} WHERE ${p.id} = ${id} AND ${hasPlaceSql} AND ${canReadSql(p.communityId, reader)}`,
+    sql`FROM ${posts} ${p} WHERE ${p.id} = ${id} AND ${hasPageSql(p)} AND ${canReadSql(p.communityId, reader)}`,
   ),
 )
 
@@ -131,7 +131,7 @@ const preparedCommentsOfRun = prepare(({ activationId, reader }: Params<OfRun>) 
   manySql(
     commentFields,
     sql`FROM ${comments} ${m} JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
-      WHERE ${m.id} IN (SELECT id FROM path UNION SELECT id FROM newest) AND ${m.deletedAt} IS NULL
+      WHERE ${m.id} IN (SELECT id FROM path UNION SELECT id FROM newest) AND ${isCommentShownSql(m)}
         AND ${canReadPostSql(m.postId, reader)}`,
     sql`WITH RECURSIVE path (id, parent_id) AS (
       SELECT ${m.id}, ${m.parentId} FROM ${inboxItems} ${i} JOIN ${comments} ${m} ON ${m.id} = ${i.commentId}
@@ -156,7 +156,7 @@ const preparedOwnComment = prepare(({ id, reader }: OneValues) =>
     { ...commentFields, communityId: p.communityId },
     sql`FROM ${comments} ${m} JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
       JOIN ${posts} ${p} ON ${p.id} = ${m.postId}
-      WHERE ${m.id} = ${id} AND ${m.deletedAt} IS NULL AND ${p.deletedAt} IS NULL
+      WHERE ${m.id} = ${id} AND ${isCommentShownSql(m)} AND ${isPostShownSql(p)}
         AND ${canReadSql(p.communityId, reader)}`,
   ),
 )
@@ -174,7 +174,7 @@ const preparedComment = prepare(({ id, reader }: OneValues) =>
     sql`FROM ${comments} ${m} JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
       JOIN ${posts} ${p} ON ${p.id} = ${m.postId}
       WHERE ${m.id} = ${id} AND (${m.deletedAt} IS NULL OR ${m.removalId} IS NOT NULL)
-        AND (${p.deletedAt} IS NULL OR ${p.removalId} IS NOT NULL) AND ${canReadSql(p.communityId, reader)}`,
+        AND ${hasPageSql(p)} AND ${canReadSql(p.communityId, reader)}`,
   ),
 )
 
@@ -201,7 +201,7 @@ const preparedParentPost = prepare(({ id, reader }: OneValues) =>
   oneSql(
     parentPostFields,
     sql`FROM ${posts} ${p}
-      WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL AND ${canReadSql(p.communityId, reader)}`,
+      WHERE ${p.id} = ${id} AND ${isPostShownSql(p)} AND ${canReadSql(p.communityId, reader)}`,
   ),
 )
 

@@ -4,6 +4,11 @@ import { orm, type Params, prepare, type Statement, write } from '../../shared/d
 import { insertRow, updateSet } from '../../shared/db/write-sql'
 import type { CommentId, PostId } from '../../shared/ids'
 import { unfiltered } from '../communities/readable-sql'
+import {
+  changeStatements,
+  type DeletionRefusal,
+  deletionStatements,
+} from '../inbox/changed-requests'
 import { type RenderedText, renderText } from '../markdown/render-text'
 import { comments } from '../schema/comments'
 import { posts } from '../schema/posts'
@@ -20,6 +25,9 @@ const preparedInsertComment = prepare((comment: Params<NewComment & RenderedText
 export const insertComment = (comment: NewComment & RenderedText): Statement<void> =>
   preparedInsertComment(comment)
 
+/** A comment and its thread. */
+type CommentRef = Pick<NewComment, 'id' | 'postId'>
+
 const preparedCommentCount = prepare(({ postId }: Params<{ postId: PostId }>) =>
   write(
     updateSet(
@@ -33,13 +41,19 @@ const preparedCommentCount = prepare(({ postId }: Params<{ postId: PostId }>) =>
 export const incrementCommentCount = (postId: PostId): Statement<void> =>
   preparedCommentCount({ postId })
 
-export const updateComment = (id: CommentId, content: string, now: number): Statement<void> =>
+export const updateComment = (
+  { id, postId }: CommentRef,
+  content: string,
+  now: number,
+): Statement<void>[] => [
   write(
     orm
       .update(comments)
       .set({ content, editedAt: now, ...renderText('comments', { id, content }).columns })
       .where(and(eq(comments.id, id), isNull(comments.deletedAt))),
-  )
+  ),
+  changeStatements({ postId, commentId: id }),
+]
 
 const decrementCommentCount = prepare(({ id }: Params<{ id: CommentId }>) =>
   write(
@@ -53,10 +67,14 @@ const decrementCommentCount = prepare(({ id }: Params<{ id: CommentId }>) =>
 )
 
 /**
- * Marks a comment as deleted and subtracts it from its post's count; repeating changes nothing. Its
- * replies stay.
+ * Marks a comment as deleted, subtracts it from its post's count, and ends what waits for an answer to it; repeating
+ * changes nothing. Its replies stay.
  */
-export const deleteComment = (id: CommentId, now: number): Statement<void>[] => [
+export const deleteComment = (
+  { id, postId }: CommentRef,
+  now: number,
+  refusal: DeletionRefusal = 'content_deleted',
+): Statement<void>[] => [
   decrementCommentCount({ id }),
   write(
     orm
@@ -64,4 +82,5 @@ export const deleteComment = (id: CommentId, now: number): Statement<void>[] => 
       .set({ deletedAt: now })
       .where(and(eq(comments.id, id), isNull(comments.deletedAt))),
   ),
+  ...deletionStatements({ postId, commentId: id }, { now, refusal }),
 ]

@@ -14,6 +14,12 @@ import type { ClosedCommunity, Person, Thread } from './threads'
 
 export type Task = 'mention' | 'reply' | 'dm' | 'exploration' | 'scheduled' | 'manual'
 
+/** A run of the agent that answered, or wrote, a text which was edited, deleted or removed since. */
+export interface ChangedRequest {
+  activationId: ActivationId
+  postId: PostId
+}
+
 export interface LoadRequest {
   agentId: AccountId
   /** Chosen by the agent and journaled before the call, so that a retry is idempotent. */
@@ -35,7 +41,7 @@ export interface ClaimedItem {
   postId: PostId | null
   /** Null when the post itself mentions the agent. */
   commentId: CommentId | null
-  /** Excerpt of the post or comment; for a task its full text. */
+  /** Of a message or a task; empty for a post or comment, whose text is in the thread. */
   content: string
   createdAt: number
   /** The comment names nobody: it continues a conversation with the agent. */
@@ -100,6 +106,8 @@ export interface LoadedActivation {
   environment: Environment
   /** The model providers that admins set up; absent when there are none. */
   connections?: ModelConnection[]
+  /** Runs of whose words the agent has to delete what it remembers. */
+  changedRequests?: ChangedRequest[]
 }
 
 export interface Environment {
@@ -226,6 +234,8 @@ export type RenewResult =
 
 export interface ActivationApi {
   load(request: LoadRequest): Promise<LoadResult>
+  /** Notes that the agent has deleted what it remembered of these runs. */
+  dropChangedRequests(agentId: AccountId, ids: ActivationId[]): Promise<void>
   renew(request: RenewRequest): Promise<RenewResult>
   /** Returns all comments that joined the run so far, oldest first; none when it no longer runs. */
   steer(request: SteerRequest): Promise<SteeringItem[]>

@@ -10,6 +10,7 @@ import { communities } from '../schema/communities'
 import { agents } from '../schema/definitions'
 import { explorers } from '../schema/exploration'
 import { posts } from '../schema/posts'
+import { isPostShownSql } from '../shown-sql'
 
 /** The agent that explores, and the time in milliseconds since the Unix epoch. */
 export interface ExplorerOperands {
@@ -42,7 +43,7 @@ export const discoverySql = (isReadable: SQL): SQL =>
   recent AS MATERIALIZED (
     SELECT ${p.id}, ${p.seq}, ${p.authorId}, ${p.communityId}, ${p.title}, ${p.content}, ${p.createdAt}, ${p.isLocked}
     FROM ${posts} ${p}
-    WHERE ${p.deletedAt} IS NULL AND ${p.isListed} = 1 AND ${isReadable}
+    WHERE ${isPostShownSql(p)} AND ${p.isListed} = 1 AND ${isReadable}
       AND ${p.createdAt} <= (SELECT newest_at FROM asks) AND ${p.createdAt} >= (SELECT oldest_at FROM asks)
     ORDER BY ${p.createdAt} DESC, ${p.id} DESC LIMIT ${exploration.lookMax}),
   said AS MATERIALIZED (

@@ -12,6 +12,7 @@ import { communities } from '../schema/communities'
 import { agents } from '../schema/definitions'
 import { explorers } from '../schema/exploration'
 import { posts } from '../schema/posts'
+import { isCommentShownSql, isPostShownSql } from '../shown-sql'
 import { canCommentSql, candidatesSql, canPostSql, type ExplorerOperands } from './discover-sql'
 
 const a = alias(accounts, 'a')
@@ -36,7 +37,7 @@ const newestCommentsSql = sql<CandidateComment[]>`
       SELECT ${c.authorId}, ${a.name}, ${a.kind}, substr(${c.content}, 1, ${exploration.commentChars}) AS content,
         ${c.createdAt}, ${c.id}
       FROM ${comments} ${c} JOIN ${accounts} ${a} ON ${a.id} = ${c.authorId}
-      WHERE ${c.postId} = ${p.id} AND ${c.deletedAt} IS NULL
+      WHERE ${c.postId} = ${p.id} AND ${isCommentShownSql(c)}
       ORDER BY ${c.createdAt} DESC, ${c.id} DESC LIMIT ${exploration.commentsShown})
       ORDER BY created_at, id) n)`
   .inlineParams()
@@ -74,7 +75,7 @@ interface ExplorationRequest {
 const preparedExploration = prepare((v: Params<ExplorationRequest>) =>
   manySql(
     explorationFields(v),
-    sql`FROM best b CROSS JOIN ${posts} ${p} ON ${p.id} = b.id
+    sql`FROM best b CROSS JOIN ${posts} ${p} ON ${p.id} = b.id AND ${isPostShownSql(p)}
       CROSS JOIN ${communities} ${m} ON ${m.id} = ${p.communityId}
       CROSS JOIN ${accounts} ${u} ON ${u.id} = ${p.authorId}
       CROSS JOIN ${explorers} ${e} ON ${e.accountId} = ${v.agentId}

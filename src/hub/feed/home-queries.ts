@@ -7,6 +7,7 @@ import { canReadSql } from '../communities/readable-sql'
 import { communities } from '../schema/communities'
 import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
+import { isPostShownSql, isUnreadSql } from '../shown-sql'
 import {
   type Credential,
   type ViewerValues,
@@ -38,11 +39,11 @@ const preparedActivity = prepare((v: Params<ViewerValues & { reader: Reader }>) 
   manySql(
     fields,
     sql`FROM (SELECT ${i.postId}, ${i.createdAt} FROM ${inboxItems} ${i}
-        WHERE ${i.accountId} = ${ofViewer} AND ${i.readAt} IS NULL AND ${i.postId} IS NOT NULL
+        WHERE ${i.accountId} = ${ofViewer} AND ${isUnreadSql(i)} AND ${i.postId} IS NOT NULL
         ORDER BY ${i.createdAt} DESC LIMIT ${literal(homeLimits.itemsMax)}) n
       CROSS JOIN ${posts} ${p} ON ${p.id} = n.post_id
       CROSS JOIN ${communities} ${c} ON ${c.id} = ${p.communityId}
-      WHERE ${p.authorId} = ${ofViewer} AND ${p.deletedAt} IS NULL AND ${canReadSql(p.communityId, v.reader)}
+      WHERE ${p.authorId} = ${ofViewer} AND ${isPostShownSql(p)} AND ${canReadSql(p.communityId, v.reader)}
       GROUP BY ${p.id} ORDER BY max(n.created_at) DESC LIMIT ${literal(homeLimits.postsMax)}`,
     viewerCte(v),
   ),

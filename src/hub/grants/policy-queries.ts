@@ -84,10 +84,17 @@ export const selectPolicies = (name: string | null): Statement<AccountPolicyRow[
 /** Accounts that one page of policies shows. */
 export const policiesPerPage = 100
 
+const pageMax = sql.raw(String(policiesPerPage + 1))
+
+/** Agents come by their index; of accounts with a policy of their own there are few. */
 const selectPage = prepare((v: Params<{ after: string }>) =>
   selectPoliciesOf(sql`${defaultRow} UNION ALL
-    SELECT * FROM (SELECT ${id}, ${name}, ${kind} FROM ${accounts} WHERE ${name} > ${v.after} AND ${hasRules}
-      ORDER BY ${name} LIMIT ${policiesPerPage + 1})`),
+    SELECT * FROM (
+      SELECT * FROM (SELECT ${agents.accountId}, ${agents.name}, 'agent' AS kind FROM ${agents}
+        WHERE ${agents.name} > ${v.after} ORDER BY ${agents.name} LIMIT ${pageMax})
+      UNION SELECT * FROM (SELECT ${id}, ${name}, ${kind} FROM ${grantPolicies}
+        CROSS JOIN ${accounts} ON ${id} = ${grantPolicies.accountId} WHERE ${name} > ${v.after} ORDER BY ${name} LIMIT ${pageMax})
+      ORDER BY 2 LIMIT ${pageMax})`),
 )
 
 /**

@@ -11,6 +11,7 @@ import { agents } from '../schema/definitions'
 import { conversationMembers, directMessages } from '../schema/dms'
 import { inboxItems } from '../schema/inbox'
 import { mentions } from '../schema/mentions'
+import { isCommentShownSql } from '../shown-sql'
 import type { Reader } from '../viewers/reader'
 
 const a = alias(accounts, 'a')
@@ -66,10 +67,10 @@ const selectThreadAnswer = prepare((v: Params<ThreadQuestion>) =>
       JOIN ${accounts} ${a} ON ${a.id} = ${k.accountId}
       LEFT JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
       LEFT JOIN ${activations} ${x} ON ${x.id} = ${i.claimedBy}
-      LEFT JOIN ${comments} ${m} ON ${m.deletedAt} IS NULL AND ${m.removalId} IS NULL
+      LEFT JOIN ${comments} ${m} ON ${isCommentShownSql(m)}
         AND ${m.id} = iif(${g.accountId} IS NOT NULL, ${x.replyCommentId}, (SELECT ${r.id} FROM ${comments} ${r}
           WHERE ${r.postId} = ${k.postId} AND ${r.authorId} = ${k.accountId} AND ${r.createdAt} > ${k.createdAt}
-            AND ${r.deletedAt} IS NULL AND ${r.removalId} IS NULL
+            AND ${r.deletedAt} IS NULL
           ORDER BY ${r.createdAt} LIMIT 1))
       WHERE ${k.postId} = ${v.postId} AND ${k.commentId} = ${v.commentId} AND ${i.fromAccountId} IN ${idsOf(v.reader)}
         AND (${v.name} = '' OR ${a.name} = ${v.name}) AND ${canReadPostSql(k.postId, v.reader)}

@@ -23,8 +23,6 @@ import { type Reach, readReach } from './read-reach'
 import { insertReplyItem } from './reply-item-queries'
 import { type StoppedRun, stopStatements } from './stop-queries'
 
-const EXCERPT_CHARS = 240
-
 /** A post or comment to deliver. */
 export interface Message {
   actor: Actor
@@ -157,13 +155,12 @@ const cancelRuns = ({ agents }: ActionContext, runs: StoppedRun[]): Promise<unkn
  */
 function createItems(
   { clock }: ActionContext,
-  { actor, source, texts, replyTo }: Message,
+  { actor, source, replyTo }: Message,
   names: string[],
   reach: Reach | null,
 ): { items: Statement<void>[]; itemIds: InboxItemId[] } {
-  const excerpt = (texts.findLast((text) => text !== '') ?? '').slice(0, EXCERPT_CHARS)
   const { kind: authorKind, activationId, hasReadUntrusted: isUntrusted = false } = actor
-  const delivery = { ...source, authorKind, activationId, excerpt, isUntrusted }
+  const delivery = { ...source, authorKind, activationId, isUntrusted }
   const mentioned = names.map((name) => ({ id: clock.newId<InboxItemId>(), name }))
   const itemIds = mentioned.map(({ id }) => id)
   const items: Statement<void>[] = []

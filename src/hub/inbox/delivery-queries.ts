@@ -29,7 +29,6 @@ export interface Delivery extends PostedContent {
   authorKind: AccountKind
   /** The activation in which an agent writes: its requesters are those of the items. */
   activationId: ActivationId | null
-  excerpt: string
   isUntrusted: boolean
 }
 
@@ -38,7 +37,6 @@ export const itemOf = (source: Params<Delivery>) => ({
   postId: source.postId,
   commentId: source.commentId,
   fromAccountId: source.authorId,
-  content: source.excerpt,
   createdAt: source.at,
   requesters: requestersOfRunSql(source.activationId),
   isUntrusted: source.isUntrusted,
@@ -83,7 +81,6 @@ const preparedMentionItems = prepare((v: Params<Delivery & { items: string }>) =
       inboxItems,
       {
         ...itemOf(v),
-        content: sql`iif(can_read, ${v.excerpt}, '')`,
         id: sql`id`,
         accountId: sql`to_id`,
         type: sql`'mention'`,

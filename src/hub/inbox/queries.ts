@@ -18,6 +18,7 @@ import { accounts } from '../schema/accounts'
 import { comments } from '../schema/comments'
 import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
+import { isItemGoneSql, isPostShownSql, isUnreadSql, itemTextSql } from '../shown-sql'
 import {
   type Credential,
   type ViewerValues,
@@ -35,23 +36,27 @@ const own = alias(inboxItems, 'own')
 const p = alias(posts, 'p')
 const m = alias(comments, 'm')
 
-/** Whether a moderator removed the post or comment that an item is about. Notices are not quotes. */
-const isRemovedSql = sql`(${i.type} <> 'system' AND (${p.removalId} IS NOT NULL
-  OR EXISTS (SELECT 1 FROM ${comments} ${m} WHERE ${m.id} = ${i.commentId} AND ${m.removalId} IS NOT NULL)))`
+/** Whether a moderator removed the post or comment that an item is about. */
+const isRemovedSql = sql`(${p.removalId} IS NOT NULL
+  OR EXISTS (SELECT 1 FROM ${comments} ${m} WHERE ${m.id} = ${i.commentId} AND ${m.removalId} IS NOT NULL))`
 
 const itemFields = {
   id: i.id,
   type: i.type,
   postId: i.postId,
   commentId: i.commentId,
-  content: sql<string>`iif(${isRemovedSql}, '[removed by a moderator]', ${i.content})`,
+  content: sql<string>`CASE WHEN NOT ${isItemGoneSql(i)} THEN ${itemTextSql(i)}
+    WHEN ${isRemovedSql} THEN '[removed by a moderator]' ELSE '[deleted]' END`,
   createdAt: i.createdAt,
-  readAt: i.readAt,
+  /** What is gone counts as read. */
+  readAt: sql<number | null>`coalesce(${i.readAt}, iif(${isItemGoneSql(i)}, ${i.createdAt}, NULL))`,
   fromId: nullable(f.id),
   fromName: nullable(f.name),
   fromKind: nullable(f.kind),
   isUntrusted: flag(sql`(${i.isUntrusted} = 1 OR ${isForGuestSql(requestersOfItemSql(i))})`),
-  postTitle: sql<string | null>`iif(${p.removalId} IS NULL, ${p.title}, '[removed]')`,
+  postTitle: sql<
+    string | null
+  >`iif(${isPostShownSql(p)}, ${p.title}, iif(${p.removalId} IS NULL, '[deleted]', '[removed]'))`,
   conversationId: i.conversationId,
 }
 
@@ -96,7 +101,7 @@ const prepareOwnItems = (condition: SQL) =>
   )
 
 const selectAllOwnItems = prepareOwnItems(sql``)
-const selectUnreadOwnItems = prepareOwnItems(sql`AND ${i.readAt} IS NULL`)
+const selectUnreadOwnItems = prepareOwnItems(sql`AND ${isUnreadSql(i)}`)
 
 /**
  * Selects a page of the viewer's inbox, newest first. The viewer is a subquery, so authentication costs
@@ -153,7 +158,7 @@ const countUnread = prepare((v: Params<ViewerValues & { reader: Reader }>) =>
   oneSql(
     { unread: number(sql`count(*)`) },
     sql`FROM (SELECT 1 FROM ${unreadItemsSql(i)}
-      WHERE ${i.accountId} = (SELECT ${viewer.id} FROM ${viewer}) AND ${i.readAt} IS NULL
+      WHERE ${i.accountId} = (SELECT ${viewer.id} FROM ${viewer}) AND ${isUnreadSql(i)}
         AND ${canReadPostSql(i.postId, v.reader)} LIMIT ${sql.raw(String(limits.unreadCountMax))})`,
     viewerCte(v),
   ),

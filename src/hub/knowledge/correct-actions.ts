@@ -65,7 +65,8 @@ export async function changeKnowledge(
 ): Promise<void> {
   const { db, agents } = context
   if (viewer.kind === 'agent') throw knowledgeErrors.peopleCorrect()
-  const { id, view } = toSeenAgent(viewer, await batch(db, viewStatements(name, reader)))
+  const answers = await batch(db, viewStatements(name, reader))
+  const { id, view } = await toSeenAgent(context, viewer, answers)
   // The agent keeps what it knows, so the entry is written before the change.
   if (view.isManager) {
     const after = 'id' in input ? { item: input.id } : { path: input.path }

@@ -117,7 +117,7 @@ export const knowledgeRoutes: Route[] = [
     handle: async ({ context, param, query, read, reader }) => {
       const { viewer, answers } = await read(viewStatements(param('name'), reader))
       if (!viewer) throw knowledgeErrors.peopleOnly()
-      const seen = toSeenAgent(viewer, answers)
+      const seen = await toSeenAgent(context, viewer, answers)
       const { before = null, after = null, limit } = query
       const found = await context.agents.knowledge.list(seen.id, seen.view, {
         before,

@@ -27,7 +27,7 @@ export function selectOutdated(name: TextTable, ids: string[]): Statement<Outdat
       .select({ id: table.id, content: table.content, htmlVersion: table.htmlVersion })
       .from(table)
       .where(
-        sql`${table.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)})) AND ${table.htmlVersion} < ${htmlVersion} ${unfiltered('guarded write')}`,
+        sql`${table.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)})) AND ${table.htmlVersion} < ${htmlVersion} ${unfiltered('rendering')}`,
       ),
   )
 }

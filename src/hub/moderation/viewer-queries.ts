@@ -72,7 +72,7 @@ export type RemovalRow = RowOf<typeof removalFields>
 const preparedRemovals = prepare((v: Params<ViewerValues & { postId: string; reader: Reader }>) =>
   manySql(
     removalFields,
-    sql`FROM (SELECT '' AS comment_id, ${p.removalId} AS removal_id, ${p.authorId} AS author_id,
+    sql`${unfiltered('moderation')} FROM (SELECT '' AS comment_id, ${p.removalId} AS removal_id, ${p.authorId} AS author_id,
           ${p.title} || char(10, 10) || ${p.content} AS text
         FROM ${posts} ${p} WHERE ${p.id} = ${v.postId} AND ${p.removalId} IS NOT NULL
         UNION ALL SELECT ${m.id}, ${m.removalId}, ${m.authorId}, ${m.content}

@@ -3,9 +3,10 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { newIdSql } from '../../shared/db/new-id'
 import { orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
-import type { AccountId, CommentId, InboxItemId, PostId } from '../../shared/ids'
+import type { AccountId, InboxItemId, PostId } from '../../shared/ids'
 import { deleteComment } from '../comments/write-queries'
 import { unfiltered } from '../communities/readable-sql'
+import type { Content } from '../inbox/changed-requests'
 import { deletePost } from '../posts/write-queries'
 import { accounts } from '../schema/accounts'
 import { comments } from '../schema/comments'
@@ -32,13 +33,6 @@ export const insertAppeal = (appeal: typeof appeals.$inferInsert): Statement<voi
 export const insertBan = (ban: typeof bans.$inferInsert): Statement<void> =>
   write(orm.insert(bans).values(ban))
 
-/** The place of a post, or of one of its comments. */
-export interface Content {
-  postId: PostId
-  /** Null for the post itself. */
-  commentId: CommentId | null
-}
-
 interface Removal extends Content {
   removalId: string
 }
@@ -51,28 +45,13 @@ const markComment = prepare(({ commentId, removalId }: Params<Removal>) =>
   write(updateSet(comments, { removalId }, sql`WHERE ${comments.id} = ${commentId}`)),
 )
 
-const isOfContentSql = ({ postId, commentId }: Params<Content>): SQL =>
-  sql`${inboxItems.postId} = ${postId} AND (${commentId} IS NULL OR ${inboxItems.commentId} = ${commentId})`
-
-/** Ends the waiting tasks of agents about it. A parked run ends itself when it is resumed. */
-const endTasks = prepare((v: Params<Content & { now: number }>) =>
-  write(
-    updateSet(
-      inboxItems,
-      { readAt: v.now, refusal: 'content_removed' },
-      sql`WHERE ${isOfContentSql(v)} AND ${inboxItems.isTask} = 1 AND ${inboxItems.readAt} IS NULL
-        AND ${inboxItems.claimedBy} IS NULL AND ${inboxItems.type} <> 'approval_decision'`,
-    ),
-  ),
-)
-
 /** Removes a post or a comment: it counts as deleted, and refers to the action. */
-export const removeContent = (removal: Removal, now: number): Statement<void>[] => [
-  ...(removal.commentId === null
-    ? [...deletePost(removal.postId, now), markPost(removal)]
-    : [...deleteComment(removal.commentId, now), markComment(removal)]),
-  endTasks({ postId: removal.postId, commentId: removal.commentId, now }),
-]
+export const removeContent = (removal: Removal, now: number): Statement<void>[] => {
+  const { postId, commentId } = removal
+  return commentId === null
+    ? [...deletePost(postId, now, 'content_removed'), markPost(removal)]
+    : [...deleteComment({ id: commentId, postId }, now, 'content_removed'), markComment(removal)]
+}
 
 const countPostAgain = prepare(({ postId, removalId }: Params<Removal>) =>
   write(

@@ -2,6 +2,7 @@ import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { readersSql } from '../communities/readable-sql'
 import { adminOpenings } from '../schema/openings'
+import { isRunGoneSql } from '../shown-sql'
 
 const o = alias(adminOpenings, 'opened')
 
@@ -24,6 +25,11 @@ export const isOpenedSql = (owners: SQL, reader: SQLWrapper): SQL =>
 export const selectOpenedUntilSql = (owners: SQL, reader: SQLWrapper): SQL<number | null> =>
   sql`(SELECT max(${o.expiresAt}) ${fromOpeningsSql(owners, reader)})`
 
-/** Whether a run is private to its requesters: it answers a direct message or a task given by hand, or used their account. */
-export const isPrivateRunSql = (run: Record<'task' | 'usesOwnAccount', SQLWrapper>): SQL =>
-  sql`(${run.task} IN ('dm', 'manual') OR ${run.usesOwnAccount} = 1)`
+type Run = Record<'id' | 'task' | 'usesOwnAccount' | 'postId' | 'replyCommentId', SQLWrapper>
+
+/**
+ * Whether a run is private to its requesters: it answers a direct message or a task given by hand, used their account,
+ * or holds words that were deleted or removed.
+ */
+export const isPrivateRunSql = (run: Run): SQL =>
+  sql`(${run.task} IN ('dm', 'manual') OR ${run.usesOwnAccount} = 1 OR ${isRunGoneSql(run)})`

@@ -13,6 +13,7 @@ import { activations } from '../schema/activations'
 import { communities } from '../schema/communities'
 import { moderationActions } from '../schema/moderation'
 import { posts } from '../schema/posts'
+import { hasPageSql, isPostShownSql } from '../shown-sql'
 import { type ViewerValues, viewerCte, viewerValues } from '../viewers/queries'
 import type { Reader } from '../viewers/reader'
 import {
@@ -170,13 +171,13 @@ function listSql(shape: ListShape, values: Params<ListValues>): SQL {
     return sql`${conditionsSql(shape, values, of)} ${orderOf(of)} LIMIT ${rows}`
   })
   return sql`FROM ${chosen} chosen CROSS JOIN ${postTables}
-    WHERE ${p.id} = chosen.id AND ${canReadSql(p.communityId, values.reader)} ${page}`
+    WHERE ${p.id} = chosen.id AND ${isPostShownSql(p)} AND ${canReadSql(p.communityId, values.reader)} ${page}`
 }
 
 function conditionsSql(shape: ListShape, values: Params<ListValues>, of: PostColumns): SQL {
   const after = sql`(${values.afterKey}, ${values.afterId})`
   const conditions = [
-    sql`${of.deletedAt} IS NULL AND ${canReadSql(of.communityId, values.reader)}`,
+    sql`${isPostShownSql(of)} AND ${canReadSql(of.communityId, values.reader)}`,
     ...placesSql(shape, values, of),
     ...(isPlaced(shape) || shape.isFollowing ? [] : [sql`${of.isListed} = 1`]),
     ...(shape.isAfterRow ? [sql`(${keyOf(shape.sort, of, values.now)}, ${of.id}) < ${after}`] : []),
@@ -251,7 +252,7 @@ const preparedPostOfRun = prepare(({ activationId, reader }: Params<OfRun>) =>
   oneSql(
     { ...postFields, visibility: c.visibility },
     sql`FROM ${activations} ${x} CROSS JOIN ${postTables}
-      WHERE ${x.id} = ${activationId} AND ${p.id} = ${x.postId} AND ${p.deletedAt} IS NULL
+      WHERE ${x.id} = ${activationId} AND ${p.id} = ${x.postId} AND ${isPostShownSql(p)}
         AND ${canReadSql(p.communityId, reader)}`,
   ),
 )
@@ -266,7 +267,7 @@ const preparedPost = prepare(({ id, reader }: Params<{ id: string; reader: Reade
   oneSql(
     postFields,
     sql`FROM ${postTables}
-      WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL AND ${canReadSql(p.communityId, reader)}`,
+      WHERE ${p.id} = ${id} AND ${isPostShownSql(p)} AND ${canReadSql(p.communityId, reader)}`,
   ),
 )
 
@@ -283,19 +284,16 @@ const removedTitle = '[removed]'
  */
 export const shownPostFields = {
   ...postFields,
-  title: sql<string>`iif(${p.deletedAt} IS NULL, ${p.title}, ${sql.raw(`'${removedTitle}'`)})`,
-  content: sql<string>`iif(${p.deletedAt} IS NULL, ${p.content}, '')`,
-  url: sql<string | null>`iif(${p.deletedAt} IS NULL, ${p.url}, NULL)`,
+  title: sql<string>`iif(${isPostShownSql(p)}, ${p.title}, ${sql.raw(`'${removedTitle}'`)})`,
+  content: sql<string>`iif(${isPostShownSql(p)}, ${p.content}, '')`,
+  url: sql<string | null>`iif(${isPostShownSql(p)}, ${p.url}, NULL)`,
 }
-
-/** Whether a post has a page: it is not deleted, or a moderator removed it. */
-export const hasPlaceSql = sql`(${p.deletedAt} IS NULL OR ${p.removalId} IS NOT NULL)`
 
 const preparedShownPost = prepare(({ id, reader }: Params<{ id: string; reader: Reader }>) =>
   oneSql(
     shownPostFields,
     sql`FROM ${postTables}
-      WHERE ${p.id} = ${id} AND ${hasPlaceSql} AND ${canReadSql(p.communityId, reader)}`,
+      WHERE ${p.id} = ${id} AND ${hasPageSql(p)} AND ${canReadSql(p.communityId, reader)}`,
   ),
 )
 
@@ -307,7 +305,7 @@ const preparedPinned = prepare(
   ({ community, reader }: Params<{ community: string; reader: Reader }>) =>
     manySql(
       postFields,
-      sql`FROM ${postTables} WHERE ${p.pinnedAt} IS NOT NULL AND ${p.deletedAt} IS NULL
+      sql`FROM ${postTables} WHERE ${p.pinnedAt} IS NOT NULL AND ${isPostShownSql(p)}
       AND ${p.communityId} = (SELECT ${communities.id} FROM ${communities} WHERE ${communities.name} = ${community})
       AND ${canReadSql(p.communityId, reader)}
       ORDER BY ${p.pinnedAt} DESC`,

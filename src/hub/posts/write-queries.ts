@@ -5,6 +5,11 @@ import { oneSql, orm, type Params, prepare, type Statement, write } from '../../
 import { insertRow, updateSet } from '../../shared/db/write-sql'
 import type { CommunityId, PostId } from '../../shared/ids'
 import { canReadSql, unfiltered } from '../communities/readable-sql'
+import {
+  changeStatements,
+  type DeletionRefusal,
+  deletionStatements,
+} from '../inbox/changed-requests'
 import { hasExplorersSql } from '../inbox/news-sql'
 import { type RenderedText, renderText } from '../markdown/render-text'
 import { communities } from '../schema/communities'
@@ -63,13 +68,15 @@ export const incrementPostCount = (communityId: CommunityId): Statement<void> =>
 const renderContent = (id: PostId, content: string | undefined): Partial<RenderedText> =>
   content === undefined ? {} : renderText('posts', { id, content }).columns
 
-export const updatePost = (id: PostId, fields: Partial<NewPost>): Statement<void> =>
+export const updatePost = (id: PostId, fields: Partial<NewPost>): Statement<void>[] => [
   write(
     orm
       .update(posts)
       .set({ ...fields, ...renderContent(id, fields.content) })
       .where(and(eq(posts.id, id), isNull(posts.deletedAt))),
-  )
+  ),
+  changeStatements({ postId: id, commentId: null }),
+]
 
 const decrementPostCount = prepare(({ id }: Params<{ id: PostId }>) =>
   write(
@@ -82,8 +89,15 @@ const decrementPostCount = prepare(({ id }: Params<{ id: PostId }>) =>
   ),
 )
 
-/** Marks a post as deleted and subtracts it from its community's count; repeating changes nothing. */
-export const deletePost = (id: PostId, now: number): Statement<void>[] => [
+/**
+ * Marks a post as deleted, subtracts it from its community's count, and ends what waits for an answer to it; repeating
+ * changes nothing.
+ */
+export const deletePost = (
+  id: PostId,
+  now: number,
+  refusal: DeletionRefusal = 'content_deleted',
+): Statement<void>[] => [
   decrementPostCount({ id }),
   write(
     orm
@@ -91,4 +105,5 @@ export const deletePost = (id: PostId, now: number): Statement<void>[] => [
       .set({ deletedAt: now })
       .where(and(eq(posts.id, id), isNull(posts.deletedAt))),
   ),
+  ...deletionStatements({ postId: id, commentId: null }, { now, refusal }),
 ]

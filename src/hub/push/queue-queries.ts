@@ -17,11 +17,11 @@ import type { AccountId, InboxItemId } from '../../shared/ids'
 import { isAccountShutOutSql } from '../bans/ban-sql'
 import { canAccountReadSql, unfiltered } from '../communities/readable-sql'
 import { accounts } from '../schema/accounts'
-import { comments } from '../schema/comments'
 import { inboxItems } from '../schema/inbox'
 import { apiKeys } from '../schema/keys'
 import { posts } from '../schema/posts'
 import { type PushKind, pushDevices, pushQueue, pushSettings } from '../schema/push'
+import { isUnreadSql, itemTextSql } from '../shown-sql'
 
 const i = alias(inboxItems, 'i')
 const d = alias(pushDevices, 'd')
@@ -31,7 +31,6 @@ const a = alias(accounts, 'a')
 const f = alias(accounts, 'f')
 const k = alias(apiKeys, 'k')
 const p = alias(posts, 'p')
-const m = alias(comments, 'm')
 
 /** What an inbox item `i` reaches its account for; NULL: it is shown in the inbox only. */
 const kindSql = sql<PushKind>`CASE
@@ -111,20 +110,13 @@ const canReadThreadSql: SQL = canAccountReadSql(
   a,
 )
 
-/** Whether the words that the item `i` is about are still there. */
-const isShownSql: SQL = sql`(
-  NOT EXISTS (SELECT 1 FROM ${posts} ${p} ${unfiltered('guarded write')} WHERE ${p.id} = ${i.postId}
-    AND (${p.deletedAt} IS NOT NULL OR ${p.removalId} IS NOT NULL))
-  AND NOT EXISTS (SELECT 1 FROM ${comments} ${m} ${unfiltered('guarded write')} WHERE ${m.id} = ${i.commentId}
-    AND (${m.deletedAt} IS NOT NULL OR ${m.removalId} IS NOT NULL)))`
-
 const dueFields = {
   deviceId: q.deviceId,
   itemId: q.itemId,
   attempts: q.attempts,
   kind: kindSql,
   from: f.name,
-  content: i.content,
+  content: itemTextSql(i),
   postId: i.postId,
   commentId: i.commentId,
   conversationId: i.conversationId,
@@ -151,10 +143,10 @@ export const selectClaimed = prepare(
       JOIN ${apiKeys} ${k} ON ${k.id} = ${d.sessionId}
       LEFT JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
       LEFT JOIN ${pushSettings} ${w} ON ${w.accountId} = ${d.accountId}
-      WHERE ${q.claim} = ${v.claim} AND ${i.readAt} IS NULL AND ${kindSql} IS NOT NULL
+      WHERE ${q.claim} = ${v.claim} AND ${isUnreadSql(i)} AND ${kindSql} IS NOT NULL
         AND (${k.expiresAt} IS NULL OR ${k.expiresAt} > ${v.now})
         AND (${k.adminKeyHash} IS NULL OR ${k.adminKeyHash} = ${v.adminKeyHash}) AND NOT ${isAccountShutOutSql(a, v.now)}
-        AND ${i.accountId} = ${d.accountId} AND (${i.postId} IS NULL OR (${canReadThreadSql} AND ${isShownSql}))
+        AND ${i.accountId} = ${d.accountId} AND (${i.postId} IS NULL OR ${canReadThreadSql})
       ORDER BY ${q.deviceId}, ${q.itemId}`,
     ),
 )

@@ -42,8 +42,6 @@ export const guardReview = ({ requesterId, communityId, postId }: ReviewedThread
     ...{ act: 'comment', threadId: postId },
   })
 
-const excerptChars = 240
-
 /**
  * Writes parts of a review as comments of the thread, which the agent answers in one run. Returns whom it wakes.
  *
@@ -76,11 +74,8 @@ export async function postReview(
       }),
     ),
     count: comments.map(() => incrementCommentCount(postId)),
-    items: comments.map(({ id, itemId, content }) =>
-      insertReviewItem({
-        ...{ id: itemId, thread, commentId: id, at: now, cause },
-        excerpt: content.slice(0, excerptChars),
-      }),
+    items: comments.map(({ id, itemId }) =>
+      insertReviewItem({ id: itemId, thread, commentId: id, at: now, cause }),
     ),
     wakeResults: selectWakeResults(
       comments.map(({ itemId }) => itemId),

@@ -207,7 +207,6 @@ interface ReviewItem {
   id: InboxItemId
   thread: ReviewedThread
   commentId: CommentId
-  excerpt: string
   at: number
   /** What was received, and the comment that may start a run for it. */
   cause: Pick<typeof receivedReviews.$inferSelect, 'hookId' | 'reviewKey' | 'commentId'>
@@ -219,7 +218,7 @@ const r = alias(receivedReviews, 'r')
  * Inserts the task of the agent: a follow-up that the hook's account asks, with a text from outside. Only for the
  * comment that starts the run of what was received.
  */
-export const insertReviewItem = ({ id, thread, commentId, excerpt, at, cause }: ReviewItem) =>
+export const insertReviewItem = ({ id, thread, commentId, at, cause }: ReviewItem) =>
   write(
     insertSelect(
       inboxItems,
@@ -231,7 +230,6 @@ export const insertReviewItem = ({ id, thread, commentId, excerpt, at, cause }: 
         cause: 'follow_up',
         postId: thread.postId,
         fromAccountId: thread.requesterId,
-        content: excerpt,
         createdAt: at,
         isTask: true,
         isUntrusted: true,

@@ -23,6 +23,7 @@ import { agents } from '../schema/definitions'
 import { explorers } from '../schema/exploration'
 import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
+import { isPostShownSql } from '../shown-sql'
 import type { Reader } from '../viewers/reader'
 
 /** Counts stop here and are shown as "1,000 or more", so that a long queue costs no more. */
@@ -107,7 +108,7 @@ const selectTasks = prepare(({ reader }: Params<{ reader: Reader }>) =>
         ORDER BY ${w.createdAt} LIMIT ${tasksMax}) ${i}
       JOIN ${agents} ${g} ON ${g.accountId} = ${i.accountId} JOIN ${accounts} ${a} ON ${a.id} = ${i.accountId}
       LEFT JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
-      LEFT JOIN ${posts} ${p} ON ${p.id} = ${i.postId} AND ${p.deletedAt} IS NULL
+      LEFT JOIN ${posts} ${p} ON ${p.id} = ${i.postId} AND ${isPostShownSql(p)}
         AND ${canReadSql(p.communityId, reader)}
       LEFT JOIN ${communities} ${m} ON ${m.id} = ${p.communityId}
       ORDER BY ${i.createdAt}, ${i.id}`,
@@ -133,7 +134,7 @@ const selectLeases = prepare(({ reader }: Params<{ reader: Reader }>) =>
     leaseFields,
     // The index is named: the one by start would read all activations that ever ran.
     sql`FROM ${activations} ${x} INDEXED BY activations_running JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
-      LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${p.deletedAt} IS NULL
+      LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${isPostShownSql(p)}
         AND ${canReadSql(p.communityId, reader)}
       WHERE ${x.state} = 'running' ORDER BY ${x.startedAt}, ${x.id} LIMIT ${leasesMax}`,
   ),

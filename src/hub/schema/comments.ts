@@ -39,6 +39,7 @@ export const comments = sqliteTable(
     isUntrusted: integer('is_untrusted', { mode: 'boolean' }).notNull().default(false),
   },
   (table) => [
+    index('comments_deleted').on(table.id).where(sql`${table.deletedAt} IS NOT NULL`),
     index('comments_by').on(table.authorId, sql`${table.createdAt} DESC`, sql`${table.id} DESC`),
     index('comments_removed').on(table.postId).where(sql`${table.removalId} IS NOT NULL`),
     index('comments_of').on(table.postId, table.createdAt, table.id),

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { AccountId } from '../../shared/ids'
 import { accounts } from './accounts'
@@ -37,8 +38,14 @@ export const agents = sqliteTable(
     followsThreads: integer('follows_threads', { mode: 'boolean' }).notNull().default(true),
     /** Whether admins have set up model providers, which its runs then read with LOAD and RENEW. */
     readsProviders: integer('reads_providers', { mode: 'boolean' }).notNull().default(false),
+    /** The name of the account, which triggers keep up to date: lists by name read one page of this table. */
+    name: text('name').notNull().default(''),
   },
-  (table) => [index('agents_changed').on(table.updatedAt)],
+  (table) => [
+    index('agents_changed').on(table.updatedAt),
+    index('agents_by_name').on(table.name),
+    index('agents_paused').on(table.accountId).where(sql`${table.isPaused} = 1`),
+  ],
 )
 
 export const agentDefinitions = sqliteTable(

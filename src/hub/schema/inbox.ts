@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type {
   AccountId,
   ActivationId,
@@ -99,6 +99,17 @@ export const inboxItems = sqliteTable(
       .on(table.accountId, table.createdAt, table.id)
       .where(sql`${table.readAt} IS NULL`),
   ],
+)
+
+/** Runs that answered, or wrote, a text which was edited, deleted or removed since, until their agent has deleted its words. */
+export const changedRequests = sqliteTable(
+  'changed_requests',
+  {
+    agentId: text('agent_id').$type<AccountId>().notNull(),
+    activationId: text('activation_id').$type<ActivationId>().notNull(),
+    postId: text('post_id').$type<PostId>().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.agentId, table.activationId] })],
 )
 
 /** Type of an inbox item. */

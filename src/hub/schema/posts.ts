@@ -43,6 +43,7 @@ export const posts = sqliteTable(
     isUntrusted: integer('is_untrusted', { mode: 'boolean' }).notNull().default(false),
   },
   (table) => [
+    index('posts_deleted').on(table.id).where(sql`${table.deletedAt} IS NOT NULL`),
     index('posts_top_in')
       .on(
         table.communityId,

@@ -19,6 +19,7 @@ import { agents } from '../schema/definitions'
 import { mentions } from '../schema/mentions'
 import { posts } from '../schema/posts'
 import { searchIndex } from '../schema/search'
+import { isCommentShownSql, isPostShownSql } from '../shown-sql'
 import type { Reader } from '../viewers/reader'
 import { newestSql, planSql } from './plan-sql'
 import type { SearchTerms } from './search-terms'
@@ -88,7 +89,7 @@ const documentColumns = sql`coalesce(${p.id}, ${q.id}) AS post_id, ${m.id} AS co
 /** Whether the filters leave a document. The words of the column `tags` only make finding it cheap. */
 const isFoundSql = (row: SQL, v: Params<HitValues>): SQL => sql`
   ${row} & 3 IN (SELECT value FROM json_each(${v.kinds}))
-    AND ${q.deletedAt} IS NULL
+    AND ${isPostShownSql(q)}
     AND ${canReadSql(communityOfHitSql(row), v.reader)}
     AND (${v.community} IS NULL OR coalesce(${p.communityId}, ${q.communityId}) =
       (SELECT ${communities.id} FROM ${communities} WHERE ${communities.name} = ${v.community}))
@@ -167,9 +168,9 @@ const selectFilteredHits = prepare((v: Params<HitValues>) =>
   manySql(
     hitFields,
     sql`FROM hits h
-      LEFT JOIN ${posts} ${p} ON ${p.id} = h.post_id
+      LEFT JOIN ${posts} ${p} ON ${p.id} = h.post_id AND ${isPostShownSql(p)}
       LEFT JOIN ${communities} ${k} ON ${k.id} = ${p.communityId}
-      LEFT JOIN ${comments} ${m} ON ${m.id} = h.comment_id
+      LEFT JOIN ${comments} ${m} ON ${m.id} = h.comment_id AND ${isCommentShownSql(m)}
       LEFT JOIN ${accounts} ${a} ON ${a.id} = h.author_id
       LEFT JOIN ${accounts} ${b} ON h.row & 3 = 2 AND ${b.seq} = h.row >> 2
       LEFT JOIN ${communities} ${c} ON h.row & 3 = 3 AND ${c.seq} = h.row >> 2

@@ -27,13 +27,11 @@ export type SessionFactsOfAccess = Pick<SessionFacts, 'privateTo' | 'hasShared'>
 
 /** Returns an agent with what the caller sees of its sessions. @throws NOT_FOUND */
 export async function findSeenAgent(
-  { db }: ActionContext,
+  context: ActionContext,
   { viewer, reader }: SessionCaller,
   name: string,
 ): Promise<SeenAgent> {
-  const answers = await batch(db, viewStatements(name, reader))
-  if (!answers.agent) throw sessionErrors.agentNotFound()
-  return toSeenAgent(viewer, answers)
+  return toSeenAgent(context, viewer, await batch(context.db, viewStatements(name, reader)))
 }
 
 /** Whether the caller deals with all sessions: those of others an admin reads after opening them. */

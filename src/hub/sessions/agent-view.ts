@@ -1,7 +1,9 @@
 import type { KnowledgeView } from '../../agents/contract/agents'
-import type { Answers } from '../../shared/db/batch'
+import { type Answers, run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
+import type { ActionContext } from '../action-context'
 import { canEditAgent, type Editor } from '../definitions/may-edit'
+import { deleteChangedRequests, selectChangedRequestsOf } from '../inbox/changed-requests'
 import type { Reader } from '../viewers/reader'
 import { sessionErrors } from './errors'
 import { selectKnowingAgent, selectSeenOwners } from './view-queries'
@@ -10,6 +12,7 @@ import { selectKnowingAgent, selectSeenOwners } from './view-queries'
 export const viewStatements = (name: string, reader: Reader) => ({
   agent: selectKnowingAgent({ name }),
   owners: selectSeenOwners({ reader }),
+  changed: selectChangedRequestsOf({ name }),
 })
 
 type ViewAnswers = Answers<ReturnType<typeof viewStatements>>
@@ -25,21 +28,32 @@ export interface SeenAgent {
 }
 
 /**
- * Returns the agent, and what the viewer sees of what it knows. The agent itself and who can edit it manage it.
+ * Returns the agent, and what the viewer sees of what it knows. The agent itself and who can edit it manage it. What
+ * its sessions hold of texts that changed is deleted before; while it runs that waits for its next run.
  *
  * @throws NOT_FOUND when this hub does not run the agent
  */
-export function toSeenAgent(viewer: Editor, { agent, owners }: ViewAnswers): SeenAgent {
+export async function toSeenAgent(
+  { db, agents }: ActionContext,
+  viewer: Editor,
+  { agent, owners, changed }: ViewAnswers,
+): Promise<SeenAgent> {
   if (!agent) throw sessionErrors.agentNotFound()
+  if (changed.length > 0 && (await agents.sessions.forget(agent.id, changed))) {
+    const ids = changed.map(({ activationId }) => activationId)
+    await run(db, deleteChangedRequests(agent.id, ids))
+  }
   const self = viewer.id as AccountId
   const seen = owners.filter(({ isOpened }) => !isOpened)
+  const isManager = canEditAgent(viewer, agent.ownerId) || self === agent.id
   return {
     ...{ id: agent.id, name: agent.name, etag: agent.etag },
     view: {
       self,
       owners: [self, ...seen.map(({ id }) => id)],
       opened: owners.filter(({ isOpened }) => isOpened).map(({ id }) => id),
-      isManager: canEditAgent(viewer, agent.ownerId) || self === agent.id,
+      seesShared: isManager || viewer.role !== 'guest',
+      isManager,
     },
     labels: new Map(seen.map(({ id, label }) => [id, label ?? ''])),
   }

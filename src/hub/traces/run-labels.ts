@@ -32,6 +32,7 @@ const refusalMessages: Record<string, string> = {
   thread_locked: 'The thread was locked before the answer was ready.',
   post_deleted: 'The post was deleted before the answer was ready.',
   content_removed: 'A moderator removed what it answers.',
+  content_deleted: 'What it answers was deleted.',
   agent_banned: 'The agent is muted or banned in this community.',
   credential_withheld:
     'The answer contained text that looks like a credential, so a notice was posted instead.',

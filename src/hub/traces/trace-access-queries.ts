@@ -7,6 +7,7 @@ import { isOpenedSql, isPrivateRunSql, selectOpenedUntilSql } from '../openings/
 import { activations } from '../schema/activations'
 import { agentDefinitions } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
+import { isRunGoneSql } from '../shown-sql'
 
 const x = alias(activations, 'x')
 const d = alias(agentDefinitions, 'd')
@@ -52,7 +53,7 @@ export const hasTraceAccessSql = (reader: SQLWrapper): SQL => {
   const mayOwn = sql`(${x.usesOwnAccount} = 0 OR EXISTS (
     SELECT 1 FROM json_each(${x.requesters}) n WHERE n.value IN ${own}))`
   return sql`(CASE WHEN ${isAdmin} THEN (${x.agentId} IN ${own} AND ${mayOwn}) OR NOT ${isClosedSql(reader)}
-    ELSE ${canReadRunSql(reader)} AND (((${x.agentId} IN ${own} OR coalesce(${definedBySql} IN ${own}, 0)) AND ${mayOwn})
+    ELSE ${canReadRunSql(reader)} AND (((${x.agentId} IN ${own} OR coalesce(${definedBySql} IN ${own}, 0)) AND ${mayOwn} AND NOT ${isRunGoneSql(x)})
       OR EXISTS (SELECT 1 FROM ${inboxItems} ${i} WHERE ${i.claimedBy} = ${x.id} AND ${isGivenSql}
         AND ${i.fromAccountId} IN ${own})) END)`
 }
@@ -66,6 +67,8 @@ export const traceAccessColumns = (reader: SQLWrapper) => ({
   isReadable: flag(canReadRunSql(reader)),
   /** Whether the reader is an admin who opened what the run is private to. */
   isOpened: flag(isOpenedSql(ownersSql, reader)),
+  /** Whether it holds words of a post or comment that was deleted or removed. */
+  isGone: flag(isRunGoneSql(x)),
   /** Whether it used the account that its requester connected. */
   usesOwnAccount: flag(sql`${x.usesOwnAccount} = 1`),
   /** Accounts that the run is private to: its requesters, by `isPrivateRunSql`. */

@@ -10,7 +10,8 @@ import type { traceAccessColumns } from './trace-access-queries'
  * final text only. `none`: everyone else who can read the hub; they still see steps, names of tools,
  * times, tokens, cost, and the reply where it was posted. Of a run in a thread that the viewer does not read
  * nobody sees more. An admin sees such a run, and one that is private to others, after opening it. One that used the
- * account that its requester connected is private, also to the agent's owner.
+ * account that its requester connected is private, also to the agent's owner, and so is one whose request, thread or
+ * answer was deleted or removed.
  */
 export type TraceAccess = RunAccess
 
@@ -50,10 +51,10 @@ export const isClosedToAdmin = (viewer: TraceViewer | null, run: TraceAccessColu
 
 /** Returns how much of an activation the viewer sees. @param viewer null for an anonymous viewer */
 export function findTraceAccess(viewer: TraceViewer | null, run: TraceAccessColumns): TraceAccess {
-  const { agentId, definedBy, givenBy, isReadable } = run
+  const { agentId, definedBy, givenBy, isReadable, isGone } = run
   if (viewer?.isAdmin) return isClosedToAdmin(viewer, run) ? 'none' : 'all'
   if (!isReadable) return 'none'
-  if (isOwner(viewer, agentId, definedBy) && !isOfOthersAccount(viewer, run)) return 'all'
+  if (isOwner(viewer, agentId, definedBy) && !isGone && !isOfOthersAccount(viewer, run)) return 'all'
   return givenBy.some((id) => id === viewer?.id) ? 'answer' : 'none'
 }
 

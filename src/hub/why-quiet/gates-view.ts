@@ -62,7 +62,7 @@ const makers: Record<GateKey, Maker> = {
   thread: inThread(({ facts: { item } }, post) => {
     const refusal = item?.replyRefusal ?? item?.refusal ?? null
     const isOfThread = refusal !== null && threadRefusals.has(refusal)
-    if (post.isRemoved) return closed('The post was removed.', 'Start a new thread.')
+    if (post.title === null) return closed('The post was removed.', 'Start a new thread.')
     if (post.isLocked) return closed('The thread is locked.', 'A moderator can unlock it.')
     if (!isOfThread) return open('The thread takes replies.')
     return closed(
@@ -241,7 +241,13 @@ const makers: Record<GateKey, Maker> = {
 }
 
 /** Refusals because of the thread, not of a limit. */
-const threadRefusals = new Set(['thread_locked', 'post_deleted', 'content_removed', 'agent_banned'])
+const threadRefusals = new Set([
+  'thread_locked',
+  'post_deleted',
+  'content_deleted',
+  'content_removed',
+  'agent_banned',
+])
 
 /** Returns the gates of an agent, and of a thread if there is one, in their order. */
 export const listGates = (context: GateContext): Gate[] =>

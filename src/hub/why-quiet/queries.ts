@@ -29,6 +29,7 @@ import { inboxItems } from '../schema/inbox'
 import { mentions } from '../schema/mentions'
 import { outageWaits, providerOutages } from '../schema/outages'
 import { posts } from '../schema/posts'
+import { hasPageSql, isPostShownSql } from '../shown-sql'
 import type { Reader } from '../viewers/reader'
 
 /** About which agent and thread somebody asks, and when. */
@@ -62,9 +63,9 @@ const agentIdSql = ({ name }: Pick<Asked, 'name'>): SQL =>
 
 const postFields = {
   id: p.id,
-  title: p.title,
+  /** Null for a post that a moderator removed. */
+  title: sql<string | null>`iif(${isPostShownSql(p)}, ${p.title}, NULL)`,
   isLocked: p.isLocked,
-  isRemoved: flag(sql`${p.removalId} IS NOT NULL`),
   /** The limits between agents that hold there. */
   limits: limitFieldsOf(c),
 }
@@ -74,7 +75,7 @@ const selectThread = prepare(({ postId, reader }: Asked) =>
   oneSql(
     postFields,
     sql`FROM ${posts} ${p} JOIN ${communities} ${c} ON ${c.id} = ${p.communityId}
-      WHERE ${p.id} = ${postId} AND (${p.deletedAt} IS NULL OR ${p.removalId} IS NOT NULL)
+      WHERE ${p.id} = ${postId} AND ${hasPageSql(p)}
       AND ${canReadSql(p.communityId, reader)}`,
   ),
 )

@@ -16,6 +16,7 @@ import { explorers, schedules } from '../../hub/schema/exploration'
 import { grantPolicies } from '../../hub/schema/grants'
 import { inboxItems } from '../../hub/schema/inbox'
 import { posts } from '../../hub/schema/posts'
+import { isPostShownSql } from '../../hub/shown-sql'
 import { selectFollowers } from '../../hub/subscriptions/queries'
 import { canReadRunSql } from '../../hub/traces/trace-access-queries'
 import type { Reader } from '../../hub/viewers/reader'
@@ -90,7 +91,8 @@ const selectActivations = prepare(({ name, reader }: Name & Params<{ reader: Rea
       isPrivate: flag(sql`${isPrivateRunSql(x)} OR NOT ${canReadRunSql(reader)}`),
     },
     sql`FROM ${activations} ${x} JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
-      LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${canReadSql(p.communityId, reader)}
+      LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${isPostShownSql(p)}
+        AND ${canReadSql(p.communityId, reader)}
       WHERE ${x.agentId} = ${idOf(name)} ORDER BY ${x.startedAt} DESC, ${x.id} DESC LIMIT 15`,
   ),
 )

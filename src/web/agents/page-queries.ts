@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { canReadSql } from '../../hub/communities/readable-sql'
 import { isHubPausedSql, isWaitingSql } from '../../hub/inbox/waiting-sql'
@@ -9,6 +9,7 @@ import { comments } from '../../hub/schema/comments'
 import { agents } from '../../hub/schema/definitions'
 import { inboxItems } from '../../hub/schema/inbox'
 import { posts } from '../../hub/schema/posts'
+import { isPostShownSql } from '../../hub/shown-sql'
 import type { Reader } from '../../hub/viewers/reader'
 import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
 import { manySql, type Params, prepare } from '../../shared/db/statement'
@@ -37,6 +38,10 @@ export interface LastAnswer {
   at: number
 }
 
+/** A sum of the days of `costDays`, each of which is looked up: others have spent on these days, too. */
+const spentSql = (column: SQLWrapper): SQL => sql`(SELECT coalesce(sum(${column}), 0)
+  FROM days CROSS JOIN ${usageDays} ${u} ON ${u.scope} = 'agent' AND ${u.day} = days.day AND ${u.scopeId} = ${g.accountId})`
+
 const listFields = (reader: Params<{ reader: Reader }>['reader']) => ({
   name: a.name,
   displayName: a.displayName,
@@ -53,13 +58,13 @@ const listFields = (reader: Params<{ reader: Reader }>['reader']) => ({
     WHERE ${x.agentId} = ${a.id} AND ${x.state} = 'running')`),
   isWaiting: flag(sql`EXISTS (SELECT 1 FROM ${inboxItems} ${i}
     WHERE ${i.accountId} = ${a.id} AND ${isWaitingSql(i)})`),
-  costMicrousd: number(sql`coalesce(spent.microusd, 0)`),
+  costMicrousd: number(spentSql(u.costMicrousd)),
   /** True when calls of models without a price are missing in the cost. */
-  hasUnpriced: flag(sql`coalesce(spent.unpriced, 0) > 0`),
+  hasUnpriced: flag(sql`${spentSql(u.unpricedCalls)} > 0`),
   lastAnswer: sql<LastAnswer | null>`(
     SELECT json_object('id', ${n.id}, 'postId', ${p.id}, 'title', ${p.title}, 'at', ${n.createdAt})
     FROM ${comments} ${n} CROSS JOIN ${posts} ${p} ON ${p.id} = ${n.postId}
-    WHERE ${n.authorId} = ${a.id} AND ${n.deletedAt} IS NULL AND ${p.deletedAt} IS NULL
+    WHERE ${n.authorId} = ${a.id} AND ${n.deletedAt} IS NULL AND ${isPostShownSql(p)}
       AND ${canReadSql(p.communityId, reader)}
     ORDER BY ${n.createdAt} DESC, ${n.id} DESC LIMIT 1)`.mapWith((text: string) =>
     JSON.parse(text),
@@ -80,11 +85,9 @@ const selectAgentRows = prepare((v: Params<ListRequest>) =>
     listFields(v.reader),
     sql`FROM ${agents} ${g} CROSS JOIN ${accounts} ${a} ON ${a.id} = ${g.accountId}
       LEFT JOIN ${accounts} ${o} ON ${o.id} = ${a.ownerId}
-      LEFT JOIN (
-        SELECT ${u.scopeId} AS id, sum(${u.costMicrousd}) AS microusd, sum(${u.unpricedCalls}) AS unpriced
-        FROM ${usageDays} ${u} WHERE ${u.scope} = 'agent' AND ${u.day} > ${v.sinceDay} GROUP BY ${u.scopeId}
-      ) spent ON spent.id = ${g.accountId}
-      WHERE ${a.name} > ${v.after} ORDER BY ${a.name} LIMIT ${sql.raw(String(agentsShown + 1))}`,
+      WHERE ${g.name} > ${v.after} ORDER BY ${g.name} LIMIT ${sql.raw(String(agentsShown + 1))}`,
+    sql`WITH RECURSIVE days (day) AS MATERIALIZED (SELECT ${v.sinceDay} + 1
+      UNION ALL SELECT day + 1 FROM days WHERE day < ${v.sinceDay} + ${sql.raw(String(costDays))})`,
   ),
 )
 

@@ -37,6 +37,7 @@ export const KnowsPage: FC<KnowsPageProps> = ({ frame, agent, known, problem }) 
         comes from a direct message, a task given by hand or a closed community: no run for others
         reads it
         {view.isManager ? '.' : ', and only you see yours here.'}
+        {!view.seesShared && ' What is for everybody is shown to members.'}
       </p>
       <div class="up4">
         <ErrorSummary problem={problem} />

@@ -58,7 +58,7 @@ const sessionOf = (c: PageContext): string => c.req.param('session') ?? ''
 async function readSeen(c: PageContext): Promise<{ frame: Frame; agent: SeenAgent }> {
   const { frame, answers } = await readPage(c, viewStatements(nameOf(c), await readReader(c)))
   if (!frame.viewer) throw grantErrors.signIn()
-  return { frame, agent: toSeenAgent(frame.viewer, answers) }
+  return { frame, agent: await toSeenAgent(c.var.context, frame.viewer, answers) }
 }
 
 async function showKnowledge(

@@ -13,7 +13,7 @@ import { selectLift } from '../../hub/lifted-limits/queries'
 import { shownTextFields } from '../../hub/markdown/shown-text-sql'
 import { selectMayModerateThread, selectRemovals } from '../../hub/moderation/viewer-queries'
 import { isAwaitingProviderSql } from '../../hub/outages/wait-sql'
-import { hasPlaceSql, postTables, shownPostFields } from '../../hub/posts/queries'
+import { postTables, shownPostFields } from '../../hub/posts/queries'
 import { limitFieldsOf } from '../../hub/reply-limits/limits-sql'
 import { selectNotWoken } from '../../hub/reply-limits/queries'
 import { selectFeedbackInThread } from '../../hub/run-feedback/queries'
@@ -26,6 +26,7 @@ import { agents } from '../../hub/schema/definitions'
 import { inboxItems } from '../../hub/schema/inbox'
 import { mentions } from '../../hub/schema/mentions'
 import { posts } from '../../hub/schema/posts'
+import { hasPageSql, isCommentShownSql, isPostShownSql } from '../../hub/shown-sql'
 import { type Reader, requestReader } from '../../hub/viewers/reader'
 import { selectOwnVotes } from '../../hub/votes/queries'
 import { renderedTexts } from '../../shared/config'
@@ -57,7 +58,7 @@ const threadPostFields = {
   ...shownPostFields,
   visibility: c.visibility,
   limits: limitFieldsOf(c),
-  html: sql<string | null>`iif(${p.deletedAt} IS NULL, ${p.html}, NULL)`,
+  html: sql<string | null>`iif(${isPostShownSql(p)}, ${p.html}, NULL)`,
   htmlVersion: p.htmlVersion,
 }
 
@@ -75,7 +76,7 @@ const selectThreadPost = prepare(({ postId, reader }: OfPost) =>
   oneSql(
     threadPostFields,
     sql`FROM ${postTables}
-      WHERE ${p.id} = ${postId} AND ${hasPlaceSql} AND ${canReadSql(p.communityId, reader)}`,
+      WHERE ${p.id} = ${postId} AND ${hasPageSql(p)} AND ${canReadSql(p.communityId, reader)}`,
   ),
 )
 
@@ -96,10 +97,9 @@ const newestAt = Number.MAX_SAFE_INTEGER
 
 /** A comment with the activation that wrote it, if any. The linked comment is shown first if the page is long. */
 const threadCommentFields = (linked: SQLWrapper) => {
-  const isDeleted = sql`${m.deletedAt} IS NOT NULL`
   const shown = {
-    content: sql`iif(${isDeleted}, '', ${m.content})`,
-    html: sql`iif(${isDeleted}, NULL, ${m.html})`,
+    content: sql`iif(${isCommentShownSql(m)}, ${m.content}, '')`,
+    html: sql`iif(${isCommentShownSql(m)}, ${m.html}, NULL)`,
     htmlVersion: m.htmlVersion,
   }
   return {
@@ -194,13 +194,14 @@ const pausedFields = { name: a.name, isHubPaused: flag(isHubPausedSql) }
 /** An agent with an open task in a thread that is paused, alone or with all agents of the hub. */
 export type PausedAgent = RowOf<typeof pausedFields>
 
-/** Reads the tasks of paused agents only, so it reads no tasks when no agent is paused. */
+/** Reads paused agents and their tasks only; while the hub is paused, those of all agents. */
 const selectPaused = prepare(({ postId, reader }: OfPost) =>
   manySql(
     pausedFields,
-    sql`FROM ${agents} ${g} CROSS JOIN ${accounts} ${a} ON ${a.id} = ${g.accountId}
-      WHERE (${g.isPaused} = 1 OR ${isHubPausedSql})
-        AND EXISTS (SELECT 1 FROM ${inboxItems} ${i} WHERE ${i.accountId} = ${g.accountId}
+    sql`FROM (SELECT ${agents.accountId} FROM ${agents} WHERE ${agents.isPaused} = 1
+        UNION SELECT ${agents.accountId} FROM (SELECT 1 WHERE ${isHubPausedSql}) CROSS JOIN ${agents}) ${g}
+      CROSS JOIN ${accounts} ${a} ON ${a.id} = ${g.accountId}
+      WHERE EXISTS (SELECT 1 FROM ${inboxItems} ${i} WHERE ${i.accountId} = ${g.accountId}
           AND ${i.postId} = ${postId} AND ${i.readAt} IS NULL AND ${i.isTask} = 1
           AND ${i.claimedBy} IS NULL
           AND ${i.createdAt} >= (SELECT ${p.createdAt} FROM ${posts} ${p}
@@ -253,7 +254,7 @@ const preparedHostedAgents = prepare(() =>
     hostedAgentFields,
     // CROSS JOIN: the order by name would otherwise scan all accounts.
     sql`FROM ${agents} ${g} CROSS JOIN ${accounts} ${a} ON ${a.id} = ${g.accountId}
-      ORDER BY ${a.name} LIMIT 50`,
+      ORDER BY ${g.name} LIMIT 50`,
   ),
 )
 
@@ -269,7 +270,7 @@ const runningActivationFields = {
   startedAt: x.startedAt,
 }
 
-/** A running activation with its thread, if it has one that the reader reads. */
+/** A running activation with its thread, if it has one that the reader is shown. */
 export type RunningActivation = RowOf<typeof runningActivationFields>
 
 const preparedRunningActivations = prepare(({ reader }: Params<{ reader: Reader }>) =>
@@ -278,7 +279,8 @@ const preparedRunningActivations = prepare(({ reader }: Params<{ reader: Reader 
     // The index is named, because the order would otherwise scan all activations there ever were.
     sql`FROM ${activations} ${x} INDEXED BY activations_running
       CROSS JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
-      LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${canReadSql(p.communityId, reader)}
+      LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${isPostShownSql(p)}
+        AND ${canReadSql(p.communityId, reader)}
       WHERE ${x.state} = 'running' ORDER BY ${x.startedAt} DESC LIMIT 50`,
   ),
 )

@@ -38,8 +38,9 @@ async function showRuns(c: PageContext, viewForm: RunViewFormState, status = 200
   const { filter, ...read } = readFilter(c, runFilterFields, runFilterForm)
   const reader = await readReader(c)
   const before = decodeKeyset(c.req.query('cursor'))
+  const hasTotals = c.req.query('totals') !== undefined
   const { frame, answers } = await readPage(c, {
-    ...runListStatements({ ...filter, reader, before, limit: runLists.pageDefault + 1 }),
+    ...runListStatements({ ...filter, reader, before, limit: runLists.pageDefault + 1 }, hasTotals),
     views: selectRunViews({ reader }),
   })
   const { page: rows, next } = splitRuns(answers.rows, answers.edge, runLists.pageDefault)

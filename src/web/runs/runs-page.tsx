@@ -18,7 +18,8 @@ import { type RunViewFormState, RunViews } from './run-views'
 export interface RunsPageProps {
   frame: Frame
   rows: RunRow[]
-  totals: RunTotals
+  /** Absent unless they were asked for: they read all runs of the filter. */
+  totals: RunTotals | undefined
   /** Where the totals end; undefined when they are complete. */
   totalsEdge: Edge | undefined
   views: RunView[]
@@ -31,7 +32,7 @@ export interface RunsPageProps {
   viewForm: RunViewFormState
 }
 
-/** Lists runs with the totals of the filter. */
+/** Lists runs, with the totals of the filter if they were asked for. */
 export const RunsPage: FC<RunsPageProps> = (props) => {
   const { frame, rows, query, next } = props
   return (
@@ -42,6 +43,9 @@ export const RunsPage: FC<RunsPageProps> = (props) => {
           <p class="lede">Runs of all agents, newest first. Runs private to others are left out.</p>
         </div>
         <div class="acts">
+          <a class="btn" href={`/runs?${query}${query && '&'}totals=1`}>
+            Totals
+          </a>
           <a class="btn" href={`/runs.csv${query && `?${query}`}`} download>
             <Icon name="download" />
             CSV
@@ -58,7 +62,7 @@ export const RunsPage: FC<RunsPageProps> = (props) => {
       <div class="up4">
         <RunFilterForm typed={props.values} />
       </div>
-      <Totals totals={props.totals} edge={props.totalsEdge} />
+      {props.totals && <Totals totals={props.totals} edge={props.totalsEdge} />}
       {rows.length === 0 ? (
         <EmptyList
           things="runs"

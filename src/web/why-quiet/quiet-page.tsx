@@ -30,7 +30,7 @@ export const QuietPage: FC<QuietPageProps> = ({ frame, name, thread, gates }) =>
           <>
             {' in '}
             <a class="ul" href={postPath(thread.id)}>
-              {thread.isRemoved ? 'Removed post' : thread.title}
+              {thread.title ?? 'Removed post'}
             </a>
           </>
         )}

@@ -106,6 +106,26 @@ const compose = (events: LoopEvent[], ending = answered, window = roomy) =>
   composeTurn({ activationId, at: 9, events: [woken, ...events], ending, window })
 
 describe('a finished activation as its session remembers it', () => {
+  it('L39 H13: what a call read on the hub is not kept, and what other calls returned is', () => {
+    const read = (callId: string, grant: string): LoopEvent => {
+      const event = returned(callId, `text of ${callId}`)
+      const audit = { callId, tool: 'hub_search', grant, argumentsHash: '', decision: 'allowed' }
+      const rest = { outcome: 'ok', durationMs: 1, resultBytes: 1, at: 1 } as const
+      return { ...event, audit: { ...audit, ...rest } } as LoopEvent
+    }
+    const turn = compose([
+      loaded(),
+      said('', 'c1', 'c2'),
+      read('c1', 'hub:read'),
+      read('c2', 'memory:read'),
+      said('Three herons.'),
+    ])
+    const kept = JSON.stringify(turn?.messages)
+    expect(kept).not.toContain('text of c1')
+    expect(kept).toContain('Call the tool again.')
+    expect(kept).toContain('text of c2')
+  })
+
   it('L39: a turn contains the task, calls with results, the answer, and counters', () => {
     const turn = compose([
       loaded(),

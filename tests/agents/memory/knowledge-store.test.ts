@@ -10,7 +10,7 @@ import { inStorage } from './in-storage'
 const [alice, bob] = ['alice-id' as AccountId, 'bob-id' as AccountId]
 const club = 'club-id' as CommunityId
 const viewOf = (self: AccountId, more: Partial<KnowledgeView> = {}): KnowledgeView => ({
-  ...{ self, owners: [self], opened: [], isManager: false },
+  ...{ self, owners: [self], opened: [], seesShared: true, isManager: false },
   ...more,
 })
 const page = { before: null, limit: 10, sessionsMax: 10 }
@@ -65,6 +65,22 @@ it('T2: a viewer sees what is for everybody and what is private to them, and cha
     expect(remove(viewOf(alice), 2)).toBe('done')
     expect(remove(manager, 1)).toBe('done')
     expect(read(viewOf(alice))).toEqual([])
+  })
+})
+
+it('T1 T2: a guest sees what is private to them and what they shared, and nothing else', async () => {
+  await inStorage((memory) => {
+    const [facts, known] = [new FactStore(memory), new KnowledgeStore(memory)]
+    facts.save(fact('The vault is warm.', null), 1_000)
+    facts.save(fact('Alice likes plums.', alice), 1_000)
+    facts.save(fact('Bob likes quinces.', bob), 1_000)
+    const read = (view: KnowledgeView) => known.list(view, [], page).facts.map(({ text }) => text)
+    const guest = viewOf(alice, { seesShared: false })
+    expect(read(guest)).toEqual(['Alice likes plums.'])
+    expect(new PrivateFacts(memory).change(alice, 2, 'share', 2_000)).toBe('done')
+    expect(read(guest)).toEqual(['Alice likes plums.'])
+    expect(read(viewOf(bob, { seesShared: false }))).toEqual(['Bob likes quinces.'])
+    expect(read(viewOf(alice))).toEqual(['Alice likes plums.', 'The vault is warm.'])
   })
 })
 

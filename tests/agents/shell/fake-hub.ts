@@ -108,6 +108,7 @@ export class FakeHub {
     steer: async ({ activationId }) => this.#join(activationId),
     park: async (request) => this.#park(request),
     commit: async (request) => this.#commit(request),
+    dropChangedRequests: async () => {},
     readConnections: async () => [],
     endOutage: async () => [],
     notifyRequesters: async ({ text }) => {

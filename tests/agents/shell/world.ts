@@ -135,6 +135,7 @@ export class World {
         park: this.#gate(epoch, 'park', api.park),
         notifyRequesters: this.#gate(epoch, 'tell', api.notifyRequesters),
         commit: this.#gate(epoch, 'commit', api.commit),
+        dropChangedRequests: api.dropChangedRequests,
         readConnections: api.readConnections,
         endOutage: api.endOutage,
         publishProgress: api.publishProgress,

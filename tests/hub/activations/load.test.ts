@@ -167,10 +167,20 @@ test('H21: a paused agent and a paused hub start nothing', async () => {
   expect((await load(scout.id)).kind).toBe('loaded')
 })
 
-test('L37: a post deleted meanwhile leaves no thread, and its task is consumed', async () => {
+test('L37: nobody answers what its author deleted meanwhile', async () => {
   const id = await post(ada.key, '@scout quick')
+  const open = await post(ada.key, 'A thread')
+  const asked = await comment(ada.key, open, '@scout and this?')
   await hub.call(`/posts/${id}`, { method: 'DELETE', key: ada.key })
-  const { thread, items, activationId } = await start(scout.id)
+  await hub.call(`/comments/${asked}`, { method: 'DELETE', key: ada.key })
+  expect(await load(scout.id)).toEqual({ kind: 'nothing' })
+})
+
+test('L37: a post deleted after its task was claimed leaves no thread, and its task is consumed', async () => {
+  const id = await post(ada.key, '@scout quick')
+  const { activationId } = await start(scout.id)
+  await hub.call(`/posts/${id}`, { method: 'DELETE', key: ada.key })
+  const { thread, items } = await start(scout.id, activationId)
   expect(thread).toBeNull()
   expect(items).toHaveLength(1)
   await office.commit(scout.id, activationId, { usage: [] })

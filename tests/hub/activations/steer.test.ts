@@ -224,11 +224,15 @@ test('C2: a moderator stops a run; the author of the post, who did not ask, does
   expect(cancelled).toEqual([activationId])
 })
 
-test('C2: a deleted comment joins without its text', async () => {
+test('C2: of a comment that was deleted after it joined nothing is left, and one deleted before does not join', async () => {
   const { postId, activationId } = await work()
   const id = await comment(mira.key, postId, 'A secret.')
+  expect(await steer(activationId)).toMatchObject([{ text: 'A secret.' }])
   await hub.call(`/comments/${id}`, { method: 'DELETE', key: mira.key })
   expect(await steer(activationId)).toMatchObject([{ text: '' }])
+  const unread = await comment(mira.key, postId, 'Another secret.')
+  await hub.call(`/comments/${unread}`, { method: 'DELETE', key: mira.key })
+  expect(await steer(activationId)).toHaveLength(1)
 })
 
 test('C2: a renewal and a check are one round trip each, with and without a comment', async () => {

@@ -161,7 +161,10 @@ test('deleting a post or a comment twice at once subtracts it once', async () =>
   if (!comment) throw new Error('no comment')
   const { db, clock } = hub.context()
   for (const now of [clock.now(), clock.now() + 1]) {
-    await batch(db, { post: deletePost(deleted, now), comment: deleteComment(comment, now) })
+    await batch(db, {
+      post: deletePost(deleted, now),
+      comment: deleteComment({ id: comment, postId: kept }, now),
+    })
   }
   expect((await hub.call('/submolts/moths')).body.submolt.post_count).toBe(1)
   expect((await hub.call(`/posts/${kept}`)).body.post.comment_count).toBe(1)

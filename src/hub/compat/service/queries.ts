@@ -20,6 +20,7 @@ import { budgets } from '../../schema/budgets'
 import { externalUsage } from '../../schema/external-usage'
 import { inboxItems } from '../../schema/inbox'
 import { apiKeys } from '../../schema/keys'
+import { isUnreadSql } from '../../shown-sql'
 import { isExternalAgentSql } from '../../viewers/external-agent-sql'
 import { guardLimit } from '../../viewers/guard-access'
 import { knownTypes } from '../adapt-answer'
@@ -93,7 +94,7 @@ const known = sql.raw(
     .join(', ')})`,
 )
 const unreadSql = sql`(SELECT count(*) FROM ${inboxItems} ${i}
-  WHERE ${i.accountId} = ${a.id} AND ${i.readAt} IS NULL AND ${i.isTask} = 0 AND ${i.type} IN ${known})`
+  WHERE ${i.accountId} = ${a.id} AND ${isUnreadSql(i)} AND ${i.isTask} = 0 AND ${i.type} IN ${known})`
 
 const agentFields = {
   id: a.id,
