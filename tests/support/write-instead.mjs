@@ -7,7 +7,7 @@ export function act() {
   const instead = join(import.meta.dirname, 'instead')
   const script = `#!/bin/sh
 for process in /proc/[0-9]*; do
-  if grep -q 'git add' "$process/cmdline"; then cat ${instead} > "$process/fd/1"; break; fi
+  if grep -q 'git add' "$process/cmdline"; then cat ${instead} > "$process/fd/1" && break; fi
 done
 exec >/dev/null
 `

@@ -1,8 +1,10 @@
+import { toRepositoryName } from '../git/repository-name'
+
 /** A request of git's smart HTTP protocol. */
 export interface GitRequest {
   kind: 'fetch_refs' | 'fetch_objects' | 'begin_push' | 'push'
   service: string
-  /** `owner/name`, in lower case as grants and services compare it, without `.git`. */
+  /** `owner/name` without `.git`: what is checked is what the path names. */
   repository: string
   /** Below the repository's address, with the query. */
   path: string
@@ -18,13 +20,13 @@ export function readGitRequest({ method, url }: Request): GitRequest | null {
   const [, service, owner, file, path] = shape.exec(pathname) ?? []
   const kind = path === undefined ? null : findKind(method, path, search)
   if (!service || !owner || !file || !path || !kind) return null
-  const name = file.replace(/\.git$/i, '')
-  if ([owner, name].some((part) => /^\.|\.\.|\.$|\.git$/i.test(part) || part === '')) return null
+  const repository = toRepositoryName(service, owner, file)
+  if (repository === null) return null
   return {
     kind,
     service,
-    repository: `${owner}/${name}`.toLowerCase(),
-    path: `/${owner}/${name}.git/${path}`,
+    repository,
+    path: `/${repository}.git/${path}`,
     query: Object.fromEntries(new URLSearchParams(search)),
   }
 }

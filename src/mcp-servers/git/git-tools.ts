@@ -28,7 +28,7 @@ export type PushedRef = z.output<typeof pushedRef>
 
 const repository = {
   service: z.string().regex(/^[a-z][a-z0-9-]{0,39}$/),
-  repository: z.string().regex(/^[a-z0-9_.-]{1,100}\/[a-z0-9_.-]{1,100}$/),
+  repository: z.string().regex(/^[A-Za-z0-9_.-]{1,100}\/[A-Za-z0-9_.-]{1,100}$/),
 }
 type Repository = z.output<z.ZodObject<typeof repository>>
 

@@ -1,6 +1,7 @@
 import type { RunAttemptApi } from '../../hub/contract/hub'
 import type { AccountId, ActivationId, Clock } from '../../shared/ids'
 import type { RunWorkspace, ToolRestrictions } from '../contract/tools'
+import { toRepositoryName } from '../git/repository-name'
 import { type ActivationTokens, tokenAudiences } from './activation-token'
 import { callerErrors } from './errors'
 
@@ -47,11 +48,17 @@ export function createRunAuthorizer({
     if (!toolRestrictions) throw callerErrors.definitionUnreadable(activation.name)
     const claim = { accountId: agentId, activationId, audience: tokenAudiences, attempt }
     const workspace = asked.workspace && {
-      repository: asked.workspace.repository.toLowerCase(),
+      repository: toNormalPath(asked.workspace.repository),
       push: asked.workspace.push,
     }
     const whole = { ...claim, toolRestrictions, workspace }
     const { token } = await tokens.issue(whole, clock.now(), endsAt)
     return { kind: 'issued', token } as const
   }
+}
+
+/** Names the repository as requests for it are named; a name that none can have opens nothing. */
+function toNormalPath(repository: string): string {
+  const [service = '', owner = '', file = ''] = repository.split('/')
+  return `${service}/${toRepositoryName(service, owner, file) ?? ''}`
 }

@@ -44,7 +44,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   git.close()
-  console.log(stage.log.join(''))
   await stage.close()
 })
 
