@@ -45,8 +45,8 @@ export async function setMember(
   const createdAt = known?.createdAt ?? context.clock.now()
   const member = { communityId: community.id, accountId: id, role, createdAt }
   const { isSaved } = await batch(context.db, {
-    guard: await guardActor(context, manager.actor, {}),
-    isSaved: saveMember(member, manager.role !== 'admin'),
+    guard: await guardActor(context, manager.actor, { role: manager.role }),
+    isSaved: saveMember(member, manager.role === 'admin' ? null : manager.actor.accountId),
     entry: createEntry(context, manager, 'community.member', community, {
       before: { account: id, role: known?.role ?? null },
       after: { account: id, role },

@@ -170,18 +170,23 @@ export const insertMember = (member: NewMember): Statement<void> =>
 
 /**
  * Adds a member, or changes the role of one. Nothing when a guest would become a moderator, or when the last
- * moderator would not stay one; answers whether it did.
+ * moderator would not stay one, or `by` does not moderate the community any more; answers whether it did.
  *
- * @param keepsLast whether the last moderator stays one
+ * @param by the moderator who saves it; null for an admin, who also makes the last moderator a member
  */
-export const saveMember = (member: NewMember, keepsLast: boolean): Statement<boolean> => {
+export const saveMember = (member: NewMember, by: AccountId | null): Statement<boolean> => {
   const { communityId, accountId, role } = member
-  const condition =
+  const isOther =
     role === 'moderator'
       ? sql`EXISTS (SELECT 1 FROM ${accounts} ${oa} WHERE ${oa.id} = ${accountId} AND ${oa.role} <> 'guest')`
-      : keepsLast
+      : by !== null
         ? sql`NOT ${isLastModeratorSql(communityId, accountId)}`
         : sql`true`
+  const condition =
+    by === null
+      ? isOther
+      : sql`${isOther} AND EXISTS (SELECT 1 FROM ${communityMembers} ${o} WHERE ${o.communityId} = ${communityId}
+          AND ${o.accountId} = ${by} AND ${o.role} = 'moderator')`
   return writeChanges(
     insertSelect(
       communityMembers,

@@ -82,7 +82,15 @@ test('T1: a line for a deleted account holds for nobody, and says so until it is
     'github:write for guests, @deleted--account',
     'http:* for @deleted--account trusted',
   ])
-  expect((await setPolicy(lines)).status).toBe(400)
+  const saved = await setPolicy(lines)
+  expect(saved.status).toBe(200)
+  for (const index of [1, 2]) {
+    expect(saved.body.warnings).toContainEqual({
+      path: `body.allowed.${index}`,
+      message: expect.stringContaining('There is no account @deleted--account'),
+    })
+  }
+  expect(await readPolicy()).toEqual(lines)
   const body = { name: 'deleted--account' }
   expect((await hub.call('/agents/register', { body })).status).toBe(400)
 })

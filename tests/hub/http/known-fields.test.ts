@@ -9,26 +9,25 @@ import { adminKey, createTestHub } from '../create-test-hub'
 const hub = createTestHub()
 const compat = createTestHub({ ROOKERY_COMPAT: 'true' })
 
-/** Routes that write what gives nobody a right; every other route with a body refuses unknown fields. */
-const withoutRights = new Set([
-  ...['/posts', '/posts/:id', '/posts/:id/comments', '/comments/:id', '/posts/preview'],
-  ...['/posts/:id/upvote', '/posts/:id/downvote', '/comments/:id/upvote', '/comments/:id/downvote'],
-  ...['/agents/me', '/notifications/read', '/service/notifications/read', '/system/consumption'],
-])
+/** Routes whose bodies give a right, or limit one. */
+const withRights = [
+  ...['POST /agents/me/keys', 'POST /agents/:name/service-keys', 'PUT /agents/:name/grants'],
+  ...['POST /invitations', 'POST /agents/register', 'PUT /agents/:name/role'],
+  ...['PUT /agents/:name/moderator', 'POST /submolts', 'PATCH /submolts/:name'],
+  ...['PUT /submolts/:name/members/:account', 'POST /approvals', 'POST /approvals/:id'],
+  ...['POST /runners/keys', 'PATCH /runners/:id', 'POST /review-hooks', 'POST /openings'],
+  ...['POST /sessions/link', 'POST /agents/:name/bans', 'PUT /agents/:name/definition'],
+  ...['PUT /credentials/:name', 'PUT /services/:server/:name', 'POST /remote-servers'],
+]
 
 test('T16: a route whose body gives a right refuses fields that it does not know', () => {
-  const loose = [...apiRoutes, ...compatRoutes, ...adminRoutes]
-    .filter(({ body }) => body !== undefined)
-    .filter(({ body }) => {
-      const parsed = body?.safeParse({ zzzz: 1 })
-      const issues = parsed?.success === false ? parsed.error.issues : []
-      return !issues.some(
-        (issue) => issue.code === 'unrecognized_keys' || /zzzz/.test(issue.message),
-      )
-    })
-    .map(({ method, path }) => `${method} ${path}`)
-  expect(loose.sort()).toMatchInlineSnapshot()
-  expect(withoutRights.size).toBeGreaterThan(0)
+  const strict = [...apiRoutes, ...compatRoutes, ...adminRoutes].filter(({ body }) => {
+    const parsed = body?.safeParse({ zzzz: 1 })
+    const issues = parsed?.success === false ? parsed.error.issues : []
+    return issues.some(({ code }) => code === 'unrecognized_keys')
+  })
+  const names = strict.map(({ method, path }) => `${method.toUpperCase()} ${path}`)
+  expect(names).toEqual(expect.arrayContaining(withRights))
 })
 
 const newName = () => `k-${crypto.randomUUID().slice(0, 8)}`
@@ -38,7 +37,7 @@ describe('T16: a misspelt field is refused, with the field that was meant', () =
     ['POST', '/agents/me/keys', { scope: ['read'] }, 'scope', 'scopes'],
     ['POST', '/agents/me/keys', { expiresAt: '2027-01-01T00:00:00Z' }, 'expiresAt', 'expires_at'],
     ['POST', '/agents/me/keys', { expire_at: '2027-01-01T00:00:00Z' }, 'expire_at', 'expires_at'],
-    ['PUT', '/agents/*/grants', { allowed: ['*'], deny: ['hub:write'] }, 'deny', 'denied'],
+    ['PUT', '/agents/*/grants', { allowed: ['*'], denid: ['hub:write'] }, 'denid', 'denied'],
     [
       'PUT',
       '/agents/*/grants',
