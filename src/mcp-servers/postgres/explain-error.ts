@@ -34,8 +34,16 @@ export function explainError(
   )
 }
 
+/**
+ * Whether an error is the server's, by its fields: the driver names it after a class, which minifying renames. Errors of
+ * connections have codes too, such as `EPIPE`, and no severity.
+ */
 const isServerError = (error: unknown): error is ServerError =>
-  error instanceof Error && error.name === 'PostgresError' && 'code' in error
+  error instanceof Error &&
+  'code' in error &&
+  /^[0-9A-Z]{5}$/.test(String(error.code)) &&
+  'severity' in error &&
+  typeof error.severity === 'string'
 
 /** Returns our own message for some SQLSTATEs (PostgreSQL's manual, appendix A); null for the others. */
 function explainCode(service: string, { code, message }: ServerError): AppError | null {
