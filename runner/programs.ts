@@ -40,10 +40,8 @@ function findCommand(type: ProgramType): InstalledProgram | null {
   if (!path) return null
   const { stdout, status } = spawnSync(path, ['--version'], { encoding: 'utf8', timeout: 30_000 })
   if (status !== 0) return null
-  // A Python environment has its programs in `bin`, beside `lib`.
-  return {
-    type,
-    version: stdout.trim().slice(0, 100),
-    folder: dirname(dirname(realpathSync(path))),
-  }
+  // A Python environment has its programs in `bin`, beside `lib`. Other folders hold more than the program.
+  const folder = dirname(dirname(realpathSync(path)))
+  if (!existsSync(join(folder, 'pyvenv.cfg'))) return null
+  return { type, version: stdout.trim().slice(0, 100), folder }
 }

@@ -46,6 +46,9 @@ const mcpBodyMax = 8 * 1024 * 1024
 const isModelRequest = (path: string): boolean =>
   /\/(messages|chat\/completions|responses)$/.test(path)
 
+/** What is counted is what is requested: the hub reads these paths alike. */
+const toPlainPath = (path: string): string => path.replaceAll(/\/{2,}/g, '/').replace(/\/$/, '')
+
 /** Passes a run's requests on to the hub with the run's token, so that the program holds none. */
 export async function startRelay(options: RelayOptions): Promise<Relay> {
   const key = `relay-${randomBytes(24).toString('hex')}`
@@ -78,7 +81,8 @@ type Context = RelayOptions & { key: string; facts: RelayFacts }
 async function pass(context: Context, request: IncomingMessage, response: ServerResponse) {
   const { order, facts } = context
   // A proxy may send the whole address.
-  const { pathname, search } = new URL(request.url ?? '/', 'http://relay')
+  const { pathname: asked, search } = new URL(request.url ?? '/', 'http://relay')
+  const pathname = toPlainPath(asked)
   if (!hasKey(request.headers, context.key)) return refuse(response, 401, 'Not a key of this run')
   context.onActivity()
   const isMcp = pathname === '/mcp'

@@ -65,16 +65,19 @@ async function useTool(toolCallId, name, args) {
 }
 
 const messages = [{ role: 'user', content: 'What is to be done?' }]
-const askModel = (headers = { authorization: `Bearer ${process.env.ANTHROPIC_AUTH_TOKEN}` }) =>
-  fetch(`${process.env.ANTHROPIC_BASE_URL}/v1/messages`, {
+const askModel = (
+  headers = { authorization: `Bearer ${process.env.ANTHROPIC_AUTH_TOKEN}` },
+  path = '/v1/messages',
+) =>
+  fetch(`${process.env.ANTHROPIC_BASE_URL}${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify({ model: 'test', max_tokens: 1_000, stream: true, messages }),
   })
 
-const callModel = async (headers) => {
+const callModel = async (headers, path) => {
   const { status } = await persist(async () => {
-    const response = await askModel(headers)
+    const response = await askModel(headers, path)
     await response.text()
     return response
   })
@@ -126,7 +129,11 @@ const acts = {
   },
   async endless() {
     const statuses = []
-    for (let each = 0; each < 20; each++) statuses.push(await callModel())
+    // The hub reads these alike.
+    const paths = ['/v1/messages', '/v1/messages/', '//v1//messages', '/v1/messages//?a=b']
+    for (let each = 0; each < 20; each++) {
+      statuses.push(await callModel(undefined, paths[each % paths.length]))
+    }
     say(statuses.join(' '), 'm1')
   },
   async slowly() {
