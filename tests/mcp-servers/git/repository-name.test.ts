@@ -1,4 +1,4 @@
-import * as fc from 'fast-check'
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { joinPath } from '../../../src/mcp-servers/fetch/join-path'
 import { readGitRequest } from '../../../src/mcp-servers/git-proxy/read-git-request'
