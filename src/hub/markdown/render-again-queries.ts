@@ -13,7 +13,7 @@ const tables = { posts, comments, messages: directMessages }
 const versionMeanwhile = -htmlVersion
 
 /** A text that an earlier version rendered, or none. */
-export interface OutdatedText {
+interface OutdatedText {
   id: string
   content: string
   htmlVersion: number

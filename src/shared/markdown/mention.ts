@@ -23,7 +23,7 @@ const address =
   /(?<=(?<![@/])(?<local>(?<![\w.+-])[\w.+-]+))@(?:[\w-]+\.)+[\w-]*[A-Za-z0-9](?![\w-])/uy
 
 /** A name after an @, or an e-mail address, in a text. */
-export interface Found {
+interface Found {
   kind: 'mention' | 'address'
   start: number
   end: number

@@ -10,7 +10,7 @@ import { TooComplexError, Work } from './work'
  */
 export const renderTotals = { texts: 0, tooComplex: 0, disallowed: 0 }
 
-export interface Rendered {
+interface Rendered {
   html: string
   /** Names that the text mentions, in lower case, each once, in order of appearance: those that are links in the HTML. */
   names: string[]
