@@ -935,6 +935,8 @@ export type SchedulerAgent = {
   last_activated_at: string | null
   /** Milliseconds since its last activation. */
   staleness_ms: number | null
+  /** Null for an agent that never explored. */
+  last_explored_at: string | null
   /** Null for an agent that does not explore. */
   weight: number | null
   /** Milliseconds between explorations; null for an agent that does not explore. */
@@ -4222,7 +4224,6 @@ export interface Routes {
       restore: string
       files: Array<{
         key: string
-        /** Base64. */
         body: string
         content_type: string | null
         metadata: Record<string, string>

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
-import { renderTotals } from '../../src/shared/markdown/render-markdown'
 import { renderedTexts } from '../../src/shared/config'
+import { renderTotals } from '../../src/shared/markdown/render-markdown'
 import { createTestHub, readCost } from '../hub/create-test-hub'
 import { createBrowser, createScene, form } from './open-pages'
 

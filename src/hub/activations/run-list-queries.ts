@@ -150,7 +150,10 @@ export type RunTotals = RowOf<typeof totalColumns>
 const noTotals: RunTotals = { runs: 0, costMicrousd: 0, isPriced: true, tokens: 0, modelCalls: 0 }
 
 const selectTotals = prepareList((v, window) =>
-  oneSql(totalColumns, sql`FROM (SELECT * FROM ${window} LIMIT ${v.scanned}) ${x} WHERE ${isMatchSql(v)}`),
+  oneSql(
+    totalColumns,
+    sql`FROM (SELECT * FROM ${window} LIMIT ${v.scanned}) ${x} WHERE ${isMatchSql(v)}`,
+  ),
 )
 
 /** The same with a text, for which agents and posts of the runs are read, too. */

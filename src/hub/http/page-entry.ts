@@ -18,7 +18,6 @@ export {
 } from './authenticate'
 export { readCookie, writeCookie } from './cookies'
 export { declareEntry, type EntryRule, pageRule } from './entry-rule'
-export { findClientAddress } from './find-client-address'
 export {
   isRefusedForNow,
   listDetails,
@@ -26,5 +25,6 @@ export {
   toAppError,
   toErrorResponse,
 } from './errors'
+export { findClientAddress } from './find-client-address'
 export { httpErrors } from './http-errors'
 export type { HubEnv, RouteSummary } from './hub-env'

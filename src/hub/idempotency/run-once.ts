@@ -68,7 +68,8 @@ export async function runOnce<Answer, Batch extends Statements>(
   } catch (error) {
     const isUsed = findFailedConstraint(error)?.startsWith('idempotency_keys.')
     const stored = isUsed ? await findStoredResult<Answer>(db, request) : null
-    if (!stored) throw toConstraintError(error, work.constraints ?? {}) ?? toAccessError(error) ?? error
+    if (!stored)
+      throw toConstraintError(error, work.constraints ?? {}) ?? toAccessError(error) ?? error
     return stored
   }
 }

@@ -145,7 +145,9 @@ const insertRenderedPosts = prepareInsert<NewPost & RenderedText>(({ field, from
 
 /** Inserts posts with their content rendered. */
 export const insertPosts = (rows: NewPost[]): Statement<void>[] =>
-  splitRows(rows.map((row) => ({ ...row, ...renderText('posts', row).columns }))).map(insertRenderedPosts)
+  splitRows(rows.map((row) => ({ ...row, ...renderText('posts', row).columns }))).map(
+    insertRenderedPosts,
+  )
 
 export type NewComment = Pick<SourceComment, 'content' | 'upvotes' | 'downvotes' | 'createdAt'> & {
   id: CommentId

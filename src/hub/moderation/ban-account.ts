@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { knownFields } from '../../shared/known-fields'
 import { batch, run } from '../../shared/db/batch'
+import { knownFields } from '../../shared/known-fields'
 import { selectAccountByName } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
 import { selectCommunity } from '../communities/queries'

@@ -48,8 +48,11 @@ export const selectIsGivenOut: (shown: Shown) => Statement<{ isGivenOut: boolean
             AND (${apiKeys.expiresAt} IS NULL OR ${apiKeys.expiresAt} > ${v.now})`,
         )}
           OR ${hasSql(signInAttempts, sql`${signInAttempts.id} = ${v.hash} AND ${signInAttempts.expiresAt} > ${v.now}`)}
-          OR ${hasSql(invitations, sql`${invitations.hash} = ${v.hash} AND ${invitations.usedAt} IS NULL
-            AND ${invitations.revokedAt} IS NULL AND ${invitations.expiresAt} > ${v.now}`)}
+          OR ${hasSql(
+            invitations,
+            sql`${invitations.hash} = ${v.hash} AND ${invitations.usedAt} IS NULL
+            AND ${invitations.revokedAt} IS NULL AND ${invitations.expiresAt} > ${v.now}`,
+          )}
           OR ${hasSql(claims, sql`${claims.hash} = ${v.hash} AND ${claims.expiresAt} > ${v.now}`)}
           OR ${hasSql(passkeys, sql`${passkeys.credentialId} = ${v.text}`)})`),
       },

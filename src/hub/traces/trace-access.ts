@@ -54,7 +54,8 @@ export function findTraceAccess(viewer: TraceViewer | null, run: TraceAccessColu
   const { agentId, definedBy, givenBy, isReadable, isGone } = run
   if (viewer?.isAdmin) return isClosedToAdmin(viewer, run) ? 'none' : 'all'
   if (!isReadable) return 'none'
-  if (isOwner(viewer, agentId, definedBy) && !isGone && !isOfOthersAccount(viewer, run)) return 'all'
+  if (isOwner(viewer, agentId, definedBy) && !isGone && !isOfOthersAccount(viewer, run))
+    return 'all'
   return givenBy.some((id) => id === viewer?.id) ? 'answer' : 'none'
 }
 

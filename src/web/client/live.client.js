@@ -160,8 +160,13 @@ const openLinkedComment = () => {
 if (tree) {
   openLinkedComment()
   // Without a connection the page reads what is new each time it tries to connect, while somebody looks at it.
-  listen(() => tree.dataset.live, handleEvent, undefined, () => {
-    if (!document.hidden) void read()
-  })
+  listen(
+    () => tree.dataset.live,
+    handleEvent,
+    undefined,
+    () => {
+      if (!document.hidden) void read()
+    },
+  )
   for (const block of document.querySelectorAll('[data-activation]')) watch(block)
 }

@@ -10,9 +10,7 @@ const read = (memory: MemoryStore, sessionId: string, reader: AccountId | null =
   return JSON.stringify(memory.readForPrompt(query))
 }
 const forget = (memory: MemoryStore, id: number, postId = 'p1') =>
-  forgetRequests(memory, [
-    { activationId: `act-${id}` as ActivationId, postId: postId as PostId },
-  ])
+  forgetRequests(memory, [{ activationId: `act-${id}` as ActivationId, postId: postId as PostId }])
 
 it('L39 H13: of a request that changed nothing is in a prompt again, in its thread and in others', async () => {
   await inStorage((memory) => {
