@@ -38,7 +38,7 @@ const shownTable = /\/\* shown \*\/ "?(\w+)"?\."?deleted_at"? IS NULL/gi
  * Returns the table of posts, comments or inbox items, by its name in a statement, whose words the statement reads
  * without the condition that they may be shown (`src/hub/shown-sql.ts`); null: none.
  */
-export function findUnshown(sql: string): string | null {
+function findUnshown(sql: string): string | null {
   if (readsAnyWords.test(sql)) return null
   const shown = new Set([...sql.matchAll(shownTable)].map(([, name]) => name))
   const texts = [...listNames(sql, 'posts|comments')].filter((name) => !shown.has(name))

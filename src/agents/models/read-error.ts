@@ -1,7 +1,7 @@
 import type { ModelUsage } from '../loop/message'
 import type { RetryPolicy } from './providers/retry-policy'
 
-export function readField(value: unknown, name: string): unknown {
+function readField(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }
 
@@ -50,7 +50,7 @@ export function findWords(error: unknown): string | null {
   return typeof message === 'string' && message !== '' ? message : null
 }
 
-/** Fields that hold words, or what does, the most telling first. */
+/** Fields that hold words, or what does, the most specific first. */
 const wordFields = ['metadata', 'raw', 'error', 'message', 'detail', 'details', 'errors', 'msg']
 const wordDepthMax = 5
 

@@ -4,8 +4,8 @@ import type { Fetch } from './watched-fetch'
 /** Brings the events of one answer into the form of their protocol. One for each answer: it may have a state. */
 export interface StreamRepair {
   /**
-   * Returns the events to read in place of one: none for what has nothing to read. Null: it cannot be told what the event
-   * is, so the reader has to judge it as it came.
+   * Returns the events to read in place of one: none for what has nothing to read. Null: what the event is
+   * is not known, so the reader has to judge it as it came.
    *
    * @param data null for data that is not a JSON object
    */

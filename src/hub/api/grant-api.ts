@@ -19,7 +19,7 @@ import { maskCredentials } from '../posts/credential-patterns'
 import { recordPushedBranches } from '../review-hooks/queries'
 import { selectRulesForCall } from '../standing-rules/queries'
 import { findBlock } from '../viewers/find-block'
-import { guardAccess } from '../viewers/guard-access'
+import { guardAccess } from '../viewers/guard-access-queries'
 import { hashAdminKey } from '../viewers/hash-admin-key'
 import { selectViewer } from '../viewers/queries'
 

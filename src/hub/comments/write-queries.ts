@@ -8,7 +8,7 @@ import {
   changeStatements,
   type DeletionRefusal,
   deletionStatements,
-} from '../inbox/changed-requests'
+} from '../inbox/changed-requests-queries'
 import { type RenderedText, renderText } from '../markdown/render-text'
 import { comments } from '../schema/comments'
 import { posts } from '../schema/posts'

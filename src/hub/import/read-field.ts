@@ -14,7 +14,7 @@ export function readText(text: string, what: string, charsMax: number, note: Not
 }
 
 /** Truncates a text to at most `chars` UTF-16 units, without splitting a surrogate pair. */
-export const truncateText = (text: string, chars: number): string =>
+const truncateText = (text: string, chars: number): string =>
   text.length <= chars ? text : text.slice(0, chars).replace(/[\uD800-\uDBFF]$/, '')
 
 /** Below this a number is a date in seconds: in milliseconds it would be before March 1973. */

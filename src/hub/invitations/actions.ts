@@ -17,7 +17,7 @@ import { createSecret } from '../keys/actions'
 import { accounts } from '../schema/accounts'
 import { sha256 } from '../sha256'
 import type { OpenedSession } from '../sign-in/actions'
-import { guardAccess } from '../viewers/guard-access'
+import { guardAccess } from '../viewers/guard-access-queries'
 import type { Viewer } from '../viewers/queries'
 import { invitationErrors } from './errors'
 import {

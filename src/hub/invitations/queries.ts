@@ -19,7 +19,7 @@ import { accounts } from '../schema/accounts'
 import { adminLog } from '../schema/admin-log'
 import { apiKeys } from '../schema/keys'
 import { invitations } from '../schema/people'
-import { guardLimit, rankSql } from '../viewers/guard-access'
+import { guardLimit, rankSql } from '../viewers/guard-access-queries'
 
 const i = alias(invitations, 'i')
 const by = alias(accounts, 'by')

@@ -9,7 +9,7 @@ import { findStoredResult, type IdempotentResult, runOnce } from '../idempotency
 import { closeSockets } from '../live/close-sockets'
 import type { ApiKey } from '../schema/keys'
 import { sha256 } from '../sha256'
-import { guardAccess } from '../viewers/guard-access'
+import { guardAccess } from '../viewers/guard-access-queries'
 import { keyErrors } from './errors'
 import {
   deleteKey,

@@ -6,7 +6,7 @@ import { type AccountRow, selectAccountByName } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
 import { insertAdminEntry } from '../admin-log/queries'
 import type { Actor } from '../contract/hub'
-import { guardActor } from '../viewers/guard-access'
+import { guardActor } from '../viewers/guard-access-queries'
 import { moderatorErrors } from './errors'
 import { setHubModerator } from './queries'
 

@@ -7,7 +7,7 @@ import type { ActionContext } from '../action-context'
 import { insertAdminEntry } from '../admin-log/queries'
 import type { Actor } from '../contract/hub'
 import { assertNoCredentials } from '../posts/credential-patterns'
-import { guardActor } from '../viewers/guard-access'
+import { guardActor } from '../viewers/guard-access-queries'
 import type { Reader } from '../viewers/reader'
 import { openingErrors } from './errors'
 import {

@@ -19,7 +19,7 @@ import type { AccountId } from '../../shared/ids'
 import { accounts } from '../schema/accounts'
 import { type Passkey, passkeys } from '../schema/sign-in'
 import { linkBySql } from '../sign-in/queries'
-import { guardLimit } from '../viewers/guard-access'
+import { guardLimit } from '../viewers/guard-access-queries'
 import {
   type Credential,
   type ViewerValues,

@@ -18,7 +18,7 @@ import { closeKeySockets } from '../keys/actions'
 import { selectOpenedWith } from '../keys/queries'
 import { closeSockets } from '../live/close-sockets'
 import { adminAccountId } from '../schema/accounts'
-import { guardActor } from '../viewers/guard-access'
+import { guardActor } from '../viewers/guard-access-queries'
 import { cancelRuns, endReading } from './end-access'
 import { peopleErrors } from './errors'
 import {

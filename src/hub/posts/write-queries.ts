@@ -9,7 +9,7 @@ import {
   changeStatements,
   type DeletionRefusal,
   deletionStatements,
-} from '../inbox/changed-requests'
+} from '../inbox/changed-requests-queries'
 import { hasExplorersSql } from '../inbox/news-sql'
 import { type RenderedText, renderText } from '../markdown/render-text'
 import { communities } from '../schema/communities'

@@ -5,7 +5,7 @@ import type { AccountId } from '../../shared/ids'
 import { readOffsets } from '../../shared/local-time'
 import type { ActionContext } from '../action-context'
 import { pushKinds } from '../schema/push'
-import { guardAccess } from '../viewers/guard-access'
+import { guardAccess } from '../viewers/guard-access-queries'
 import {
   deleteDevice,
   deleteOwnDevice,

@@ -10,7 +10,7 @@ import { accountTag, keyTag } from '../contract/live-event'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { createSecret } from '../keys/actions'
 import { sha256 } from '../sha256'
-import { guardActor } from '../viewers/guard-access'
+import { guardActor } from '../viewers/guard-access-queries'
 import { runnerErrors } from './errors'
 import { deleteRunnerKey, insertRunnerKey, selectRunnerKey, touchRunnerKey } from './queries'
 

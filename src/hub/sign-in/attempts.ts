@@ -4,7 +4,7 @@ import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import type { SignInAttempt } from '../schema/keys'
 import { sha256 } from '../sha256'
-import { guardAccess } from '../viewers/guard-access'
+import { guardAccess } from '../viewers/guard-access-queries'
 import { deleteExpiredAttempts, insertAttempt } from './attempt-queries'
 
 /** The account that adds a way to sign in, and the id of its session. */

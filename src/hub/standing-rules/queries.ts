@@ -23,7 +23,7 @@ import { auditLog } from '../schema/audit'
 import { communities } from '../schema/communities'
 import { standingRules } from '../schema/standing-rules'
 import { isClosedSql } from '../traces/trace-access-queries'
-import { guardLimit } from '../viewers/guard-access'
+import { guardLimit } from '../viewers/guard-access-queries'
 import {
   type Credential,
   type ViewerValues,

@@ -18,7 +18,6 @@ import {
 } from '../../hub/identities/actions'
 import { identityErrors } from '../../hub/identities/errors'
 import type { Provider, ProviderId } from '../../hub/identities/providers'
-import type { SignInAttempt } from '../../hub/schema/keys'
 import { type Adder, isBegunBy } from '../../hub/sign-in/attempts'
 import { createFrame } from '../frame/create-frame'
 import { findBrowserOrigin } from '../frame/own-origin'
@@ -113,7 +112,10 @@ async function handleCallback(c: PageContext, provider: Provider): Promise<Respo
 }
 
 /** Returns who comes back. @throws FORBIDDEN for any other session than the one that began the attempt */
-async function requireBeginner(c: PageContext, attempt: SignInAttempt): Promise<Adder> {
+async function requireBeginner(
+  c: PageContext,
+  attempt: Parameters<typeof isBegunBy>[0],
+): Promise<Adder> {
   const { viewer, sessionId } = await requireSession(c, { isReturning: true }).catch((error) => {
     throw toAppError(error).code === 'UNAUTHORIZED' ? pageErrors.sessionEnded() : error
   })

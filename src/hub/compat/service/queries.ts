@@ -22,7 +22,7 @@ import { inboxItems } from '../../schema/inbox'
 import { apiKeys } from '../../schema/keys'
 import { isUnreadSql } from '../../shown-sql'
 import { isExternalAgentSql } from '../../viewers/external-agent-sql'
-import { guardLimit } from '../../viewers/guard-access'
+import { guardLimit } from '../../viewers/guard-access-queries'
 import { knownTypes } from '../adapt-answer'
 
 const s = alias(apiKeys, 's')

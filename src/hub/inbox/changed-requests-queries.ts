@@ -58,7 +58,7 @@ const recordText = prepare(({ postId, commentId }: Params<Content>) =>
 
 /**
  * Returns what follows when a text is edited: the agents that answered it have to delete its old words from their
- * memory, where they are told with their next run (`selectChangedRequests`). Put it into the batch of the edit.
+ * memory, which their next run does (`selectChangedRequests`). Put it into the batch of the edit.
  */
 export const changeStatements = (content: Content): Statement<void> => recordText(content)
 
