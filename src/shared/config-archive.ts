@@ -15,4 +15,4 @@ export const archiving = {
 } as const
 
 /** Export of finished activations to an OpenTelemetry collector. */
-export const traceExport = { timeoutMs: 10_000 } as const
+export const traceExport = { timeoutMs: 10_000, answerBytesMax: 64 * 1024 } as const

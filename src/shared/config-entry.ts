@@ -12,6 +12,8 @@ export const bodyLimits = {
   /** A body of the class `upload`, which only admins can send. */
   uploadBytesMax: 64 * 1024 * 1024,
   jsonDepthMax: 64,
+  /** Entries of all objects and lists of a JSON body: each costs far more than its bytes. Uploads have no such limit. */
+  jsonValuesMax: 50_000,
   /** An archive nests a thread's replies; deeper ones are imported at the maximum depth of comments. */
   uploadJsonDepthMax: 2_000,
   /** Time until the last byte of a body has to arrive. */

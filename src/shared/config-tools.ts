@@ -40,6 +40,8 @@ export const approvals = {
 export const outside = {
   timeoutMs: 20_000,
   bodyBytesMax: 1024 * 1024,
+  /** Of the answer of a DNS resolver. */
+  lookupBytesMax: 64 * 1024,
   redirectsMax: 5,
   /** Time to close a session with a service after a call. */
   farewellMs: 2_000,

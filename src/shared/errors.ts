@@ -35,6 +35,17 @@ export interface ErrorDetail {
   message: string
 }
 
+/** Details of one error, and characters of a path or message in them: an input can be wrong in every part. */
+const detailsMax = 50
+const detailCharsMax = 500
+
+/** Returns the first details, as they are shown. */
+export const limitDetails = (details: readonly ErrorDetail[]): ErrorDetail[] =>
+  details.slice(0, detailsMax).map(({ path, message }) => ({
+    path: path.slice(0, detailCharsMax),
+    message: message.slice(0, detailCharsMax),
+  }))
+
 /**
  * An error with a code, for a caller of a module or of the API. `message` and `hint` are shown to
  * people, so they never hold a secret; the private reason goes into `cause`.
@@ -53,7 +64,7 @@ export class AppError extends Error {
     super(message, { cause: options.cause })
     this.code = code
     this.hint = options.hint ?? null
-    this.details = options.details
+    this.details = options.details && limitDetails(options.details)
   }
 
   get status(): number {

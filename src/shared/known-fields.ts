@@ -1,6 +1,9 @@
 import * as z from 'zod'
 import { findNearest } from './find-nearest'
 
+/** Unknown fields that an error names. */
+const namedMax = 3
+
 /**
  * Describes an object that has these fields and no others. What gives a right is read with it: a misspelt field that
  * was ignored would give more than was asked for. The error names the field, and the nearest known one.
@@ -11,7 +14,10 @@ export const knownFields = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =
       if (issue.code !== 'unrecognized_keys') return undefined
       // An extended object has more fields.
       const known = Object.keys(issue.inst instanceof z.ZodObject ? issue.inst.shape : shape)
-      return issue.keys.map((key) => formatField(key, known)).join(' ')
+      return issue.keys
+        .slice(0, namedMax)
+        .map((key) => formatField(key, known))
+        .join(' ')
     },
   })
 

@@ -27,6 +27,7 @@ export function admitCalls(
   { callIds, toolCalls, limits }: EarlierCalls,
 ): AdmittedCall[] {
   const ids = new Set(callIds)
+  const toUniqueId = createUniqueIds(ids)
   const callsMax = findCallsMax(limits)
   const inMessage = new Set([''])
   // refused calls do not count: a model that asked for 200 at once may ask for the rest again
@@ -34,7 +35,7 @@ export function admitCalls(
   return calls.map((call, index) => {
     const isDuplicate = inMessage.has(call.callId)
     const isTaken = isDuplicate || ids.has(call.callId)
-    const callId = isTaken ? createUniqueId(call.callId || 'call', ids) : call.callId
+    const callId = isTaken ? toUniqueId(call.callId || 'call') : call.callId
     inMessage.add(call.callId)
     ids.add(callId)
     const refusal = findRefusal(index, { inActivation, callsMax }, isDuplicate, finish)
@@ -94,8 +95,13 @@ function findRefusal(
   return null
 }
 
-function createUniqueId(base: string, taken: Set<string>): string {
-  let number = 2
-  while (taken.has(`${base}-${number}`)) number++
-  return `${base}-${number}`
+/** Returns a function that makes ids that are not taken; it remembers where it was, since one id may repeat in every call. */
+function createUniqueIds(taken: ReadonlySet<string>): (base: string) => string {
+  const next = new Map<string, number>()
+  return (base) => {
+    let number = next.get(base) ?? 2
+    while (taken.has(`${base}-${number}`)) number++
+    next.set(base, number + 1)
+    return `${base}-${number}`
+  }
 }

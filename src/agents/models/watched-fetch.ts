@@ -1,3 +1,5 @@
+import { modelGateway } from '../../shared/config'
+import { truncateBody } from '../../shared/truncate-body'
 import { toWellFormedJson } from './to-sendable'
 
 export type Fetch = (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>
@@ -17,7 +19,8 @@ export type ResponseListeners = WeakMap<AbortSignal, ResponseListener>
 /**
  * Returns a fetch that notifies the listener of its signal of the response and of arriving bytes, keep-alive comments
  * included, which provider packages do not pass on. Redirects are not followed, because they would
- * forward the key. The body is well-formed Unicode, whatever the texts in it were.
+ * forward the key. The body is well-formed Unicode, whatever the texts in it were. What the server sends is read up to a
+ * limit: an answer that is longer counts as interrupted.
  */
 export function createWatchedFetch(fetch: Fetch, listeners: ResponseListeners): Fetch {
   return async (input, init) => {
@@ -28,22 +31,9 @@ export function createWatchedFetch(fetch: Fetch, listeners: ResponseListeners): 
       listener?.onUnreachable()
       throw error
     })
-    if (!listener || !response.ok) return response
-    listener.onAnswered()
-    if (!response.body) return response
-    return new Response(observeBytes(response.body, listener.onBytes), response)
+    const { answerBytesMax, errorBytesMax } = modelGateway
+    if (!response.ok) return truncateBody(response, errorBytesMax)
+    listener?.onAnswered()
+    return truncateBody(response, answerBytesMax, listener?.onBytes)
   }
-}
-
-function observeBytes(body: ReadableStream<Uint8Array>, onBytes: () => void) {
-  const reader = body.getReader()
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await reader.read()
-      if (done) return controller.close()
-      onBytes()
-      controller.enqueue(value)
-    },
-    cancel: (reason) => reader.cancel(reason),
-  })
 }

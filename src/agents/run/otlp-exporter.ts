@@ -1,6 +1,7 @@
 import { traceExport } from '../../shared/config'
 import type { ActivationId } from '../../shared/ids'
 import type { Log } from '../../shared/log'
+import { truncateBody } from '../../shared/truncate-body'
 import type { Waterfall } from '../contract/agents'
 import { type OtlpOptions, toOtlp } from './otlp-spans'
 import { redactRunLog } from './redact'
@@ -91,7 +92,7 @@ async function send(
   const signal = AbortSignal.timeout(timeoutMs)
   // a redirect would send the headers, which hold a token, to another host
   const answer = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'manual' })
-  const text = await answer.text()
+  const text = await truncateBody(answer, traceExport.answerBytesMax).text()
   return answer.ok ? findRejection(text) : `the collector answered ${answer.status}`
 }
 

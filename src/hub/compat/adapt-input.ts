@@ -69,11 +69,17 @@ function rename(body: Body, names: Record<string, string>): Body {
   return body
 }
 
-/** Drops what this hub does not have; what may be a misspelt field stays, so that the route refuses it. */
+/** Fields of other hubs that a body can have. */
+const foreignMax = 50
+
+/**
+ * Drops what this hub does not have; what may be a misspelt field stays, so that the route refuses it. It refuses a body
+ * with very many of them too.
+ */
 function dropForeign(body: Body, known: ReadonlySet<string>): void {
-  for (const name of Object.keys(body)) {
-    if (!known.has(name) && findNearest(name, known) === null) delete body[name]
-  }
+  const unknown = Object.keys(body).filter((name) => !known.has(name))
+  if (unknown.length > foreignMax) return
+  for (const name of unknown) if (findNearest(name, known) === null) delete body[name]
 }
 
 function dropNulls(body: Body): void {

@@ -1,9 +1,8 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { getPath } from 'hono/utils/url'
-import { bodyLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
 import { setHeaders } from '../http/answer-headers'
-import { requireFlatJson } from '../http/body-types'
+import { requireSmallJson } from '../http/body-types'
 import { bodyLimitsByKind } from '../http/entry-rule'
 import { toErrorResponse } from '../http/errors'
 import type { HubEnv } from '../http/hub-env'
@@ -125,7 +124,7 @@ async function readBody(c: Context<HubEnv>, { route }: AdaptedRoute): Promise<Bo
   if (raw.body === null || route.rate === 'upload' || route.method === 'get') return undefined
   const bytes = await readBoundedBody(raw, bodyLimitsByKind.json)
   c.req.raw = new Request(raw, { body: bytes })
-  requireFlatJson(bytes, bodyLimits.jsonDepthMax)
+  requireSmallJson(bytes)
   try {
     const body: unknown = JSON.parse(new TextDecoder().decode(bytes))
     return isRecord(body) ? body : undefined

@@ -68,7 +68,7 @@ export function logUnexpectedError(c: Context<HubEnv>, error: unknown): void {
   context?.log.error('request failed', {
     request: requestId,
     method: c.req.method,
-    path: c.req.path,
+    path: c.req.path.slice(0, 200),
     error,
   })
 }

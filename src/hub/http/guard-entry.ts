@@ -1,8 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { matchedRoutes } from 'hono/route'
-import { bodyLimits } from '../../shared/config'
 import { addCacheHeaders, addSecurityHeaders, setHeaders } from './answer-headers'
-import { isFormType, isJsonType, requireFlatJson } from './body-types'
+import { isFormType, isJsonType, requireSmallJson } from './body-types'
 import { readCookie } from './cookies'
 import { createRequestCounter, describeDecision } from './count-requests'
 import { type BodyKind, bodyLimitsByKind, type EntryRule, matchEntryRule } from './entry-rule'
@@ -72,10 +71,12 @@ async function readEntryBody(c: Context<HubEnv>, { body: kind }: EntryRule): Pro
   const request = c.req.raw
   const bodyLimit = bodyLimitsByKind[kind]
   requireShortBody(request, bodyLimit.bytesMax)
-  if (request.body === null || kind === 'none' || kind === 'upload') return
+  // A client may give a GET an empty body, which no request can be made with.
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  if (request.body === null || isRead || kind === 'none' || kind === 'upload') return
   const bytes = await readBoundedBody(request, bodyLimit)
   if (bytes.length > 0) requireBodyType(request, kind)
-  if (kind === 'json' || kind === 'model') requireFlatJson(bytes, bodyLimits.jsonDepthMax)
+  if (kind === 'json' || kind === 'model') requireSmallJson(bytes)
   c.req.raw = new Request(request, { body: bytes })
 }
 

@@ -68,6 +68,10 @@ export const httpErrors = {
     new AppError('VALIDATION', 'The body is nested too deeply.', {
       details: [{ path: 'body', message: `Must have at most ${depthMax} levels` }],
     }),
+  tooManyValues: (valuesMax: number) =>
+    new AppError('TOO_LARGE', `The body has more than ${valuesMax} values.`, {
+      hint: 'Send it in several requests.',
+    }),
   tooLarge: (bytesMax: number) =>
     new AppError('TOO_LARGE', 'The request is too large.', {
       hint: `Send at most ${Math.floor(bytesMax / 1024)} KiB, in several requests if necessary.`,

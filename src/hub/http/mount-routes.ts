@@ -13,7 +13,7 @@ import {
   requireViewerWith,
   toActor,
 } from './authenticate'
-import { isJsonType, requireFlatJson } from './body-types'
+import { isJsonType, requireSmallJson } from './body-types'
 import { bodyLimitsByKind, declareEntry, toEntryRule, unknownPathRule } from './entry-rule'
 import { listDetails, toErrorResponse } from './errors'
 import { httpErrors } from './http-errors'
@@ -173,7 +173,10 @@ async function readBody(c: Context<HubEnv>, route: Route): Promise<unknown> {
 async function readUpload(c: Context<HubEnv>): Promise<string> {
   const bytes = await readBoundedBody(c.req.raw, bodyLimitsByKind.upload)
   if (bytes.length > 0 && !isJsonType(c.req.header('content-type'))) throw httpErrors.notJson()
-  requireFlatJson(bytes, bodyLimits.uploadJsonDepthMax)
+  requireSmallJson(bytes, {
+    depthMax: bodyLimits.uploadJsonDepthMax,
+    valuesMax: Number.POSITIVE_INFINITY,
+  })
   return new TextDecoder().decode(bytes)
 }
 

@@ -1,4 +1,6 @@
 import * as oauth from 'oauth4webapi'
+import { connectedAccounts } from '../../shared/config'
+import { truncateBody } from '../../shared/truncate-body'
 import type { Provider } from './providers'
 
 const timeoutMs = 10_000
@@ -30,8 +32,14 @@ const github: Omit<oauth.AuthorizationServer, 'issuer'> = {
   token_endpoint: 'https://github.com/login/oauth/access_token',
 }
 
+/** The types of Workers lack `undefined` in the fields of a request. */
+async function fetchTruncated(url: string, init: object): Promise<Response> {
+  return truncateBody(await fetch(url, init), connectedAccounts.answerBytesMax)
+}
+
 const toOptions = ({ issuer }: Provider) => ({
   signal: () => AbortSignal.timeout(timeoutMs),
+  [oauth.customFetch]: fetchTruncated,
   // Only an issuer on this machine can have such a URL: the setting accepts no other.
   [oauth.allowInsecureRequests]: issuer.startsWith('http:'),
 })
@@ -129,7 +137,7 @@ async function readGithubUser(accessToken: string, signal: AbortSignal): Promise
     new URL('https://api.github.com/user'),
     new Headers({ accept: 'application/vnd.github+json', 'user-agent': 'rookery' }),
     null,
-    { signal },
+    { signal, [oauth.customFetch]: fetchTruncated },
   )
   if (!response.ok) throw new Error(`api.github.com answered ${response.status}.`)
   const { id, login }: { id?: unknown; login?: unknown } = await response.json()

@@ -13,28 +13,28 @@ export async function readText(
   let bytes = 0
   let text: string | null = ''
   let isTruncated = false
+  const append = (part: Uint8Array | null): string => {
+    const decoded = text === null ? null : decode(decoder, part)
+    text = decoded === null ? null : text + decoded
+    return decoded ?? ''
+  }
   for await (const chunk of response.body ?? []) {
     const kept: Uint8Array = chunk.subarray(0, bytesMax - bytes)
     isTruncated = kept.length < chunk.length
     bytes += kept.length
-    const from: number = text?.length ?? 0
-    text = append(text, decoder, kept, true)
-    if (isTruncated || (text !== null && isEnough?.(text.slice(from)))) break
+    // The part alone: a slice of the whole text would copy all of it for each part.
+    const part = append(kept)
+    if (isTruncated || (text !== null && isEnough?.(part))) break
   }
   // Truncation within a character does not make the body binary.
-  if (!isTruncated) text = append(text, decoder, new Uint8Array(), false)
+  if (!isTruncated) append(null)
   return { text: text?.includes('\0') ? null : text, bytes, isTruncated }
 }
 
-function append(
-  text: string | null,
-  decoder: TextDecoder,
-  bytes: Uint8Array,
-  stream: boolean,
-): string | null {
-  if (text === null) return null
+/** @returns null when the bytes are not UTF-8; without bytes what is left */
+function decode(decoder: TextDecoder, bytes: Uint8Array | null): string | null {
   try {
-    return text + decoder.decode(bytes, { stream })
+    return bytes ? decoder.decode(bytes, { stream: true }) : decoder.decode()
   } catch {
     return null
   }

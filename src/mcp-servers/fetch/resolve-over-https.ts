@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import { outside } from '../../shared/config'
+import { truncateBody } from '../../shared/truncate-body'
 import { fetchErrors } from './errors'
 import type { Resolve } from './guarded-fetch'
 
@@ -40,5 +42,5 @@ async function lookUp(resolver: URL, type: number, signal: AbortSignal) {
     await response.body?.cancel()
     throw new Error(`answered ${response.status}`)
   }
-  return answer.parse(await response.json()).Answer
+  return answer.parse(await truncateBody(response, outside.lookupBytesMax).json()).Answer
 }

@@ -1,4 +1,6 @@
 import type { ModelConnection } from '../../hub/contract/hub'
+import { modelGateway } from '../../shared/config'
+import { truncateBody } from '../../shared/truncate-body'
 import type { ModelAccess, OpenedConnection } from '../contract/model-admin'
 import type { CredentialRow } from '../credentials/queries'
 import type { RecentSecrets } from '../credentials/recent-secrets'
@@ -28,7 +30,7 @@ interface AccessDeps {
 }
 
 /** Error responses are read up to this size, to redact them. */
-const errorCharsMax = 64 * 1024
+const { errorBytesMax } = modelGateway
 
 /**
  * Creates the sender of model calls. A key is decrypted at the first call of a connection, stays in this
@@ -91,13 +93,15 @@ const lookupMs = 10_000
 
 async function redactError(response: Response, scrubber: Scrubber): Promise<Response> {
   if (response.body === null) return response
-  const text = await response.text().catch(() => '')
+  // One more, so that a longer one is found to be truncated.
+  const begin = truncateBody(response, errorBytesMax + 1)
+  const text = await begin.text().catch(() => '')
   const headers = new Headers(response.headers)
   headers.delete('content-length')
   headers.delete('content-encoding')
   const body =
-    text.length <= errorCharsMax
+    text.length <= errorBytesMax
       ? scrubber.text(text)
-      : scrubber.textTruncated(text.slice(0, errorCharsMax))
+      : scrubber.textTruncated(text.slice(0, errorBytesMax))
   return new Response(body, { status: response.status, headers })
 }

@@ -1,4 +1,4 @@
-import type { ErrorDetail } from '../../shared/errors'
+import { type ErrorDetail, limitDetails } from '../../shared/errors'
 
 type Fields = Record<string, unknown>
 
@@ -13,7 +13,7 @@ export function createArgumentCheck(schema: Fields): (args: unknown) => ErrorDet
     if (!isFields(args)) return [{ path: '', message: 'The arguments must be an object' }]
     // Whether keywords beside a $ref apply depends on the version of JSON Schema.
     if ('$ref' in schema) return []
-    return [
+    return limitDetails([
       ...findMissing(schema.required, args),
       ...Object.entries(args).flatMap(([path, value]) => {
         const message = Object.hasOwn(properties, path)
@@ -21,7 +21,7 @@ export function createArgumentCheck(schema: Fields): (args: unknown) => ErrorDet
           : findUnknown(schema)
         return message === null ? [] : [{ path, message }]
       }),
-    ]
+    ])
   }
 }
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Actor, ConversationApi, Privacy } from '../../hub/contract/hub'
-import type { ErrorDetail } from '../../shared/errors'
+import { type ErrorDetail, limitDetails } from '../../shared/errors'
 import type { PostId } from '../../shared/ids'
 import type { MemoryApi, Tier } from '../contract/tools'
 import type { Connection } from '../credentials/connection'
@@ -159,7 +159,7 @@ export function defineTool<Schema extends z.ZodObject>(declared: ToolDeclaration
       const parsed = schema.safeParse(args)
       return parsed.success
         ? { ok: true, input: parsed.data }
-        : { ok: false, problems: parsed.error.issues.map(toDetail) }
+        : { ok: false, problems: limitDetails(parsed.error.issues.map(toDetail)) }
     },
   )
 }

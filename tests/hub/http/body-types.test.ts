@@ -1,23 +1,32 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isFormType, isJsonType, requireFlatJson } from '../../../src/hub/http/body-types'
+import { isFormType, isJsonType, requireSmallJson } from '../../../src/hub/http/body-types'
 
 const measure = (value: unknown): number =>
   typeof value === 'object' && value !== null
     ? 1 + Math.max(0, ...Object.values(value).map(measure))
     : 0
 
-const isRefused = (json: string, depthMax: number): boolean => {
+const countValues = (value: unknown): number => {
+  if (typeof value !== 'object' || value === null) return 0
+  const entries = Object.values(value)
+  return entries.reduce((total, each) => total + countValues(each), Math.max(1, entries.length))
+}
+
+const noLimit = Number.POSITIVE_INFINITY
+const isRefused = (json: string, depthMax: number, valuesMax = noLimit): boolean => {
   try {
-    requireFlatJson(new TextEncoder().encode(json), depthMax)
+    requireSmallJson(new TextEncoder().encode(json), { depthMax, valuesMax })
     return false
   } catch {
     return true
   }
 }
 
-test('T14: JSON is refused exactly when it is nested deeper than the limit, whatever its strings contain', async () => {
-  const text = fc.string({ unit: fc.constantFrom('[', '{', ']', '}', '"', '\\', 'é', '😀', 'x') })
+test('T14: JSON is refused exactly when it is deeper or has more values than the limits, whatever its strings contain', async () => {
+  const text = fc.string({
+    unit: fc.constantFrom('[', '{', ']', '}', ',', '"', '\\', 'é', '😀', 'x'),
+  })
   const value = fc.letrec((tie) => ({
     any: fc.oneof(
       { maxDepth: 6 },
@@ -30,6 +39,7 @@ test('T14: JSON is refused exactly when it is nested deeper than the limit, what
     fc.property(value, fc.integer({ min: 0, max: 8 }), fc.boolean(), (any, depthMax, isPretty) => {
       const json = JSON.stringify(any, null, isPretty ? 2 : 0)
       expect(isRefused(json, depthMax)).toBe(measure(any) > depthMax)
+      expect(isRefused(json, noLimit, depthMax)).toBe(countValues(any) > depthMax)
     }),
   )
 })
