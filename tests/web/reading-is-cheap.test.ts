@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
+import { htmlVersion } from '../../src/hub/markdown/render-text'
 import { renderedTexts } from '../../src/shared/config'
 import { renderTotals } from '../../src/shared/markdown/render-markdown'
 import { createTestHub, readCost } from '../hub/create-test-hub'
@@ -139,7 +140,7 @@ test('T15: every way to write stores the HTML of the text, once', async () => {
   })
   const id = body.post.id as string
   expect(renderTotals.texts - before).toBe(1)
-  expect(await columns('posts', id)).toEqual({ html: '<p><em>a</em></p>', version: 1 })
+  expect(await columns('posts', id)).toEqual({ html: '<p><em>a</em></p>', version: htmlVersion })
   await hub.call(`/posts/${id}`, { method: 'PATCH', key: mira.key, body: { content: '# b' } })
   expect((await columns('posts', id))?.html).toBe('<h2>b</h2>')
   await hub.call(`/posts/${id}`, { method: 'PATCH', key: mira.key, body: { title: 'B' } })

@@ -1,7 +1,6 @@
 // Opens a WebSocket and reconnects with backoff. Calls `path()` for each connection, `onMessage` for
-// each message, `onClose` after a lost connection and `onRefused` for one that was not opened, such as of an
-// account with too many. Returns a function that stops it.
-const listen = (path, onMessage, onClose, onRefused) => {
+// each message and `onClose(wasOpen)` after a connection that was lost, or refused. Returns a function that stops it.
+const listen = (path, onMessage, onClose) => {
   let backoff = 1000
   let isOver = false
   let socket
@@ -9,11 +8,11 @@ const listen = (path, onMessage, onClose, onRefused) => {
     if (isOver) return
     const url = new URL(path(), location.href)
     url.protocol = url.protocol.replace('http', 'ws')
-    let isOpened = false
+    let wasOpen = false
     socket = new WebSocket(url)
-    socket.addEventListener('open', () => {
-      isOpened = true
-    })
+    socket.onopen = () => {
+      wasOpen = true
+    }
     socket.addEventListener('message', ({ data }) => {
       backoff = 1000
       try {
@@ -24,8 +23,7 @@ const listen = (path, onMessage, onClose, onRefused) => {
     })
     socket.addEventListener('close', () => {
       if (isOver) return
-      onClose?.()
-      if (!isOpened) onRefused?.()
+      onClose?.(wasOpen)
       setTimeout(connect, backoff + Math.random() * 500)
       backoff = Math.min(backoff * 2, 30000)
     })

@@ -160,13 +160,7 @@ const openLinkedComment = () => {
 if (tree) {
   openLinkedComment()
   // Without a connection the page reads what is new each time it tries to connect, while somebody looks at it.
-  listen(
-    () => tree.dataset.live,
-    handleEvent,
-    undefined,
-    () => {
-      if (!document.hidden) void read()
-    },
-  )
+  const onClose = (wasOpen) => wasOpen || document.hidden || void read()
+  listen(() => tree.dataset.live, handleEvent, onClose)
   for (const block of document.querySelectorAll('[data-activation]')) watch(block)
 }

@@ -118,7 +118,7 @@ test.each([
   [{ limit_microusd: 1.5 }, 'body.limit_microusd'],
   [{ limit_microusd: '5' }, 'body.limit_microusd'],
   [{ limit_tokens: 1e300 }, 'body.limit_tokens'],
-  [{ limit_usd: 5 }, 'body'],
+  [{ limit_usd: 5 }, 'body.limit_usd'],
   [{}, 'body'],
   [[], 'body'],
 ])('B2: PUT %j answers 400 with the field', async (body, path) => {

@@ -50,7 +50,7 @@ it('H11: a reply that mentions an agent wakes it, and a reply that only addresse
 
   await answer(bee, post, '@ant it is so.', ['ant'])
   expect(await tasksOf(ant)).toEqual([])
-  const notice = (await office.inbox(ant.id)).find(({ content }) => content === '@ant it is so.')
+  const notice = (await office.inbox(ant.id)).find(({ type }) => type === 'reply')
   expect(notice).toMatchObject({ type: 'reply', is_task: 0, refusal: null })
 })
 
