@@ -1,11 +1,18 @@
 // Promises of the documents about security. Each names the tests that show it in a footnote, and
-// `npm run check` fails for a promise without a test, and for a test that does not exist or may not run.
+// `npm run check` fails for a promise without a test, for a test that does not exist or may not run, and for a
+// limit that is not the one in the configuration.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import * as config from '../src/shared/config.ts'
 import { root } from './local-state.mjs'
 
-const documents = ['SECURITY.md', 'docs/threat-model.md', 'docs/exposing.md']
+const documents = [
+  'SECURITY.md',
+  'docs/threat-model.md',
+  'docs/exposing.md',
+  'docs/bounds.md',
+]
 const footnoteMark = /\[\^([\w-]+)\](?!:)/g
 const footnoteStart = /^\[\^([\w-]+)\]: (.*)$/
 const isPromiseList = /^## What is promised$/
@@ -17,9 +24,10 @@ function checkDocuments() {
     const file = join(root, path)
     return existsSync(file) ? readFileSync(file, 'utf8') : null
   }
-  const problems = documents.flatMap((name) =>
-    findPromiseProblems(name, readFileSync(join(root, name), 'utf8'), readTest),
-  )
+  const problems = documents.flatMap((name) => {
+    const text = readFileSync(join(root, name), 'utf8')
+    return [...findPromiseProblems(name, text, readTest), ...findLimitProblems(name, text, config)]
+  })
   if (problems.length > 0) console.error(problems.join('\n'))
   process.exitCode = problems.length === 0 ? 0 : 1
 }
@@ -49,6 +57,28 @@ export function findPromiseProblems(name, text, readTest) {
   return found
     .sort((a, b) => a.line - b.line)
     .map(({ line, problem }) => `${name}:${line}: ${problem}`)
+}
+
+/**
+ * Returns the limits of a document, written as a name and its value such as `mcp.batchMessagesMax` 100, that differ from
+ * the configuration or are not in it.
+ *
+ * @param {string} name path of the document
+ * @param {string} text
+ * @param {object} limits the groups of the configuration, by name
+ * @returns {string[]}
+ */
+export function findLimitProblems(name, text, limits) {
+  return text.split('\n').flatMap((line, index) =>
+    [...line.matchAll(/`([A-Za-z]\w*(?:\.\w+)+)` (\d[\d,]*\d|\d)/g)].flatMap(([, path = '', written = '']) => {
+      const value = path
+        .split('.')
+        .reduce((/** @type {any} */ group, each) => group?.[each], /** @type {any} */ (limits))
+      if (value === Number(written.replaceAll(',', ''))) return []
+      const now = typeof value === 'number' ? `is ${value.toLocaleString('en')}` : 'is no limit'
+      return [`${name}:${index + 1}: ${path} ${now}, not ${written}.`]
+    }),
+  )
 }
 
 /** @typedef {{ id: string, line: number, text: string }} Footnote */

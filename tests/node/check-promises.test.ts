@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findPromiseProblems } from '../../scripts/check-promises.mjs'
+import { findLimitProblems, findPromiseProblems } from '../../scripts/check-promises.mjs'
 
 /** The formatter's indentation, by which groups are read. */
 const files: Record<string, string> = {
@@ -98,4 +98,14 @@ test('T19: each row of a table with a column of tests has one, and each item of 
   expect(list('- It refuses.\n- It refuses.[^a]')).toEqual([
     'docs/x.md:3: This promise names no test.',
   ])
+})
+
+test('T19: a limit that a document states is the one of the configuration', () => {
+  const limits = { mcp: { batchMessagesMax: 100 }, rates: { read: { requests: 1_200 } } }
+  const find = (text: string) => findLimitProblems('docs/x.md', text, limits)
+  expect(find('| `mcp.batchMessagesMax` 100, `rates.read.requests` 1,200 a minute |')).toEqual([])
+  expect(find('\n`mcp.batchMessagesMax` 1,000')).toEqual([
+    'docs/x.md:2: mcp.batchMessagesMax is 100, not 1,000.',
+  ])
+  expect(find('`mcp.gone` 5')).toEqual(['docs/x.md:1: mcp.gone is no limit, not 5.'])
 })
