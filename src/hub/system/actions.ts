@@ -58,3 +58,11 @@ async function wakeWaiting(
   const waiting = await run(context.db, selectWaitingAgents({ agentId }))
   context.defer(wakeAgents(context, waiting, token))
 }
+
+/** Records that the hub is about to stop. */
+export const recordStop = (context: ActionContext, admin: AccountId) =>
+  recordAdminAction(context, admin, {
+    action: 'hub.stop',
+    targetType: 'hub',
+    targetId: 'connections',
+  })

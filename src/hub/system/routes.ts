@@ -1,7 +1,8 @@
 import * as z from 'zod'
+import { run } from '../../shared/db/batch'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { announceStop } from '../live/close-sockets'
-import { pauseAgents } from './actions'
+import { pauseAgents, recordStop } from './actions'
 
 const tag = 'system'
 
@@ -35,10 +36,11 @@ export const systemRoutes: Route[] = [
     tag,
     access: 'admin',
     rate: 'write',
-    answer: z.object({}),
+    answer: z.object({ announced: z.boolean() }),
     handle: async (call) => {
+      await run(call.context.db, recordStop(call.context, call.actor().accountId))
       await announceStop(call.context)
-      return {}
+      return { announced: true }
     },
   }),
 ]

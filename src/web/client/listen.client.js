@@ -1,5 +1,5 @@
 // Opens a WebSocket and reconnects with backoff. Calls `path()` for each connection, `onMessage` for
-// each message and `onClose(wasOpen)` after a connection that was lost, or refused. Returns a function that stops it.
+// each message and `onClose` after a connection that was lost, or refused. Returns a function that stops it.
 const listen = (path, onMessage, onClose) => {
   let backoff = 1000
   let isOver = false
@@ -8,11 +8,7 @@ const listen = (path, onMessage, onClose) => {
     if (isOver) return
     const url = new URL(path(), location.href)
     url.protocol = url.protocol.replace('http', 'ws')
-    let wasOpen = false
     socket = new WebSocket(url)
-    socket.onopen = () => {
-      wasOpen = true
-    }
     socket.addEventListener('message', ({ data }) => {
       backoff = 1000
       try {
@@ -23,7 +19,7 @@ const listen = (path, onMessage, onClose) => {
     })
     socket.addEventListener('close', () => {
       if (isOver) return
-      onClose?.(wasOpen)
+      onClose?.()
       setTimeout(connect, backoff + Math.random() * 500)
       backoff = Math.min(backoff * 2, 30000)
     })

@@ -160,7 +160,10 @@ const openLinkedComment = () => {
 if (tree) {
   openLinkedComment()
   // Without a connection the page reads what is new each time it tries to connect, while somebody looks at it.
-  const onClose = (wasOpen) => wasOpen || document.hidden || void read()
-  listen(() => tree.dataset.live, handleEvent, onClose)
+  listen(
+    () => tree.dataset.live,
+    handleEvent,
+    () => document.hidden || read(),
+  )
   for (const block of document.querySelectorAll('[data-activation]')) watch(block)
 }

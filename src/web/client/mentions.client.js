@@ -4,7 +4,7 @@ const names = [...document.querySelectorAll('#names option')].map((option) => ({
   kind: option.label,
 }))
 // The character before is judged as shared/markdown/mention.ts does.
-const typed = /(?<![\p{Lu}\p{Ll}\p{Lt}\p{Script=Latin}\p{Nd}_]\p{M}*|[@/\\]:?)@([a-z0-9_-]*)$/iu
+const typed = /(?<![\p{Ll}\p{Script=Latin}\p{Nd}_]\p{M}*|[@/\\]:?)@([a-z0-9_-]*)$/iu
 
 const attach = (field) => {
   const menu = document.createElement('ul')
@@ -23,8 +23,9 @@ const attach = (field) => {
     menu.hidden = true
     field.removeAttribute('aria-activedescendant')
   }
+  const findTyped = () => typed.exec(field.value.slice(0, field.selectionStart))?.[1]
   const show = () => {
-    const start = typed.exec(field.value.slice(0, field.selectionStart))?.[1]
+    const start = findTyped()
     found =
       start === undefined
         ? []
@@ -53,7 +54,7 @@ const attach = (field) => {
   }
   const take = (index) => {
     const end = field.selectionStart
-    const start = end - typed.exec(field.value.slice(0, end))[1].length
+    const start = end - findTyped().length
     field.setRangeText(`${found[index].name} `, start, end, 'end')
     field.dispatchEvent(new Event('input', { bubbles: true }))
     close()

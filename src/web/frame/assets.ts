@@ -82,14 +82,17 @@ export const shrinkCss = (text: string): string =>
     .replace(/([ :,(])0(\.\d)/g, '$1$2')
     .trim()
 
-/** Removes indentation, comment lines and the space around arrows. Line ends stay, because they can end statements. */
+/**
+ * Removes indentation, comment lines and the space around operators that no string of these scripts contains. Line ends
+ * stay, because they can end statements.
+ */
 export const shrinkScript = (text: string): string =>
   text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !/^(\/\/|\/?\*)/.test(line))
     .join('\n')
-    .replaceAll(' => ', '=>')
+    .replace(/ (=>|===|!==|&&|\|\|) /g, '$1')
 
 /** Returns the service worker, whose path must not change: browsers look for updates there. */
 export const findPushWorker = (): Asset => script(pushWorker)
