@@ -29,9 +29,11 @@ export function addCacheHeaders(c: Context<HubEnv>, isSecret: boolean): void {
   const { headers } = c.res
   const own = headers.get('cache-control') ?? ''
   if (own.startsWith('public')) return
+  const isRead = c.req.method === 'GET' || c.req.method === 'HEAD'
+  const mayStay = own === pageCaching && isRead && !isSecret
   const vary = new Set([...(headers.get('vary') ?? '').split(/, */), 'Cookie', 'Authorization'])
   setHeaders(c, {
-    'cache-control': own === pageCaching && !isSecret ? own : 'private, no-store',
+    'cache-control': mayStay ? own : 'private, no-store',
     vary: [...vary].filter(Boolean).join(', '),
   })
 }
