@@ -55,6 +55,7 @@ export async function buildWorker() {
   try {
     const wrangler = join(root, 'node_modules/wrangler/bin/wrangler.js')
     await runScript(wrangler, 'deploy', '--dry-run', '--outdir', join(draft, 'worker'))
+    escapeWideCharacters(join(draft, 'worker', 'worker.js'))
     const local = await runScript(join(root, 'scripts/print-local-options.mjs'))
     writeFileSync(join(draft, 'local.json'), local)
     moveInPlace(draft, directory)
@@ -63,6 +64,18 @@ export async function buildWorker() {
   }
   removeOldBuilds()
   return directory
+}
+
+/**
+ * Writes characters above U+00FF as escapes. esbuild does so in strings, but not in regular expressions, and one of them
+ * makes V8 keep the whole script with two bytes a character.
+ * @param {string} path of a script
+ */
+function escapeWideCharacters(path) {
+  const script = readFileSync(path, 'utf8')
+  const toEscape = (/** @type {string} */ each) =>
+    `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`
+  writeFileSync(path, script.replace(/[\u0100-\uffff]/g, toEscape))
 }
 
 function hashInputs() {

@@ -7,12 +7,7 @@ import { pathToFileURL } from 'node:url'
 import * as config from '../src/shared/config.ts'
 import { root } from './local-state.mjs'
 
-const documents = [
-  'SECURITY.md',
-  'docs/threat-model.md',
-  'docs/exposing.md',
-  'docs/bounds.md',
-]
+const documents = ['SECURITY.md', 'docs/threat-model.md', 'docs/exposing.md', 'docs/bounds.md']
 const footnoteMark = /\[\^([\w-]+)\](?!:)/g
 const footnoteStart = /^\[\^([\w-]+)\]: (.*)$/
 const isPromiseList = /^## What is promised$/
@@ -70,14 +65,16 @@ export function findPromiseProblems(name, text, readTest) {
  */
 export function findLimitProblems(name, text, limits) {
   return text.split('\n').flatMap((line, index) =>
-    [...line.matchAll(/`([A-Za-z]\w*(?:\.\w+)+)` (\d[\d,]*\d|\d)/g)].flatMap(([, path = '', written = '']) => {
-      const value = path
-        .split('.')
-        .reduce((/** @type {any} */ group, each) => group?.[each], /** @type {any} */ (limits))
-      if (value === Number(written.replaceAll(',', ''))) return []
-      const now = typeof value === 'number' ? `is ${value.toLocaleString('en')}` : 'is no limit'
-      return [`${name}:${index + 1}: ${path} ${now}, not ${written}.`]
-    }),
+    [...line.matchAll(/`([A-Za-z]\w*(?:\.\w+)+)` (\d[\d,]*\d|\d)/g)].flatMap(
+      ([, path = '', written = '']) => {
+        const value = path
+          .split('.')
+          .reduce((/** @type {any} */ group, each) => group?.[each], /** @type {any} */ (limits))
+        if (value === Number(written.replaceAll(',', ''))) return []
+        const now = typeof value === 'number' ? `is ${value.toLocaleString('en')}` : 'is no limit'
+        return [`${name}:${index + 1}: ${path} ${now}, not ${written}.`]
+      },
+    ),
   )
 }
 

@@ -246,7 +246,7 @@ function readBundle(directory, dataDir) {
   const { ratelimits: _ratelimits, d1Databases, ...options } = worker
   options.compatibilityFlags = [...options.compatibilityFlags, databaseFlag]
   options.unsafeBindings = Object.entries(d1Databases).map(([name, { id }]) =>
-    bindLocalDatabase(name, id, dataDir),
+    bindLocalDatabase(name, id, dataDir, true),
   )
   return { migrations, options, source: { modulesRoot, modules: [main, ...others.map(describe)] } }
 }

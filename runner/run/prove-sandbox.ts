@@ -56,7 +56,15 @@ async function layBait(base: string) {
   const listeners = await Promise.all(sockets.map(listenAt))
   const stranger = spawn('sh', ['-c', 'sleep 120', mark], { env: { BAIT: mark }, stdio: 'ignore' })
   stranger.on('error', () => undefined)
-  const writable = [base, tmpdir(), homedir(), '/tmp/claude', '/etc', '/var/tmp', '/dev/shm']
+  const writable = [
+    base,
+    tmpdir(),
+    homedir(),
+    join('/tmp', 'claude'),
+    '/etc',
+    '/var/tmp',
+    '/dev/shm',
+  ]
   const written = writable.map((path) => join(path, mark))
   const facts: Bait = {
     ...{ folder, secrets, written, mark, sockets },

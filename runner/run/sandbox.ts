@@ -61,7 +61,7 @@ export function startInSandbox(
   { env, settingsFile }: { env: Record<string, string>; settingsFile: string },
 ): ChildProcessWithoutNullStreams {
   // A path of a socket has at most 107 characters.
-  const own = mkdtempSync('/tmp/rookery-')
+  const own = mkdtempSync(join('/tmp', 'rookery-'))
   writeFileSync(settingsFile, JSON.stringify(toSettings(limits, own)), { mode: 0o600 })
   const folders = [`HOME=${limits.home}`, `TMPDIR=${limits.temp}`]
   const start = ['sh', '-c', 'cd "$0" && exec "$@"', limits.cwd]
@@ -84,7 +84,7 @@ function toSettings({ folder, readable, relay }: SandboxLimits, sockets: string)
       strictAllowlist: true,
     },
     // The sandbox shares this folder of the machine with every program; no other rule closes it.
-    credentials: { files: [{ path: '/tmp/claude', mode: 'deny' }] },
+    credentials: { files: [{ path: join('/tmp', 'claude'), mode: 'deny' }] },
     filesystem: {
       // The root does not stand for the kernel's files.
       denyRead: ['/', '/sys'].filter(existsSync),

@@ -34,7 +34,7 @@ export default function makeFetcher({ objects, name, machine }) {
    * statement that finds no room.
    */
   async function explain(error) {
-    const disk = await machine.fetch('http://machine/disk').then(
+    const disk = await machine?.fetch('http://machine/disk').then(
       (answer) => answer.json(),
       () => null,
     )

@@ -26,12 +26,13 @@ const readScript = (file) => readFileSync(new URL(file, import.meta.url), 'utf8'
  * @param {string} name of the binding
  * @param {string} databaseId
  * @param {string} dataDir
+ * @param {boolean} [hasMachine] whether the Worker has the binding `machineBinding`
  */
-export const bindLocalDatabase = (name, databaseId, dataDir) => ({
+export const bindLocalDatabase = (name, databaseId, dataDir, hasMachine = false) => ({
   name,
   type: 'local-database',
   plugin: { package: import.meta.filename, name: 'local-database' },
-  options: { databaseId, dataDir },
+  options: { databaseId, dataDir, hasMachine },
 })
 
 /**
@@ -46,7 +47,7 @@ export async function openDatabase(miniflare) {
 }
 
 /**
- * @typedef {{ type: string, dev: { options: { databaseId: string, dataDir: string } } }} LocalBinding
+ * @typedef {{ type: string, dev: { options: { databaseId: string, dataDir: string, hasMachine: boolean } } }} LocalBinding
  * @param {{ config: { env?: Record<string, { type: string }> } }} worker
  * @returns {[name: string, options: LocalBinding['dev']['options']][]}
  */
@@ -60,7 +61,7 @@ const localDatabase = {
 
   /** @param {Parameters<typeof findBindings>[0]} worker */
   getBindings: (worker) =>
-    findBindings(worker).map(([name, { databaseId }]) => ({
+    findBindings(worker).map(([name, { databaseId, hasMachine }]) => ({
       name,
       // The runtime's own client of D1, so that what it answers and throws is the same.
       wrapped: {
@@ -76,7 +77,7 @@ const localDatabase = {
                   durableObjectNamespace: { className: 'LocalDatabase', serviceName: service },
                 },
                 { name: 'name', text: databaseId },
-                { name: 'machine', service: { name: machineService } },
+                ...(hasMachine ? [{ name: 'machine', service: { name: machineService } }] : []),
               ],
             },
           },
