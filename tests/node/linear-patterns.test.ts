@@ -9,6 +9,10 @@ import { root } from '../../scripts/local-state.mjs'
 const short: Record<string, string> = {
   '!?\\[([^\\]]*)\\]\\([^)]*\\)': 'an excerpt cuts the text first',
   '!?\\[([^\\]]*)(\\]\\([^)]*)?$': 'an excerpt cuts the text first',
+  '-+$': 'a name of at most 32 characters',
+  '\\w+$': 'the alignment of a cell, which the parser writes',
+  '(?<![\\p{Ll}\\p{Script=Latin}\\p{Nd}_]\\p{M}*|[@/\\\\]:?)@([a-z0-9_-]*)$':
+    'what a person types in their own browser; each part starts at an @ of its own',
 }
 
 /** Files that compose patterns at run time, and of what. None is composed of what somebody else wrote. */
