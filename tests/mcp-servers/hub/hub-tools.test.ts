@@ -160,7 +160,11 @@ test('hub_ask mentions whom it asks, unless the question does so itself', async 
     await answer('hub_ask', { ...ask, question }, outside)
   }
   expect(asked('createPost').map(({ args }) => args[1])).toMatchObject(
-    [...kept, ...other.map((question) => `@scout ${question}`)].map((content) => ({ content })),
+    [
+      ...kept,
+      // A quote begins a line of its own.
+      ...other.map((each) => `@scout${each.startsWith('>') ? '\n\n' : ' '}${each}`),
+    ].map((content) => ({ content })),
   )
 })
 
