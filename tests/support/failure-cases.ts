@@ -72,7 +72,7 @@ export const failureCases: FailureCase[] = [
     pauses: [first, second],
     reply: well,
   })),
-  ...[400, 404, 409, 422].map((status) => ({
+  ...[400, 404, 422].map((status) => ({
     what: `${status}`,
     answers: [{ status }, ok],
     requests: 1,
