@@ -63,7 +63,7 @@ export const failureCases: FailureCase[] = [
     error: 'PROVIDER_BUSY',
     pauses: everyPause,
   },
-  ...[500, 502, 503, 504, 529].map((status) => ({
+  ...[408, 409, 500, 502, 503, 504, 520, 524, 529].map((status) => ({
     what: `${status} twice`,
     answers: [{ status }, { status }, ok],
     requests: 3,
