@@ -16,7 +16,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { HubMessage, RunOrder } from '../../../src/shared/runner-protocol.ts'
 import { openRunnerSocket } from '../../support/open-runner-socket.ts'
-import { findSandboxProblem } from '../../support/start-runner-process.ts'
+import { findSandboxProblem, giveToRunner } from '../../support/start-runner-process.ts'
 import { type CodingHub, startCodingHub, until } from './coding-hub.ts'
 import { startForge } from './forge.ts'
 import { playPullRequests } from './pull-requests.ts'
@@ -84,6 +84,7 @@ test.skipIf(sandboxProblem !== null)(
       writeFileSync(join(state, path, 'secret'), 'of another run')
       return join(state, path, 'secret')
     })
+    giveToRunner(state)
     const written = [
       join(tmpdir(), mark),
       `/etc/${mark}`,
