@@ -138,7 +138,7 @@ test('a page costs at most three subrequests and 22 statements', async () => {
     }
   })
   expectWithin(found, {
-    'POST /login': counts(2, 2),
+    'POST /login': counts(2, 3),
     'GET /': counts(3, 10),
     'GET /p/:id': counts(2, 22),
     'GET /search': counts(2, 5),
@@ -156,7 +156,7 @@ test('a definition, and a post or comment that mentions an agent, cost at most t
   expectWithin(
     found.filter((each) => !isOfAgent(each)),
     {
-      'PUT /api/v1/agents/scout/definition': counts(10, 16),
+      'PUT /api/v1/agents/scout/definition': counts(10, 18),
       'POST /api/v1/posts': counts(6, 9),
       'POST /api/v1/posts/:id/comments': counts(6, 12),
     },

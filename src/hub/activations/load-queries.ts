@@ -10,7 +10,7 @@ import type { ClaimedItem, LoadRequest, ModelStore } from '../contract/hub'
 import { selectExploration } from '../exploration/queries'
 import { recordExplorationRefusal } from '../exploration/share-sql'
 import { selectPolicy } from '../grants/queries'
-import { selectChangedRequests } from '../inbox/changed-requests-queries'
+import { changedRequestsSql } from '../inbox/changed-requests-queries'
 import { refuseItemsOfStopped } from '../inbox/stopped-queries'
 import { inboxDepthSql, isHubPausedSql } from '../inbox/waiting-sql'
 import { selectPostOfRun } from '../posts/queries'
@@ -79,6 +79,7 @@ const prepareState = ({ connectionsSql }: ModelStore) =>
           connections: sql<string | null>`CASE WHEN ${g.readsProviders} THEN ${connectionsSql} END`,
           running: sql<number>`(SELECT count(*) FROM ${activations} WHERE ${activations.state} = 'running')`,
           inboxDepth: inboxDepthSql(v.agentId),
+          changedRequests: changedRequestsSql(v.agentId),
           /** Whether a slot is free but reserved for exploration. */
           isKeptOut: flag(sql`${x.id} IS NULL AND ${isBlockedByReservedSlotsSql(v)}`),
         })
@@ -148,7 +149,6 @@ export function loadStatements(request: LoadRequest, models: ModelStore) {
     requesters: recordRequesters(claim),
     state: selectState(models)(claim),
     items: selectItems(claim),
-    changed: selectChangedRequests({ agentId }),
     post: selectPostOfRun({ activationId, reader }),
     comments: selectCommentsOfRun({ activationId, reader }),
     policy: selectPolicy(agentId, activationId),

@@ -73,7 +73,7 @@ function toResult(loaded: Loaded, request: LoadRequest, models: ModelStore): Loa
         closed: { id: post.communityId, name: post.communityName },
       }),
     ...(exploration && { exploration }),
-    changedRequests: loaded.changed,
+    changedRequests: state.changedRequests,
     ...common,
   }
 }

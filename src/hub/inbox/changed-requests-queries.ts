@@ -1,9 +1,9 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { manySql, type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
-import { accounts } from '../schema/accounts'
+import type { ChangedRequest } from '../contract/activations'
 import { activations } from '../schema/activations'
 import { changedRequests, inboxItems } from '../schema/inbox'
 
@@ -58,7 +58,7 @@ const recordText = prepare(({ postId, commentId }: Params<Content>) =>
 
 /**
  * Returns what follows when a text is edited: the agents that answered it have to delete its old words from their
- * memory, which their next run does (`selectChangedRequests`). Put it into the batch of the edit.
+ * memory, which their next run does (`changedRequestsSql`). Put it into the batch of the edit.
  */
 export const changeStatements = (content: Content): Statement<void> => recordText(content)
 
@@ -71,25 +71,17 @@ export const deletionStatements = (
   commentId === null ? recordThread({ postId }) : recordText({ postId, commentId }),
 ]
 
-/** Of one batch; further ones follow with the next run. */
+/** Of one run; further ones follow with the next. */
 const changedMax = sql.raw('200')
 
-const selectOf = (agentId: SQLWrapper) =>
-  manySql(
-    { activationId: w.activationId, postId: w.postId },
-    sql`FROM ${changedRequests} ${w} CROSS JOIN ${activations} ${x} ON ${x.id} = ${w.activationId} AND ${x.state} = 'done'
-      WHERE ${w.agentId} = ${agentId} LIMIT ${changedMax}`,
+/** Returns the runs of an agent that have ended, and of whose words it has to delete what it remembers. */
+export const changedRequestsSql = (agentId: SQLWrapper): SQL<ChangedRequest[]> =>
+  sql`(SELECT json_group_array(json_object('activationId', activation_id, 'postId', post_id)) FROM (
+    SELECT ${w.activationId}, ${w.postId} FROM ${changedRequests} ${w}
+    CROSS JOIN ${activations} ${x} ON ${x.id} = ${w.activationId} AND ${x.state} = 'done'
+    WHERE ${w.agentId} = ${agentId} LIMIT ${changedMax}))`.mapWith(
+    (list: string): ChangedRequest[] => JSON.parse(list),
   )
-
-/** Selects the runs of an agent that have ended, and of whose words it has to delete what it remembers. */
-export const selectChangedRequests = prepare(({ agentId }: Params<{ agentId: AccountId }>) =>
-  selectOf(agentId),
-)
-
-/** Selects the same of an agent by its name. */
-export const selectChangedRequestsOf = prepare(({ name }: Params<{ name: string }>) =>
-  selectOf(sql`(SELECT ${accounts.id} FROM ${accounts} WHERE ${accounts.name} = ${name})`),
-)
 
 /** Deletes those of them that the agent has dealt with. */
 export const deleteChangedRequests = (

@@ -3,7 +3,7 @@ import { type Answers, run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import { canEditAgent, type Editor } from '../definitions/may-edit'
-import { deleteChangedRequests, selectChangedRequestsOf } from '../inbox/changed-requests-queries'
+import { deleteChangedRequests } from '../inbox/changed-requests-queries'
 import type { Reader } from '../viewers/reader'
 import { sessionErrors } from './errors'
 import { selectKnowingAgent, selectSeenOwners } from './view-queries'
@@ -12,7 +12,6 @@ import { selectKnowingAgent, selectSeenOwners } from './view-queries'
 export const viewStatements = (name: string, reader: Reader) => ({
   agent: selectKnowingAgent({ name }),
   owners: selectSeenOwners({ reader }),
-  changed: selectChangedRequestsOf({ name }),
 })
 
 type ViewAnswers = Answers<ReturnType<typeof viewStatements>>
@@ -36,9 +35,10 @@ export interface SeenAgent {
 export async function toSeenAgent(
   { db, agents }: ActionContext,
   viewer: Editor,
-  { agent, owners, changed }: ViewAnswers,
+  { agent, owners }: ViewAnswers,
 ): Promise<SeenAgent> {
   if (!agent) throw sessionErrors.agentNotFound()
+  const { changed } = agent
   if (changed.length > 0 && (await agents.sessions.forget(agent.id, changed))) {
     const ids = changed.map(({ activationId }) => activationId)
     await run(db, deleteChangedRequests(agent.id, ids))

@@ -4,6 +4,7 @@ import { flag } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement'
 import { canReadSql } from '../communities/readable-sql'
 import type { DataOwner } from '../contract/privacy'
+import { changedRequestsSql } from '../inbox/changed-requests-queries'
 import { isOpenedSql } from '../openings/opened-sql'
 import { accounts } from '../schema/accounts'
 import { communities } from '../schema/communities'
@@ -40,10 +41,13 @@ export const selectSeenOwners = prepare(({ reader }: Params<{ reader: Reader }>)
   ),
 )
 
-/** Selects an agent of this hub with the member who owns it. */
+/** Selects an agent of this hub with the member who owns it, and what it has to forget. */
 export const selectKnowingAgent = prepare(({ name }: Params<{ name: string }>) =>
   oneSql(
-    { id: a.id, name: a.name, etag: g.definitionEtag, ownerId: a.ownerId },
+    {
+      ...{ id: a.id, name: a.name, etag: g.definitionEtag, ownerId: a.ownerId },
+      changed: changedRequestsSql(a.id),
+    },
     sql`FROM ${accounts} ${a} JOIN ${agents} ${g} ON ${g.accountId} = ${a.id} WHERE ${a.name} = ${name}`,
   ),
 )

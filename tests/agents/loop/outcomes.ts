@@ -92,7 +92,10 @@ type Base = { at: number; effectId: number }
 
 function loadOutcome(base: Base, choice: number): LoopEvent {
   const { at } = base
-  if (choice % 7 === 0) return { ...base, type: 'load_waited', retryAt: at + 5, reason: 'capacity' }
+  if (choice % 7 === 0) {
+    const reason = choice % 77 === 0 ? 'capacity' : 'backup'
+    return { ...base, type: 'load_waited', retryAt: at + 5, reason }
+  }
   if (choice % 11 === 0)
     return {
       ...base,
