@@ -194,15 +194,15 @@ describe.skipIf(sandboxProblem !== null)('inside the sandbox', () => {
       return play('modelless beside instead', { builtin: 'shell', workspace: own })
     }
     const ended = [
-      await playInstead('rookery/pointer', `gitdir: ${foreign}/.git\n`),
-      await playInstead('rookery/path', foreign),
-      await playInstead('rookery/id', `${git.git('rev-parse', 'main')}\n`),
+      await playInstead('rookery/instead-pointer', `gitdir: ${foreign}/.git\n`),
+      await playInstead('rookery/instead-path', foreign),
+      await playInstead('rookery/instead-id', `${git.git('rev-parse', 'main')}\n`),
     ]
     for (const { answer, changes } of ended) {
       expect(answer).toBe('It writes instead.')
       expect(changes).toMatchObject({ pushed: null, stat: '', patch: '' })
     }
-    expect(git.git('branch', '--list', 'rookery/p*')).toBe('')
+    expect(git.git('branch', '--list', 'rookery/instead-*')).toBe('')
     expect(JSON.stringify(ended)).not.toContain('private source')
   })
 
