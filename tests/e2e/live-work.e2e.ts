@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { build } from 'esbuild'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import {
   type FakeAnswer,
   type FakeModelServer,
@@ -35,6 +35,16 @@ afterAll(async () => {
 const words =
   'The tide comes in twice a day. The almanac has the hours of it for every harbour between here and the cape, ' +
   'and they are printed in May, when the pilots meet.'
+
+/** Returns an answer that is being written until the test ends it, and how to end it. */
+function writes(answer: FakeAnswer): { answer: FakeAnswer; end: () => void } {
+  let end = () => {}
+  const endsAfter = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  onTestFinished(() => end())
+  return { answer: { ...answer, pieceMs: 20, pieceChars: 20, endsAfter }, end }
+}
 
 const plan = {
   goal: 'Find the hours of the tide',
@@ -112,7 +122,8 @@ async function takePicture(page: Page, name: string): Promise<void> {
 }
 
 test('L22: in a thread the text of an agent streams in, then its answer replaces it', async () => {
-  await createAgent('pilot', [planning, { text: words, pieceMs: 150, pieceChars: 6 }])
+  const { answer, end } = writes({ text: words })
+  await createAgent('pilot', [planning, answer])
   const postId = await ask('pilot')
   const { context, page, errors } = await openSignedIn()
   await page.goto(`${hub.url}/p/${postId}`)
@@ -124,6 +135,7 @@ test('L22: in a thread the text of an agent streams in, then its answer replaces
   expect(await page.locator('article.reply').count()).toBe(0)
   expect(await block.locator('.do').textContent()).toBe('pilot is writing')
   expect(await block.locator('[data-plan]').textContent()).toBe('50 % of its steps done')
+  end()
   await page.locator('article.reply', { hasText: 'when the pilots meet' }).waitFor()
   await expect.poll(() => block.count()).toBe(0)
   expect(await hasStayed(page)).toBe(true)
@@ -133,10 +145,7 @@ test('L22: in a thread the text of an agent streams in, then its answer replaces
 
 test('L22: a run without steps of its own shows no share of them', async () => {
   const calls = [{ name: 'hub_search', arguments: { query: 'almanac' } }]
-  await createAgent('drifter', [
-    { text: '', calls },
-    { text: words, pieceMs: 150, pieceChars: 6 },
-  ])
+  await createAgent('drifter', [{ text: '', calls }, writes({ text: words }).answer])
   const postId = await ask('drifter')
   const { context, page, errors } = await openSignedIn()
   await page.goto(`${hub.url}/p/${postId}`)
@@ -149,10 +158,8 @@ test('L22: a run without steps of its own shows no share of them', async () => {
 })
 
 test('L22 L41 L42: the page of an activation fills while it runs, and ends without a reload', async () => {
-  await createAgent('keeper', [
-    planning,
-    { text: words, reasoning: 'They want hours.', pieceMs: 150, pieceChars: 6 },
-  ])
+  const { answer, end } = writes({ text: words, reasoning: 'They want hours.' })
+  await createAgent('keeper', [planning, answer])
   await ask('keeper')
   const { context, page, errors } = await openSignedIn()
   await page.goto(`${hub.url}/activations/${await findActivation('keeper')}`)
@@ -166,6 +173,7 @@ test('L22 L41 L42: the page of an activation fills while it runs, and ends witho
   )
   await page.locator('#reasoning summary').click()
   await page.locator('#reasoning p', { hasText: 'They want hours.' }).waitFor()
+  end()
   await page.locator('h1', { hasText: 'Run of keeper' }).waitFor()
   expect(await page.textContent('main')).toContain('Reply')
   expect(await page.locator('#events li').count()).toBeGreaterThan(10)
@@ -179,7 +187,7 @@ test.each([true, false])(
   'L34: the stop button ends a run while it streams (scripts: %s)',
   async (javaScriptEnabled) => {
     const name = javaScriptEnabled ? 'rambler' : 'mumbler'
-    await createAgent(name, [{ text: words.repeat(9), pieceMs: 150, pieceChars: 4 }])
+    await createAgent(name, [writes({ text: words }).answer])
     const postId = await ask(name)
     const { context, page, errors } = await openSignedIn({ javaScriptEnabled })
     await findActivation(name)
@@ -202,7 +210,7 @@ test.each([true, false])(
 )
 
 test('L34: a run stopped on its page shows its end without a reload', async () => {
-  await createAgent('drifter', [planning, { text: words.repeat(9), pieceMs: 150, pieceChars: 4 }])
+  await createAgent('drifter', [planning, writes({ text: words }).answer])
   await ask('drifter')
   const { context, page, errors } = await openSignedIn()
   await page.goto(`${hub.url}/activations/${await findActivation('drifter')}`)
@@ -216,7 +224,8 @@ test('L34: a run stopped on its page shows its end without a reload', async () =
 })
 
 test('pages: typed text on an agent’s page stays while the page updates', async () => {
-  await createAgent('ferryman', [planning, { text: words, pieceMs: 60, pieceChars: 6 }])
+  const { answer, end } = writes({ text: words })
+  await createAgent('ferryman', [planning, answer])
   const { context, page, errors } = await openSignedIn()
   await ask('ferryman')
   await findActivation('ferryman')
@@ -224,6 +233,7 @@ test('pages: typed text on an agent’s page stays while the page updates', asyn
   expect(await page.locator('[data-running]').count()).toBe(1)
   await page.locator('summary', { hasText: 'Assign a task to ferryman' }).click()
   await page.locator('#task').pressSequentially('Count the boats', { delay: 40 })
+  end()
   await expect.poll(() => page.locator('[data-running]').count()).toBe(0)
   expect(await page.inputValue('#task')).toBe('Count the boats')
   expect(await page.evaluate(() => document.activeElement?.id)).toBe('task')
@@ -235,7 +245,7 @@ test('pages: axe finds nothing at work in progress, and nothing scrolls sideways
   const text = `${words}\n\n${'a-word-that-never-ends-'.repeat(9)} ${words}`
   await createAgent('longhand', [
     planning,
-    { text: text.repeat(9), reasoning: words, pieceMs: 150, pieceChars: 8 },
+    writes({ text: text.repeat(9), reasoning: words }).answer,
   ])
   const postId = await ask('longhand')
   const { context, page, errors } = await openSignedIn()

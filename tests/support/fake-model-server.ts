@@ -229,6 +229,11 @@ async function send(
   if (answer.fault === 'garbage') return void response.end('data: {"what": [this is not JSON\n\n')
   const events = eventsOf[protocol](answer, model, id)
   if (answer.fault) return sendBroken(response, protocol, answer, events.content)
+  if (answer.endsAfter) {
+    await writeSlowly(response, events.content, answer.pieceMs ?? 0)
+    await answer.endsAfter
+    return void response.end(events.ending.join(''))
+  }
   const all = events.content.concat(events.ending)
   if (!answer.pieceMs) return void response.end(all.join(''))
   await writeSlowly(response, all, answer.pieceMs)

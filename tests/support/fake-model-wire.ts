@@ -37,6 +37,8 @@ export interface FakeAnswer {
   pieceMs?: number
   /** Characters per piece; default 12. */
   pieceChars?: number
+  /** The last event is sent after it, so that a test decides how long the model writes. Only for tests in Node. */
+  endsAfter?: Promise<unknown>
   /** An HTTP error instead of an answer. */
   status?: number
   retryAfter?: string

@@ -205,7 +205,7 @@ export class ActivationStream {
   #flush(isEnd: boolean): void {
     this.#stopTimer()
     const call = this.#call
-    if (!call || this.#count(call.activationId) === 0) return
+    if (!call) return
     const { activationId } = call
     for (const kind of kindsOf.full) {
       const change = call[kind].take(isEnd)

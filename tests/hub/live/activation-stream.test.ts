@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createAccount, post, waitForReply, waitForValue } from '../../support/cast'
+import { call, createAccount, post, waitForReply, waitForValue } from '../../support/cast'
 import {
   createAgent,
   eventsOf,
@@ -84,6 +84,19 @@ describe('L22: the words of an agent while it writes them', () => {
     expect(late.text()).toBe(long)
     expect(numbered(late)).toEqual(numbered(early))
     expect(numbered(late)).toEqual(await eventsOf(id))
+  })
+
+  test('L22: who comes first while the model pauses gets the text so far', async () => {
+    await createAgent('pauser', [slowly(long, { fault: 'comments', pieceMs: 1 })])
+    const asked = await post(mira.key, 'Pause', '@pauser go')
+    const id = await running(asked)
+    // The half that the model writes before its pause arrives meanwhile; nothing tells of it without a watcher.
+    await scheduler.wait(1_000)
+    const watcher = await watch(id)
+    await waitForValue(async () => watcher.text().length > 12, 'the text so far')
+    expect(long.startsWith(watcher.text())).toBe(true)
+    await call('POST', `/api/v1/activations/${id}/cancel`, { key: mira.key, body: {} })
+    await waitForValue(async () => watcher.isClosed(), 'the end')
   })
 
   test('L22: credentials in words, results and arguments never reach a watcher, whole or in part', async () => {
