@@ -29,6 +29,17 @@ export interface AnswerReader {
   facts(): AnswerFacts
 }
 
+/**
+ * Returns what is known of an answer, without counts of servers that do not count: they send zeros, but every prompt has
+ * tokens, and so has every answer that nothing filtered.
+ */
+function withBelievedUsage(facts: AnswerFacts): AnswerFacts {
+  const { finish, usage } = facts
+  const isCounted =
+    usage && usage.inputTokens > 0 && (usage.outputTokens > 0 || finish === 'content-filter')
+  return isCounted ? facts : { ...facts, usage: null }
+}
+
 /** @param isStreamed whether the answer is a stream of events; else it is one JSON object */
 export function createAnswerReader(protocol: ModelProtocol, isStreamed: boolean): AnswerReader {
   return isStreamed ? readStreamedAnswer(protocol) : readWholeAnswer(protocol)
@@ -40,7 +51,7 @@ function readStreamedAnswer(protocol: ModelProtocol): AnswerReader {
     const event = parse(data)
     if (event) facts = { ...readEvent[protocol](facts, event), hasEvents: true }
   })
-  return { add: split, end: () => split(), facts: () => facts }
+  return { add: split, end: () => split(), facts: () => withBelievedUsage(facts) }
 }
 
 function readWholeAnswer(protocol: ModelProtocol): AnswerReader {
@@ -60,7 +71,7 @@ function readWholeAnswer(protocol: ModelProtocol): AnswerReader {
       pieces = []
       facts = answer ? { ...readAnswer[protocol](answer), hasEvents: true } : { ...noFacts }
     },
-    facts: () => facts,
+    facts: () => withBelievedUsage(facts),
   }
 }
 

@@ -36,17 +36,25 @@ function toUsage(counts: JsonObject): Usage | null {
   }
 }
 
-/** Adds counts to those so far. The later ones are totals, and may leave out what has not changed. */
+/** Adds counts to those so far. The later ones are totals; they may leave out what has not changed, or have zeros for it. */
 function addCounts(before: JsonObject | undefined, usage: unknown): JsonObject {
   const given = isObject(usage) ? usage : {}
-  const known = Object.entries(given).filter(([, value]) => typeof value === 'number')
+  const known = Object.entries(given).filter(
+    ([name, value]) => typeof value === 'number' && (value !== 0 || !before?.[name]),
+  )
   return { ...before, ...Object.fromEntries(known) }
 }
 
 export function readAnthropicEvent(facts: AnswerFacts, event: JsonObject): AnswerFacts {
   switch (event.type) {
-    case 'message_start':
-      return { ...facts, counts: addCounts(facts.counts, readField(event.message, 'usage')) }
+    case 'message_start': {
+      // What was written is counted at the end only: here it is a constant.
+      const { output_tokens: _written, ...counts } = addCounts(
+        facts.counts,
+        readField(event.message, 'usage'),
+      )
+      return { ...facts, counts }
+    }
     case 'message_delta': {
       const counts = addCounts(facts.counts, event.usage)
       const finish = toFinish(readField(event.delta, 'stop_reason')) ?? facts.finish

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { modelGateway } from '../../../src/shared/config'
 import { AppError } from '../../../src/shared/errors'
+import type { ModelProtocol } from '../../../src/shared/runner-protocol'
 import { toError, toEvents, toStream } from './answers'
 import { errorOf, notReached } from './errors-of'
 import { createHarness, eventStream, protocols, streamOf } from './gateway-harness'
@@ -184,4 +185,98 @@ describe.each(protocols)('%s', (protocol) => {
       expect(harness.settled).toHaveLength(stored)
     }
   })
+})
+
+const begin = (usage: unknown) => ({ type: 'message_start', message: { usage } })
+const end = (usage: unknown, reason = 'end_turn') => ({
+  ...{ type: 'message_delta', delta: { stop_reason: reason } },
+  ...(usage !== undefined && { usage }),
+})
+const chatEnd = (usage: unknown, reason = 'stop') => ({
+  choices: [{ delta: {}, finish_reason: reason }],
+  usage,
+})
+const responsesEnd = (usage: unknown) => ({
+  type: 'response.completed',
+  response: { status: 'completed', output: [], usage },
+})
+/** Anthropic counts one token of output before it has written any. */
+const started = { input_tokens: 90, cache_read_input_tokens: 10, output_tokens: 1 }
+
+test.each<[string, ModelProtocol, object[], { inputTokens: number; outputTokens: number } | null]>([
+  [
+    'at the end',
+    'anthropic-messages',
+    [begin(started), end({ output_tokens: 7 })],
+    { inputTokens: 100, outputTokens: 7 },
+  ],
+  [
+    'all at the end',
+    'anthropic-messages',
+    [begin({}), end({ input_tokens: 100, output_tokens: 7 })],
+    { inputTokens: 100, outputTokens: 7 },
+  ],
+  [
+    'zeros for what was counted',
+    'anthropic-messages',
+    [begin(started), end({ input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 7 })],
+    { inputTokens: 100, outputTokens: 7 },
+  ],
+  [
+    'twice',
+    'anthropic-messages',
+    [begin(started), end({ output_tokens: 7 }), end({ output_tokens: 0 })],
+    { inputTokens: 100, outputTokens: 7 },
+  ],
+  [
+    'a refusal of nothing',
+    'anthropic-messages',
+    [begin(started), end({ output_tokens: 0 }, 'refusal')],
+    { inputTokens: 100, outputTokens: 0 },
+  ],
+  ['only at the start', 'anthropic-messages', [begin(started), end(undefined)], null],
+  ['null at the end', 'anthropic-messages', [begin(started), end(null)], null],
+  ['zeros at the end', 'anthropic-messages', [begin(started), end({ output_tokens: 0 })], null],
+  [
+    'zeros everywhere',
+    'anthropic-messages',
+    [begin({ input_tokens: 0, output_tokens: 0 }), end({ input_tokens: 0, output_tokens: 0 })],
+    null,
+  ],
+  ['no start', 'anthropic-messages', [end({ output_tokens: 7 })], null],
+  [
+    'at the end',
+    'openai-chat',
+    [chatEnd({ prompt_tokens: 100, completion_tokens: 7 })],
+    { inputTokens: 100, outputTokens: 7 },
+  ],
+  [
+    'zeros after a count',
+    'openai-chat',
+    [chatEnd({ prompt_tokens: 100, completion_tokens: 0 })],
+    null,
+  ],
+  [
+    'a filtered answer',
+    'openai-chat',
+    [chatEnd({ prompt_tokens: 100, completion_tokens: 0 }, 'content_filter')],
+    { inputTokens: 100, outputTokens: 0 },
+  ],
+  ['nothing', 'openai-chat', [chatEnd(undefined)], null],
+  ['zeros', 'openai-chat', [chatEnd({ prompt_tokens: 0, completion_tokens: 0 })], null],
+  [
+    'at the end',
+    'openai-responses',
+    [responsesEnd({ input_tokens: 100, output_tokens: 7 })],
+    { inputTokens: 100, outputTokens: 7 },
+  ],
+  ['zeros', 'openai-responses', [responsesEnd({ input_tokens: 0, output_tokens: 0 })], null],
+  ['nothing', 'openai-responses', [responsesEnd(null)], null],
+])('X4: counts, %s: %s', async (_what, protocol, events, usage) => {
+  const stream = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
+  const harness = createHarness(protocol, { answer: () => eventStream(stream) })
+  await (await harness.send()).text()
+  await harness.allSettled()
+  // Without a count the worst case is charged.
+  expect(harness.settled).toMatchObject([[1, { usage, mayBeCharged: true }]])
 })
