@@ -6,11 +6,12 @@ import type { RunAccess, RuntimeEvent, WatchRequest } from '../contract/agents'
 import type { ToolRequest } from '../loop/message'
 import { hasUsedOwnAccount } from '../loop/own-account'
 import type { Ending } from '../loop/state'
+import type { Delta } from '../models/model-port'
 import { toRuntimeEvents } from '../run/live-events'
 import { redactRunLog } from '../run/redact'
 import { toRunLog } from '../run/run-log'
 import type { ActivationSnapshot } from './activation-snapshot'
-import { type DeltaKind, LiveText } from './live-text'
+import { LiveText } from './live-text'
 
 /** A message without `seq`, sent besides runtime events. */
 type StreamMessage =
@@ -146,9 +147,9 @@ export class ActivationStream {
   }
 
   /** Adds text as the model writes it. Text of a superseded call is dropped. */
-  addDelta(call: LiveCall, { kind, text }: { kind: DeltaKind; text: string }): void {
+  addDelta(call: LiveCall, { kind, text, isWhole }: Delta): void {
     if (call !== this.#call) return
-    call[kind].add(text)
+    call[kind].add(text, isWhole)
     if (this.#timer !== null || this.#count(call.activationId) === 0) return
     this.#timer = setTimeout(() => this.#flush(false), streamLimits.coalesceMs)
   }

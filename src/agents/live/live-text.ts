@@ -1,7 +1,5 @@
 import { streamLimits } from '../../shared/config'
 
-export type DeltaKind = 'text' | 'reasoning'
-
 /** A change that brings a watcher's copy up to date: keep `from` characters, append `text`. */
 export interface TextChange {
   from: number
@@ -25,7 +23,9 @@ export class LiveText {
     this.#mask = mask
   }
 
-  add(text: string): void {
+  /** @param isWhole whether the text replaces what was added before */
+  add(text: string, isWhole = false): void {
+    if (isWhole) this.#raw = ''
     const charsLeft = streamLimits.textCharsMax - this.#raw.length
     if (charsLeft > 0) this.#raw += text.slice(0, charsLeft)
   }

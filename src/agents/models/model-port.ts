@@ -4,6 +4,14 @@ import type { ModelPlace } from '../contract/coding-agents'
 import type { Message, ModelAnswer, ModelFailure } from '../loop/message'
 import type { Fetch } from './watched-fetch'
 
+/** What a model has written since the last one. */
+export interface Delta {
+  kind: 'text' | 'reasoning'
+  text: string
+  /** The text replaces all of its kind: what came before turned out to be of the other kind. */
+  isWhole?: boolean
+}
+
 /** A model call; the same for every provider. */
 export interface ModelRequest {
   messages: Message[]
@@ -16,7 +24,7 @@ export interface ModelRequest {
   cacheKey?: string
   signal: AbortSignal
   /** Receives text and reasoning as they arrive. */
-  onDelta?: (delta: { kind: 'text' | 'reasoning'; text: string }) => void
+  onDelta?: (delta: Delta) => void
   /** Receives the number of characters of the answer so far, tool calls included. */
   onProgress?: (chars: number) => void
 }

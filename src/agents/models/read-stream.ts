@@ -8,6 +8,7 @@ import { activationLimits, limits } from '../../shared/config'
 import type { FinishReason, ModelAnswer, ModelUsage } from '../loop/message'
 import type { ModelRequest } from './model-port'
 import { type ProviderPart, serializeProviderParts } from './provider-parts'
+import { TextWasReasoning } from './split-thoughts'
 import { countStoredBytes, truncateToStoredBytes } from './stored-size'
 
 type StreamEnd =
@@ -107,6 +108,9 @@ class CollectedAnswer {
         this.finish = toFinish(part.finishReason)
         this.#usage = toUsage(part.usage, this.#chars)
         return null
+      case 'raw':
+        if (part.rawValue instanceof TextWasReasoning) this.#moveText(part.rawValue.id)
+        return null
       case 'error':
         return isMissingFinish(part.error) ? null : { kind: 'error', error: part.error }
       default:
@@ -166,6 +170,21 @@ class CollectedAnswer {
       if (part?.kind === 'reasoning') part.text += text
       this.#listeners.onDelta?.({ kind: 'reasoning', text })
     }
+  }
+
+  /** Turns the text of a part, the last so far, into reasoning. */
+  #moveText(id: string): void {
+    const part = this.#open.get(id)
+    if (part?.kind !== 'text') return
+    const at = this.#text.length - part.chars
+    const moved = this.#text.slice(at)
+    this.#text = this.#text.slice(0, at)
+    this.#reasoning += moved
+    const { metadata } = part
+    const reasoning = { kind: 'reasoning', text: moved, ...(metadata && { metadata }) } as const
+    this.#parts[this.#parts.indexOf(part)] = reasoning
+    this.#listeners.onDelta?.({ kind: 'text', text: this.#text, isWhole: true })
+    this.#listeners.onDelta?.({ kind: 'reasoning', text: moved })
   }
 
   #addCall(part: CallPart): void {

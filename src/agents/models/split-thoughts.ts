@@ -1,14 +1,22 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
 
-const opening = '<think>'
-const closing = '</think>'
+/** Names of tags around reasoning that chat templates of open models use. */
+const names = ['think', 'thinking', 'thought', 'reasoning']
+const openings = names.map((name) => `<${name}>`)
+const closings = names.map((name) => `</${name}>`)
 
 type Part = LanguageModelV4StreamPart
 type TextPart = Part & { type: 'text-start' | 'text-delta' | 'text-end' }
 
+/** The value of a raw part: what was given as the text of this id until now is reasoning. */
+export class TextWasReasoning {
+  constructor(readonly id: string) {}
+}
+
 /**
- * Converts `<think>` tags at the start of a text into reasoning parts, which are never posted. Servers
- * of open models often leave reasoning in the text. Tags further on stay text.
+ * Converts reasoning that servers of open models leave in the text into reasoning parts, which are never posted: what
+ * stands between tags at the start of a text, and what stands before a closing tag whose opening tag was part of the
+ * prompt (chat templates of several models begin the answer for the model). Tags further on, and in code, stay text.
  */
 export function splitThoughts(stream: ReadableStream<Part>): ReadableStream<Part> {
   const texts = new Map<string, SplitText>()
@@ -32,8 +40,12 @@ function split(part: Part, texts: Map<string, SplitText>): Part[] {
 class SplitText {
   readonly #start: Part
   readonly #id: string
-  #state: 'undecided' | 'thinking' | 'text' = 'undecided'
+  /** `text`: as long as a closing tag may follow; `answer`: as it comes. */
+  #state: 'undecided' | 'thinking' | 'text' | 'answer' = 'undecided'
+  #closing = ''
   #held = ''
+  /** The text that was passed on, while a closing tag may follow. */
+  #passed = ''
 
   constructor(start: Part & { type: 'text-start' }) {
     this.#start = start
@@ -42,34 +54,74 @@ class SplitText {
 
   add(part: TextPart): Part[] {
     if (part.type === 'text-start') return []
-    if (this.#state === 'text') return [part]
+    if (this.#state === 'answer') return [part]
     if (part.type === 'text-end') return this.#end(part)
     this.#held += part.delta
-    return this.#state === 'undecided' ? this.#decide() : this.#think()
+    switch (this.#state) {
+      case 'undecided':
+        return this.#decide()
+      case 'thinking':
+        return this.#think()
+      case 'text':
+        return this.#pass()
+    }
   }
 
   #decide(): Part[] {
     const begin = this.#held.trimStart()
-    if (begin.startsWith(opening)) {
+    const index = openings.findIndex((opening) => begin.startsWith(opening))
+    if (index >= 0) {
       this.#state = 'thinking'
-      this.#held = begin.slice(opening.length)
+      this.#closing = closings[index] ?? ''
+      this.#held = begin.slice(openings[index]?.length)
       return [{ type: 'reasoning-start', id: this.#thoughtsId }, ...this.#think()]
     }
-    return opening.startsWith(begin) ? [] : this.#emitText(this.#held)
+    if (openings.some((opening) => opening.startsWith(begin))) return []
+    this.#state = 'text'
+    return [this.#start, ...this.#pass()]
   }
 
   #think(): Part[] {
-    const at = this.#held.indexOf(closing)
-    if (at < 0) return this.#emitThoughts(this.#held.length - countPartialTag(this.#held))
-    const text = this.#held.slice(at + closing.length).trimStart()
+    const at = this.#held.indexOf(this.#closing)
+    if (at < 0)
+      return this.#emitThoughts(this.#held.length - countPartial([this.#closing], this.#held))
+    const rest = this.#held.slice(at + this.#closing.length)
     const end: Part = { type: 'reasoning-end', id: this.#thoughtsId }
-    return [...this.#emitThoughts(at), end, ...this.#emitText(text)]
+    return [...this.#emitThoughts(at), end, this.#start, ...this.#answer(rest.trimStart())]
+  }
+
+  /** Passes text on, until a closing tag in it says that it was no text. */
+  #pass(): Part[] {
+    const found = findClosing(this.#passed, this.#held)
+    if (!found) {
+      const chars = this.#held.length - countPartial(closings, this.#held)
+      const delta = this.#held.slice(0, chars)
+      this.#held = this.#held.slice(chars)
+      this.#passed += delta
+      return this.#toDeltas(delta)
+    }
+    if (found.isQuoted) return this.#answer(this.#held)
+    const before = this.#toDeltas(this.#held.slice(0, found.at))
+    const rest = this.#held.slice(found.at + found.tag.length)
+    const mark: Part = { type: 'raw', rawValue: new TextWasReasoning(this.#id) }
+    return [...before, mark, this.#start, ...this.#answer(rest.trimStart())]
+  }
+
+  /** Passes on the rest of the text, and all that follows. */
+  #answer(text: string): Part[] {
+    this.#state = 'answer'
+    this.#held = ''
+    this.#passed = ''
+    return this.#toDeltas(text)
   }
 
   #end(part: Part): Part[] {
-    if (this.#state === 'undecided') return [...this.#emitText(this.#held), part]
-    const thoughts = this.#emitThoughts(this.#held.length)
-    return [...thoughts, { type: 'reasoning-end', id: this.#thoughtsId }]
+    if (this.#state === 'thinking') {
+      const thoughts = this.#emitThoughts(this.#held.length)
+      return [...thoughts, { type: 'reasoning-end', id: this.#thoughtsId }]
+    }
+    const start = this.#state === 'undecided' ? [this.#start] : []
+    return [...start, ...this.#toDeltas(this.#held), part]
   }
 
   #emitThoughts(chars: number): Part[] {
@@ -78,22 +130,39 @@ class SplitText {
     return delta === '' ? [] : [{ type: 'reasoning-delta', id: this.#thoughtsId, delta }]
   }
 
-  #emitText(delta: string): Part[] {
-    this.#state = 'text'
-    this.#held = ''
-    const deltas: Part[] = delta === '' ? [] : [{ type: 'text-delta', id: this.#id, delta }]
-    return [this.#start, ...deltas]
-  }
+  #toDeltas = (delta: string): Part[] =>
+    delta === '' ? [] : [{ type: 'text-delta', id: this.#id, delta }]
 
   get #thoughtsId(): string {
     return `${this.#id}-thoughts`
   }
 }
 
-/** Returns how many characters at the end may be the start of the closing tag. */
-function countPartialTag(text: string): number {
-  for (let chars = closing.length - 1; chars > 0; chars--) {
-    if (text.endsWith(closing.slice(0, chars))) return chars
-  }
-  return 0
+interface Closing {
+  tag: string
+  at: number
+  /** It stands in code or quotes, or has an opening tag: the text speaks of tags. */
+  isQuoted: boolean
+}
+
+/** Finds the first closing tag. */
+function findClosing(before: string, held: string): Closing | null {
+  const found = closings
+    .map((tag) => ({ tag, at: held.indexOf(tag) }))
+    .filter(({ at }) => at >= 0)
+    .sort((one, other) => one.at - other.at)[0]
+  if (!found) return null
+  const text = before + held.slice(0, found.at)
+  const isQuoted =
+    /[`"'“]$/.test(text) ||
+    text.split('```').length % 2 === 0 ||
+    text.includes(found.tag.replace('/', ''))
+  return { ...found, isQuoted }
+}
+
+/** Returns how many characters at the end may be the start of one of the tags. */
+function countPartial(tags: string[], text: string): number {
+  const at = text.lastIndexOf('<')
+  const end = text.slice(at)
+  return at >= 0 && tags.some((tag) => tag.startsWith(end)) ? end.length : 0
 }

@@ -7,8 +7,8 @@ const ask = async (text: string, pieceChars: number, fault?: 'end') => {
   ])
   const told = { text: '', reasoning: '' }
   const answer = await answerOf(model, {
-    onDelta: ({ kind, text: piece }) => {
-      told[kind] += piece
+    onDelta: ({ kind, text: piece, isWhole }) => {
+      told[kind] = isWhole ? piece : told[kind] + piece
     },
   })
   expect(told).toEqual({ text: answer.text, reasoning: answer.reasoning })
@@ -23,7 +23,32 @@ describe.each([1, 3, 7, 1_000])('in pieces of %d characters', (pieceChars) => {
     expect(answer.text.trim()).toBe('In the cellar.')
   })
 
+  test.each(['think', 'thinking', 'thought', 'reasoning'])(
+    'L25: <%s> text, and what stands before its closing tag, is reasoning',
+    async (name) => {
+      const thoughts = 'A tin. Is </thin> a tag?\n\nNo: `1 < 2`. They say "the cellar".\n'
+      for (const opening of [`<${name}>`, `\n\n<${name}>`, '']) {
+        const answer = await ask(`${opening}${thoughts}</${name}>\n\nIn the cellar.`, pieceChars)
+        expect(answer.reasoning).toBe(thoughts)
+        expect(answer.text.trim()).toBe('In the cellar.')
+      }
+    },
+  )
+
+  test('L25: only the first closing tag ends reasoning, at once or at the end', async () => {
+    expect(await ask('</think>In the cellar. </think> is a tag.', pieceChars)).toMatchObject({
+      text: 'In the cellar. </think> is a tag.',
+      reasoning: '',
+    })
+    const nothing = await ask('A tin.</think>', pieceChars)
+    expect(nothing).toMatchObject({ text: '', reasoning: 'A tin.' })
+  })
+
   test.each([
+    'Models end their thoughts with `</think>`, and then answer.',
+    '```html\n<p>\n</think>\n```\nThat is wrong.',
+    'Write "</think>" at the end.',
+    '<p>A tin</p> </thinker> </',
     'In the cellar. <think>Or not?</think> There.',
     '<thinker> is no tag.',
     '<thi',
