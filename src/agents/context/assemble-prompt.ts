@@ -24,6 +24,8 @@ export interface PromptSources {
   /** The account whose private memory is included; null: nobody's. */
   reader: DataOwner | null
   toolNames: string[]
+  /** Those that the model does not take beside them. */
+  leftOutTools?: string[]
   contextTokens: number
   hubName: string
   memory: Pick<MemoryStore, 'readForPrompt'>
@@ -42,7 +44,7 @@ export type AssembledPrompt = Pick<
  * changes between steps is added at the end, by `statusTail`.
  */
 export function assemblePrompt(sources: PromptSources): AssembledPrompt {
-  const { definition, load, reader, toolNames, contextTokens, memory } = sources
+  const { definition, load, reader, toolNames, leftOutTools, contextTokens, memory } = sources
   const toCharsMax = (share: number) =>
     Math.min(contextTokens * share * charsPerToken, layerCharsMax)
   const { isEnabled, factsMax, retrieval } = definition.memory
@@ -63,7 +65,7 @@ export function assemblePrompt(sources: PromptSources): AssembledPrompt {
     ...toSystem(
       buildSkillsLayer(skills, { words, community }, toCharsMax(memoryLimits.skillsWindowShare)),
     ),
-    ...toSystem(buildToolGuideLayer(toolNames)),
+    ...toSystem(buildToolGuideLayer(toolNames, leftOutTools)),
   ]
   const history = memories
     ? buildHistoryLayer(memories, toCharsMax(memoryLimits.historyWindowShare), toolNames.length > 0)

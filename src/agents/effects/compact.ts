@@ -44,7 +44,7 @@ export async function compact(
   const { facts, definition } = read.work
   const { model } = resolveModel(context, definition, facts)
   const conversation = foldConversation(events)
-  const tools = listTools(context, facts)
+  const { tools } = listTools(context, facts, model)
   const goal = {
     promptTokens: state.promptTokens,
     estimatedTokens: estimateTokens(toMessages(conversation), tools),

@@ -19,6 +19,7 @@ import type { Message } from '../loop/message'
 import { findPrivacy } from '../loop/own-account'
 import type { LoopState } from '../loop/state'
 import type { MemoryStore } from '../memory/memory-store'
+import type { Model } from '../models/model-port'
 import type { TokenRatio } from '../models/token-ratio'
 import type { PromptSize } from './price-call'
 
@@ -142,6 +143,7 @@ export async function readDefinition(
   return found
 }
 
+type ModelLimits = Pick<Model, 'toolsMax'>
 type ModelFacts = Pick<LoadedFacts, 'modelOverride' | 'reservedModel'>
 
 /** Returns the model that money is reserved for, or the one that was chosen for this run. */
@@ -169,11 +171,16 @@ export const refreshTools = ({
 }: EffectContext): Promise<void> | undefined =>
   grants ? deps.tools.refresh(grants.policy) : undefined
 
-/** Returns the tools that the agent can use now. */
-export const listTools = (context: EffectContext, facts: LoadedFacts) =>
-  context.hubSnapshot
-    ? context.deps.tools.list(toToolCaller(context, facts), context.hubSnapshot.policy)
-    : []
+/**
+ * Returns the tools that the agent can use now, and the names of those that its model does not take: the last ones, so
+ * that the hub's own stay.
+ */
+export function listTools(context: EffectContext, facts: LoadedFacts, { toolsMax }: ModelLimits) {
+  const { deps, hubSnapshot } = context
+  const all = hubSnapshot ? deps.tools.list(toToolCaller(context, facts), hubSnapshot.policy) : []
+  const max = toolsMax ?? all.length
+  return { tools: all.slice(0, max), leftOut: all.slice(max).map(({ name }) => name) }
+}
 
 /** Returns the input of hooks. */
 export function toHookContext(context: EffectContext, facts: LoadedFacts): HookContext {

@@ -189,9 +189,9 @@ async function gatherFacts(context: EffectContext, answer: LoadedActivation): Pr
   }
   const hasPrivateSession = findSession(context, answer, facts)
   // a program lists its tools itself, and its prompt names none
-  const tools = facts.program ? [] : listTools(context, facts)
-  const names = tools.map(({ name }) => name)
-  Object.assign(facts, composePrompt(context, answer, facts, definition, names))
+  const offered = facts.program ? { tools: [], leftOut: [] } : listTools(context, facts, model)
+  const { tools } = offered
+  Object.assign(facts, composePrompt(context, answer, facts, definition, offered))
   if (hasPrivateSession) facts.hasPrivate = true
   const size = measurePromptSize({ messages: facts.prompt, tools: [] })
   context.firstPrompt = { messages: facts.prompt, size }
@@ -240,13 +240,14 @@ const composePrompt = (
   load: LoadedActivation,
   { privacy, limits }: LoadedFacts,
   definition: Definition,
-  toolNames: string[],
+  { tools, leftOut }: ReturnType<typeof listTools>,
 ) => {
   const assembled = assemblePrompt({
     definition,
     load,
     reader: privacy?.reader ?? null,
-    toolNames,
+    toolNames: tools.map(({ name }) => name),
+    leftOutTools: leftOut,
     contextTokens: limits.contextTokens,
     hubName: deps.hubName,
     memory,

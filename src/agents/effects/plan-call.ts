@@ -33,7 +33,7 @@ export function planCall(
   const conversation = sizeConversation(context, messages)
   const status = mustRenew ? createStatusPlaceholder(context.deps.hubName) : composeStatus(context)
   messages.push(status)
-  const tools = listTools(context, facts)
+  const { tools } = listTools(context, facts, model)
   const size = addPromptSizes(conversation, measurePromptSize({ messages: [status], tools }))
   const { temperature, topP } = definition.brain
   return {
@@ -93,7 +93,7 @@ export function updatePlan(
   const { request } = plan
   const status = composeStatus(context)
   request.messages[request.messages.length - 1] = status
-  request.tools = listTools(context, facts)
+  request.tools = listTools(context, facts, plan.model).tools
   const rest = measurePromptSize({ messages: [status], tools: request.tools })
   Object.assign(plan, addPromptSizes(plan.conversation, rest))
   request.maxOutputTokens = capOutput(context, plan.model, definition, plan)

@@ -58,6 +58,8 @@ export interface Model {
   prices: Prices | null
   /** The model with a known price whose name is nearest, when this one has none. */
   similarTo?: string
+  /** The most tools that a request may list; absent: as many as fit into the context. */
+  toolsMax?: number
   /** Time that the model has until the first byte of an answer; absent: it needs none. */
   firstByteMs?: number
   /** Calls the model once and never throws. The loop does the retries. */

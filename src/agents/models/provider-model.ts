@@ -94,6 +94,7 @@ export function createProviderModel(options: ProviderModelOptions): Model {
     id,
     provider,
     isOffline: false,
+    ...(known.toolsMax !== undefined && { toolsMax: known.toolsMax }),
     ...limits,
     firstByteMs: timeouts.firstByteMs,
     call: (request) =>

@@ -210,3 +210,29 @@ test('L15: a definition is read once, and used for as long as its etag holds', (
     expect(world.defined).toEqual(['first', 'second'])
     expect(world.asked.at(-1)?.messages[0]).toEqual({ role: 'system', text: 'soul second' })
   }))
+
+test.each([1, 2])(
+  'L25: a model that takes %d tools gets the first ones, and the agent knows the others',
+  (toolsMax) =>
+    inObject(async (state) => {
+      const play = async (model: World['model']) => {
+        const world = new World(() => ({ text: 'Nine herons.' }))
+        world.model = model
+        world.hub.ask('@scout count the herons')
+        await live(world, state)
+        const [request] = world.asked
+        return {
+          names: request?.tools.map(({ name }) => name) ?? [],
+          prompt: JSON.stringify(request?.messages),
+        }
+      }
+      const all = await play({})
+      const some = await play({ toolsMax })
+      expect(some.names).toEqual(all.names.slice(0, toolsMax))
+      const leftOut = all.names.slice(toolsMax).join(', ')
+      expect(some.prompt).toContain(
+        `takes no more than ${toolsMax} tools, so these are left out: ${leftOut}.`,
+      )
+      expect(all.prompt).not.toContain('left out')
+    }),
+)

@@ -31,7 +31,12 @@ export interface ModelProvider {
   /** Returns provider options. `cacheKey` is equal for requests with the same prefix. */
   toOptions(cacheKey: string | undefined): ProviderOptions
   retryPolicy: RetryPolicy
+  /** The most tools that a request may list; absent: as many as fit into the context. */
+  toolsMax?: number
 }
+
+/** `tools` has at most so many entries: https://platform.openai.com/docs/api-reference/chat/create. Servers imitate it. */
+const chatToolsMax = 128
 
 const bearer = { keyHeader: 'authorization', modelsPath: '/models' } as const
 
@@ -75,6 +80,7 @@ export const modelProviders: Record<string, ModelProvider> = {
       },
     }),
     retryPolicy: openAIRetryPolicy,
+    toolsMax: chatToolsMax,
   },
   'openai-compatible': {
     title: 'The OpenAI-compatible server',
@@ -87,6 +93,7 @@ export const modelProviders: Record<string, ModelProvider> = {
     createModel: createOpenAICompatibleModel,
     toOptions: noOptions,
     retryPolicy: openAIRetryPolicy,
+    toolsMax: chatToolsMax,
   },
   'workers-ai': {
     title: 'Workers AI',
@@ -99,5 +106,6 @@ export const modelProviders: Record<string, ModelProvider> = {
     createModel: createOpenAICompatibleModel,
     toOptions: noOptions,
     retryPolicy: workersAIRetryPolicy,
+    toolsMax: chatToolsMax,
   },
 }
