@@ -19,6 +19,7 @@ import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
 import { claims } from '../schema/people'
 import { communityMembers } from '../schema/places'
+import { toSearchColumns } from '../search/search-text'
 import { isUnreadSql } from '../shown-sql'
 import {
   type Credential,
@@ -30,13 +31,24 @@ import {
 } from '../viewers/queries'
 import { isGuestSql } from './untrusted-sql'
 
+const profileOf = ({ displayName, description }: Partial<NewAccount>) => ({
+  displayName,
+  description,
+})
+
 export const insertAccount = (account: NewAccount): Statement<void> =>
-  write(orm.insert(accounts).values(account))
+  write(orm.insert(accounts).values({ ...account, ...toSearchColumns(profileOf(account)) }))
 
 export const updateAccount = (
   id: AccountId,
   fields: Partial<Pick<Account, 'description' | 'displayName' | 'metadata' | 'role'>>,
-): Statement<void> => write(orm.update(accounts).set(fields).where(eq(accounts.id, id)))
+): Statement<void> =>
+  write(
+    orm
+      .update(accounts)
+      .set({ ...fields, ...toSearchColumns(profileOf(fields)) })
+      .where(eq(accounts.id, id)),
+  )
 
 const ranks = accounts.role.enumValues
 

@@ -11,7 +11,7 @@ import type { CommitRequest } from '../contract/hub'
 import { insertReplyStatements } from '../dms/reply-queries'
 import { countRefusedMentions } from '../inbox/delivery-queries'
 import { isRequestSql } from '../inbox/requester-sql'
-import type { RenderedText } from '../markdown/render-text'
+import type { IndexedText } from '../markdown/render-text'
 import { unreadableRefusal } from '../reply-limits/explain-reply-limit'
 import { communityOfSql } from '../reply-limits/limits-sql'
 import {
@@ -31,7 +31,7 @@ import { posts } from '../schema/posts'
 import { isRunningSql } from './running-queries'
 
 /** A rendered reply with the accounts that it mentions, and those of them to wake: mentioned in its own text. */
-export interface ReplyText extends RenderedText {
+export interface ReplyText extends IndexedText {
   mentioned: string[]
   toWake: string[]
 }
@@ -76,7 +76,7 @@ const isBannedFromReplySql = (
  * its requesters is banned or muted there, and no reply limit is reached. Below a parent at the deepest
  * level the reply is attached to the parent's own parent.
  */
-const insertComment = prepare((v: Params<ThreadValues & RenderedText>) =>
+const insertComment = prepare((v: Params<ThreadValues & IndexedText>) =>
   write(
     insertSelect(
       comments,
@@ -92,6 +92,7 @@ const insertComment = prepare((v: Params<ThreadValues & RenderedText>) =>
         hops: sql`coalesce(${hopsOfActivationSql(v.activationId)}, 0)`,
         html: v.html,
         htmlVersion: v.htmlVersion,
+        searchContent: v.searchContent,
         isUntrusted: v.isUntrusted,
       },
       sql`FROM ${posts} ${p} ${unfiltered('own run')}
@@ -258,7 +259,7 @@ const countComment = prepare(({ activationId }: Params<{ activationId: Activatio
 export function replyStatements(request: CommitRequest, text: ReplyText | null): Statement<void>[] {
   const { activationId, agentId, now, reply, hasReadUntrusted: isUntrusted } = request
   if (!reply || !text) return []
-  const { mentioned, toWake, html, htmlVersion } = text
+  const { mentioned, toWake, ...columns } = text
   const { id, content, parentId, postId } = reply
   const values = { activationId, agentId, now, id, content, isUntrusted }
   if (postId === null) return [insertInboxReply(values), ...insertReplyStatements(request, reply)]
@@ -266,7 +267,7 @@ export function replyStatements(request: CommitRequest, text: ReplyText | null):
   const inThread = { ...values, ...lists, postId, parentId }
   const runningId = activationId
   return [
-    insertComment({ ...inThread, html, htmlVersion }),
+    insertComment({ ...inThread, ...columns }),
     ...(mentioned.length > 0 ? [insertReplyMentions(inThread)] : []),
     notifyRecipients(inThread),
     ...(toWake.length > 0

@@ -9,6 +9,8 @@ export const tombstone = (now: number) => ({
   name: sql`${deletedNamePrefix} || substr(${accounts.id}, -12)`,
   displayName: 'Deleted account',
   description: '',
+  searchDisplayName: null,
+  searchDescription: null,
   metadata: sql`'{}'`,
   role: 'guest' as const,
   isModerator: false,

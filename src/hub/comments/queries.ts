@@ -28,7 +28,7 @@ const r = alias(moderationActions, 'removal')
 
 /** A comment `m` with its author, the account `a`. The content is empty when it may not be shown. */
 export const commentFields = {
-  ...omit(getTableColumns(m), ['seq', 'hops', 'removalId', 'html', 'htmlVersion']),
+  ...omit(getTableColumns(m), ['seq', 'hops', 'removalId', 'html', 'htmlVersion', 'searchContent']),
   content: sql<string>`iif(${isCommentShownSql(m)}, ${m.content}, '')`,
   score: number(sql`${m.upvotes} - ${m.downvotes}`),
   authorName: a.name,

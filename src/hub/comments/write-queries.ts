@@ -9,20 +9,20 @@ import {
   type DeletionRefusal,
   deletionStatements,
 } from '../inbox/changed-requests-queries'
-import { type RenderedText, renderText } from '../markdown/render-text'
+import { type IndexedText, renderText } from '../markdown/render-text'
 import { comments } from '../schema/comments'
 import { posts } from '../schema/posts'
 
 const m = alias(comments, 'm')
 
-type NewComment = Omit<typeof comments.$inferSelect, 'seq' | keyof RenderedText>
+type NewComment = Omit<typeof comments.$inferSelect, 'seq' | keyof IndexedText>
 
-const preparedInsertComment = prepare((comment: Params<NewComment & RenderedText>) =>
+const preparedInsertComment = prepare((comment: Params<NewComment & IndexedText>) =>
   write(insertRow(comments, comment, ['seq'])),
 )
 
 /** Inserts a comment with its content rendered. */
-export const insertComment = (comment: NewComment & RenderedText): Statement<void> =>
+export const insertComment = (comment: NewComment & IndexedText): Statement<void> =>
   preparedInsertComment(comment)
 
 /** A comment and its thread. */

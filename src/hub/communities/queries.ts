@@ -14,19 +14,29 @@ import {
 } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId, CommunityId } from '../../shared/ids'
+import { omit } from '../../shared/omit'
 import { isAccountDisabledSql } from '../bans/ban-sql'
 import { accounts } from '../schema/accounts'
 import { type Community, communities } from '../schema/communities'
 import { communityMembers } from '../schema/places'
+import { toSearchColumns } from '../search/search-text'
 import type { Reader } from '../viewers/reader'
 import { canReadSql, isShownSql, readerPlaceSql } from './readable-sql'
 
-const { seq: _, ...communityFields } = getTableColumns(communities)
+const ownColumns = ['seq', 'searchDisplayName', 'searchDescription'] as const
+const communityFields = omit(getTableColumns(communities), ownColumns)
 
-export type CommunityRow = Omit<Community, 'seq'>
+export type CommunityRow = Omit<Community, (typeof ownColumns)[number]>
 
-export const insertCommunity = (community: typeof communities.$inferInsert): Statement<void> =>
-  write(orm.insert(communities).values(community))
+type NewCommunity = typeof communities.$inferInsert
+
+const namesOf = ({ displayName, description }: Partial<NewCommunity>) => ({
+  displayName,
+  description,
+})
+
+export const insertCommunity = (community: NewCommunity): Statement<void> =>
+  write(orm.insert(communities).values({ ...community, ...toSearchColumns(namesOf(community)) }))
 
 type ByName = Params<{ name: string; reader: Reader }>
 
@@ -100,7 +110,13 @@ export const updateCommunity = (
       'visibility' | 'displayName' | 'description' | 'followsThreads' | 'hopLimit' | 'replyLimit'
     >
   >,
-): Statement<void> => write(orm.update(communities).set(fields).where(eq(communities.id, id)))
+): Statement<void> =>
+  write(
+    orm
+      .update(communities)
+      .set({ ...fields, ...toSearchColumns(namesOf(fields)) })
+      .where(eq(communities.id, id)),
+  )
 
 const m = alias(communityMembers, 'm')
 const a = alias(accounts, 'a')

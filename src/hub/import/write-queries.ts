@@ -5,12 +5,13 @@ import { type Params, prepare, type Statement, write } from '../../shared/db/sta
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, CommentId, CommunityId, PostId } from '../../shared/ids'
 import { unfiltered } from '../communities/readable-sql'
-import { type RenderedText, renderText } from '../markdown/render-text'
+import { type IndexedText, renderText } from '../markdown/render-text'
 import { accounts } from '../schema/accounts'
 import { comments } from '../schema/comments'
 import { type Community, communities } from '../schema/communities'
 import { type ImportedKind, importedRecords } from '../schema/imported-records'
 import { posts } from '../schema/posts'
+import { toSearchColumns } from '../search/search-text'
 import type { SourceAuthor } from './read-author'
 import type { SourceComment } from './read-comments'
 import type { SourcePost } from './read-record'
@@ -38,11 +39,13 @@ function prepareInsert<Row>(build: (rows: ListedRows<Row>) => SQL) {
 const rowChars = 600
 
 /** Splits rows by their length, in order; rendered texts can be much longer than their sources. */
-function splitRows<Row extends { content: string; html: string }>(rows: Row[]): Row[][] {
+function splitRows<Row extends { content: string; html: string; searchContent: string | null }>(
+  rows: Row[],
+): Row[][] {
   const parts: Row[][] = []
   let chars = Number.POSITIVE_INFINITY
   for (const row of rows) {
-    const size = row.content.length + row.html.length + rowChars
+    const size = row.content.length + row.html.length + (row.searchContent?.length ?? 0) + rowChars
     if (chars + size > importLimits.charsPerGroup) {
       parts.push([])
       chars = 0
@@ -70,12 +73,24 @@ export const insertImported = (source: string, rows: NewRecord[]): Statement<voi
     ),
   )
 
+interface IndexedProfile {
+  searchDisplayName: string | null
+  searchDescription: string | null
+}
+
+const withSearchColumns = <Row extends { displayName: string | null; description: string }>(
+  row: Row,
+) => {
+  const { displayName, description } = row
+  return { ...row, ...toSearchColumns({ displayName, description }) }
+}
+
 export type NewCommunity = Pick<
   Community,
   'id' | 'name' | 'displayName' | 'description' | 'createdAt'
 >
 
-export const insertCommunities = prepareInsert<NewCommunity>(({ field, from }) =>
+const insertIndexedCommunities = prepareInsert<NewCommunity & IndexedProfile>(({ field, from }) =>
   insertSelect(
     communities,
     {
@@ -83,6 +98,8 @@ export const insertCommunities = prepareInsert<NewCommunity>(({ field, from }) =
       name: field('name'),
       displayName: field('displayName'),
       description: field('description'),
+      searchDisplayName: field('searchDisplayName'),
+      searchDescription: field('searchDescription'),
       createdAt: field('createdAt'),
     },
     from,
@@ -95,8 +112,7 @@ export type NewAuthor = Pick<SourceAuthor, 'displayName' | 'description' | 'karm
   createdAt: number
 }
 
-/** Inserts accounts of imported authors. They have no key, so nobody can sign in as them. */
-export const insertAuthors = prepareInsert<NewAuthor>(({ field, from }) =>
+const insertIndexedAuthors = prepareInsert<NewAuthor & IndexedProfile>(({ field, from }) =>
   insertSelect(
     accounts,
     {
@@ -105,6 +121,8 @@ export const insertAuthors = prepareInsert<NewAuthor>(({ field, from }) =>
       kind: 'agent',
       displayName: field('displayName'),
       description: field('description'),
+      searchDisplayName: field('searchDisplayName'),
+      searchDescription: field('searchDescription'),
       karma: field('karma'),
       isImported: true,
       createdAt: field('createdAt'),
@@ -113,41 +131,56 @@ export const insertAuthors = prepareInsert<NewAuthor>(({ field, from }) =>
   ),
 )
 
+/** Inserts accounts of imported authors. They have no key, so nobody can sign in as them. */
+export const insertAuthors = (rows: NewAuthor[]): Statement<void> =>
+  insertIndexedAuthors(rows.map(withSearchColumns))
+
+export const insertCommunities = (rows: NewCommunity[]): Statement<void> =>
+  insertIndexedCommunities(rows.map(withSearchColumns))
+
 export type NewPost = Pick<
   SourcePost,
   'title' | 'content' | 'url' | 'upvotes' | 'downvotes' | 'hotRank' | 'isLocked' | 'createdAt'
 > & { id: PostId; communityId: CommunityId; authorId: AccountId }
 
-const insertRenderedPosts = prepareInsert<NewPost & RenderedText>(({ field, from }) => {
-  const c = alias(communities, 'c')
-  return insertSelect(
-    posts,
-    {
-      id: field('id'),
-      communityId: c.id,
-      authorId: field('authorId'),
-      title: field('title'),
-      content: field('content'),
-      html: field('html'),
-      htmlVersion: field('htmlVersion'),
-      url: field('url'),
-      upvotes: field('upvotes'),
-      downvotes: field('downvotes'),
-      hotRank: field('hotRank'),
-      isListed: sql`1 - ${c.isMuted}`,
-      isLocked: field('isLocked'),
-      isUntrusted: true,
-      createdAt: field('createdAt'),
-    },
-    sql`${from} JOIN ${communities} ${c} ON ${c.id} = ${field('communityId')} ORDER BY j.key`,
-  )
-})
+const insertRenderedPosts = prepareInsert<NewPost & IndexedText & { searchTitle: string | null }>(
+  ({ field, from }) => {
+    const c = alias(communities, 'c')
+    return insertSelect(
+      posts,
+      {
+        id: field('id'),
+        communityId: c.id,
+        authorId: field('authorId'),
+        title: field('title'),
+        content: field('content'),
+        html: field('html'),
+        htmlVersion: field('htmlVersion'),
+        searchTitle: field('searchTitle'),
+        searchContent: field('searchContent'),
+        url: field('url'),
+        upvotes: field('upvotes'),
+        downvotes: field('downvotes'),
+        hotRank: field('hotRank'),
+        isListed: sql`1 - ${c.isMuted}`,
+        isLocked: field('isLocked'),
+        isUntrusted: true,
+        createdAt: field('createdAt'),
+      },
+      sql`${from} JOIN ${communities} ${c} ON ${c.id} = ${field('communityId')} ORDER BY j.key`,
+    )
+  },
+)
 
 /** Inserts posts with their content rendered. */
 export const insertPosts = (rows: NewPost[]): Statement<void>[] =>
-  splitRows(rows.map((row) => ({ ...row, ...renderText('posts', row).columns }))).map(
-    insertRenderedPosts,
-  )
+  splitRows(
+    rows.map((row) => ({
+      ...row,
+      ...renderText('posts', row).columns,
+      ...toSearchColumns({ title: row.title }),
+    })),
+  ).map(insertRenderedPosts)
 
 export type NewComment = Pick<SourceComment, 'content' | 'upvotes' | 'downvotes' | 'createdAt'> & {
   id: CommentId
@@ -158,7 +191,7 @@ export type NewComment = Pick<SourceComment, 'content' | 'upvotes' | 'downvotes'
   deletedAt: number | null
 }
 
-const insertRenderedComments = prepareInsert<NewComment & RenderedText>(({ field, from }) =>
+const insertRenderedComments = prepareInsert<NewComment & IndexedText>(({ field, from }) =>
   insertSelect(
     comments,
     {
@@ -169,6 +202,7 @@ const insertRenderedComments = prepareInsert<NewComment & RenderedText>(({ field
       content: field('content'),
       html: field('html'),
       htmlVersion: field('htmlVersion'),
+      searchContent: field('searchContent'),
       depth: field('depth'),
       upvotes: field('upvotes'),
       downvotes: field('downvotes'),

@@ -19,6 +19,7 @@ import { accounts } from '../schema/accounts'
 import { adminLog } from '../schema/admin-log'
 import { apiKeys } from '../schema/keys'
 import { invitations } from '../schema/people'
+import { toSearchColumns } from '../search/search-text'
 import { guardLimit, rankSql } from '../viewers/guard-access-queries'
 
 const i = alias(invitations, 'i')
@@ -155,7 +156,13 @@ export const acceptanceStatements = (acceptance: Acceptance) => {
     account: write(
       insertSelect(
         accounts,
-        { ...account, kind: 'human', role: invitations.role, createdAt: now },
+        {
+          ...account,
+          ...toSearchColumns({ displayName: account.displayName }),
+          kind: 'human',
+          role: invitations.role,
+          createdAt: now,
+        },
         used,
       ),
     ),

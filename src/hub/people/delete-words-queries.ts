@@ -22,8 +22,11 @@ const p = alias(posts, 'wp')
 /** Nothing that shows what was written: the text, and the HTML that was rendered from it. */
 const noText = { content: '', html: null, htmlVersion: 0 }
 
+/** The same of a text that search finds. */
+const noIndexedText = { ...noText, searchContent: null }
+
 /** A text that a moderator removed counts as deleted by its author, so that nobody restores it empty. */
-const noContent = { ...noText, removalId: null }
+const noContent = { ...noIndexedText, removalId: null }
 
 /**
  * Empties everything that an account wrote, and deletes what was derived from it: traces, arguments of
@@ -131,6 +134,7 @@ const deleteContributions = (id: AccountId, now: number) => ({
       {
         ...noContent,
         title: '',
+        searchTitle: null,
         url: null,
         pinnedAt: null,
         deletedAt: sql`coalesce(${posts.deletedAt}, ${now})`,

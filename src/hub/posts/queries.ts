@@ -42,6 +42,8 @@ export const postFields = {
     'hops',
     'html',
     'htmlVersion',
+    'searchTitle',
+    'searchContent',
     'pinnedAt',
     'removalId',
   ]),

@@ -11,9 +11,10 @@ import {
   deletionStatements,
 } from '../inbox/changed-requests-queries'
 import { hasExplorersSql } from '../inbox/news-sql'
-import { type RenderedText, renderText } from '../markdown/render-text'
+import { type IndexedText, renderText } from '../markdown/render-text'
 import { communities } from '../schema/communities'
 import { posts } from '../schema/posts'
+import { toSearchColumns } from '../search/search-text'
 import type { Reader } from '../viewers/reader'
 
 const p = alias(posts, 'p')
@@ -41,15 +42,16 @@ const preparedPlace = prepare(({ name, reader }: Params<{ name: string; reader: 
 export const selectPlace = (name: string, reader: Reader): Statement<PostPlace | undefined> =>
   preparedPlace({ name, reader })
 
-type NewPost = Omit<typeof posts.$inferSelect, 'seq' | keyof RenderedText>
+type NewPost = Omit<typeof posts.$inferSelect, 'seq' | 'searchTitle' | keyof IndexedText>
 
-const preparedInsertPost = prepare((post: Params<NewPost & RenderedText>) =>
-  write(insertRow(posts, post, ['seq'])),
+const preparedInsertPost = prepare(
+  (post: Params<NewPost & IndexedText & { searchTitle: string | null }>) =>
+    write(insertRow(posts, post, ['seq'])),
 )
 
 /** Inserts a post with its content rendered. */
-export const insertPost = (post: NewPost & RenderedText): Statement<void> =>
-  preparedInsertPost(post)
+export const insertPost = (post: NewPost & IndexedText): Statement<void> =>
+  preparedInsertPost({ ...post, ...toSearchColumns({ title: post.title }) })
 
 const preparedPostCount = prepare(({ communityId }: Params<{ communityId: CommunityId }>) =>
   write(
@@ -65,14 +67,18 @@ export const incrementPostCount = (communityId: CommunityId): Statement<void> =>
   preparedPostCount({ communityId })
 
 /** Returns the columns of a content that changes; none for one that does not. */
-const renderContent = (id: PostId, content: string | undefined): Partial<RenderedText> =>
+const renderContent = (id: PostId, content: string | undefined): Partial<IndexedText> =>
   content === undefined ? {} : renderText('posts', { id, content }).columns
 
 export const updatePost = (id: PostId, fields: Partial<NewPost>): Statement<void>[] => [
   write(
     orm
       .update(posts)
-      .set({ ...fields, ...renderContent(id, fields.content) })
+      .set({
+        ...fields,
+        ...renderContent(id, fields.content),
+        ...toSearchColumns({ title: fields.title }),
+      })
       .where(and(eq(posts.id, id), isNull(posts.deletedAt))),
   ),
   changeStatements({ postId: id, commentId: null }),

@@ -11,6 +11,9 @@ export const accounts = sqliteTable(
     kind: text('kind', { enum: ['human', 'agent', 'system'] }).notNull(),
     displayName: text('display_name'),
     description: text('description').notNull().default(''),
+    /** What search reads in place of both, where it cannot read those: `toSearchColumns`. */
+    searchDisplayName: text('search_display_name'),
+    searchDescription: text('search_description'),
     metadata: text('metadata', { mode: 'json' })
       .$type<Record<string, unknown>>()
       .notNull()

@@ -33,6 +33,8 @@ export const comments = sqliteTable(
     /** The content as safe HTML, rendered when it was written; null before the first rendering. */
     html: text('html'),
     htmlVersion: integer('html_version').notNull().default(0),
+    /** What search reads in place of the content, where it cannot read that: `toSearchColumns`. */
+    searchContent: text('search_content'),
     /** The moderation action that removed it; null for a comment that its author deleted. */
     removalId: text('removal_id'),
     /** The run that wrote it had read text by a guest or from outside. An edit keeps the mark. */

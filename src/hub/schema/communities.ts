@@ -11,6 +11,9 @@ export const communities = sqliteTable(
     name: text('name').notNull().unique(),
     displayName: text('display_name').notNull(),
     description: text('description').notNull().default(''),
+    /** What search reads in place of both, where it cannot read those: `toSearchColumns`. */
+    searchDisplayName: text('search_display_name'),
+    searchDescription: text('search_description'),
     createdBy: text('created_by')
       .$type<AccountId>()
       .references(() => accounts.id),

@@ -36,6 +36,9 @@ export const posts = sqliteTable(
     /** The content as safe HTML, rendered when it was written; null before the first rendering. */
     html: text('html'),
     htmlVersion: integer('html_version').notNull().default(0),
+    /** What search reads in place of title and content, where it cannot read those: `toSearchColumns`. */
+    searchTitle: text('search_title'),
+    searchContent: text('search_content'),
     /** The moderation action that removed it; null for a post that its author deleted. */
     removalId: text('removal_id'),
     pinnedAt: integer('pinned_at'),

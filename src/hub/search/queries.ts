@@ -191,8 +191,8 @@ export function selectHits({ types, terms, ...filter }: HitFilter): Statement<Hi
     kinds: JSON.stringify(types.map((type) => hitTypes.indexOf(type))),
     rankedMax: filter.demoteQuestionsFor === null ? filter.offset + filter.limit : RANKED_MAX,
   })
-  const marked = new Set(terms.words.flatMap((word) => word.terms))
+  const phrases = terms.words.map((word) => word.terms)
   return mapStatement(found, (rows) =>
-    rows.map(({ text, ...row }) => ({ ...row, snippet: toSnippet(text, marked) })),
+    rows.map(({ text, ...row }) => ({ ...row, snippet: toSnippet(text, phrases) })),
   )
 }
