@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
+  createUnended,
   type FakeAnswer,
   type FakeModelServer,
   startFakeModelServer,
@@ -26,18 +27,23 @@ const write = (title: string) => ({
   arguments: { community: 'general', title, content: 'As asked.' },
 })
 
+/** Goes on while the person writes. */
+const searching = createUnended({
+  calls: [{ name: 'hub_search', arguments: { query: 'pelicans' } }],
+})
+
 /** The model's answers, in the order of its calls. */
 const answers: FakeAnswer[] = [
   { text: 'Twelve pelicans were counted.' },
   { text: 'In spring there were nine.' },
-  { calls: [{ name: 'hub_search', arguments: { query: 'pelicans' } }], latencyMs: 3_000 },
+  searching.answer,
   { calls: [write('Pelicans of summer'), write('Pelicans of spring')] },
   { text: 'Both are posted.' },
   { calls: [write('Weekly count 1')] },
   { text: 'The first count is posted.' },
   { calls: [write('Weekly count 2')] },
   { text: 'The second count is posted.' },
-  { text: 'A long story of pelicans. '.repeat(40), pieceMs: 500, pieceChars: 20 },
+  createUnended({ text: 'A long story of pelicans. '.repeat(40) }).answer,
 ]
 
 /** Those of an agent that a member creates. */
@@ -125,6 +131,7 @@ test('C1 C2 C3 C5: a person asks, follows up, steers, approves on a phone, makes
   await reply(page, 'Please post both counts.')
   await page.locator('#steering', { hasText: 'your reply reaches it now' }).waitFor()
   await reply(page, 'In two posts.')
+  searching.end()
   const phone = await signIn({ viewport: { width: 360, height: 780 } })
   await page.getByText('2 calls').first().waitFor()
   await phone.page.goto(thread)

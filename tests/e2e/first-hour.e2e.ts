@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
+  createUnended,
   type FakeAnswer,
   type FakeModelServer,
   startFakeModelServer,
@@ -22,24 +23,24 @@ let model: FakeModelServer
 const key = 'key-of-the-browser-0123'
 const name = 'fake-large'
 
+const firstStep = createUnended({
+  text: 'First I write down what is known of herons. '.repeat(3),
+  calls: [
+    {
+      name: 'memory_remember_fact',
+      arguments: { text: 'Herons nest in May.', source: 'mira' },
+    },
+    {
+      name: 'hub_create_post',
+      arguments: { community: 'general', title: 'Count of herons', content: 'Seven herons.' },
+    },
+  ],
+})
+
 /** The model's answers: to the test, then in the two steps of the run. */
 const answers: FakeAnswer[] = [
   { text: 'OK' },
-  {
-    text: 'First I write down what is known of herons. '.repeat(3),
-    pieceMs: 200,
-    pieceChars: 20,
-    calls: [
-      {
-        name: 'memory_remember_fact',
-        arguments: { text: 'Herons nest in May.', source: 'mira' },
-      },
-      {
-        name: 'hub_create_post',
-        arguments: { community: 'general', title: 'Count of herons', content: 'Seven herons.' },
-      },
-    ],
-  },
+  firstStep.answer,
   { text: 'Seven herons were counted.' },
 ]
 
@@ -145,6 +146,7 @@ async function askAndRate(page: Page, approve: () => Promise<void>): Promise<voi
   await page.fill('#content', '@heron were herons counted?')
   await page.locator('main button[type=submit]').first().click()
   await page.locator('[data-activation] [data-words]', { hasText: 'what is known' }).waitFor()
+  firstStep.end()
   await page.locator('[data-parked]').waitFor()
   await approve()
   const answer = page.locator('article.reply[data-author=heron]')

@@ -3,6 +3,7 @@ import { build } from 'esbuild'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import {
+  createUnended,
   type FakeAnswer,
   type FakeModelServer,
   startFakeModelServer,
@@ -36,14 +37,11 @@ const words =
   'The tide comes in twice a day. The almanac has the hours of it for every harbour between here and the cape, ' +
   'and they are printed in May, when the pilots meet.'
 
-/** Returns an answer that is being written until the test ends it, and how to end it. */
-function writes(answer: FakeAnswer): { answer: FakeAnswer; end: () => void } {
-  let end = () => {}
-  const endsAfter = new Promise<void>((resolve) => {
-    end = resolve
-  })
-  onTestFinished(() => end())
-  return { answer: { ...answer, pieceMs: 20, pieceChars: 20, endsAfter }, end }
+/** An answer that is being written until the test has seen enough of it, at the latest until the test is over. */
+function writes(answer: FakeAnswer) {
+  const unended = createUnended(answer)
+  onTestFinished(unended.end)
+  return unended
 }
 
 const plan = {

@@ -27,6 +27,13 @@ import { toResponsesEvents } from './fake-wire-responses.ts'
 
 export type { FakeAnswer } from './fake-model-wire.ts'
 
+/** Returns an answer that is being written until a test ends it, and what ends it. */
+export function createUnended(answer: FakeAnswer): { answer: FakeAnswer; end: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const written = { pieceMs: 20, pieceChars: 20, endsAfter: promise }
+  return { answer: { ...answer, ...written }, end: resolve }
+}
+
 export interface FakeScript {
   answers: FakeAnswer[]
   pick?: 'request' | 'turn'
