@@ -1,4 +1,8 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { createChatRepair } from '../../../src/agents/models/providers/repair-chat'
+import { createMessagesRepair } from '../../../src/agents/models/providers/repair-messages'
+import { createRepairingFetch } from '../../../src/agents/models/repair-stream'
 import { answerOf, failureOf, fakeModel, searchTool } from './fake-provider'
 
 /** What servers were seen to send, from their public issue trackers, and what has to be read of it. */
@@ -452,4 +456,120 @@ describe('a refusal', () => {
     const { model } = await fakeModel('openai-compatible', [{ status: 400, message }])
     expect(await failureOf(model)).not.toHaveProperty('isTooLong')
   })
+})
+
+const encoder = new TextEncoder()
+
+/** Returns the events that a provider's package reads of a stream that arrives in these chunks. */
+async function readRepaired(
+  createRepair: typeof createChatRepair,
+  chunks: string[],
+  // biome-ignore lint/suspicious/noExplicitAny: events of two protocols
+): Promise<any[]> {
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(encoder.encode(chunk))
+      controller.close()
+    },
+  })
+  const fetch = createRepairingFetch(async () => new Response(body), createRepair)
+  const text = await (await fetch('http://model.test')).text()
+  return text
+    .split('\n\n')
+    .filter(Boolean)
+    .map((event) => JSON.parse(event.replace(/^data: /, '')))
+}
+
+const someText = fc.string({ minLength: 1, maxLength: 3, unit: 'grapheme' })
+const chatPiece = fc.oneof(
+  someText.map((content) => delta({ content })),
+  someText.map((reasoning) => delta({ reasoning_content: reasoning })),
+  fc
+    .tuple(fc.nat({ max: 2 }), someText)
+    .map(([index, args]) => delta({ tool_calls: [{ index, function: { arguments: args } }] })),
+  fc.nat({ max: 2 }).map((index) =>
+    delta({
+      tool_calls: [{ index, id: `c${index}`, function: { name: 'look', arguments: '' } }],
+    }),
+  ),
+  fc.constant(delta({ content: 'a', reasoning: 'b' })),
+)
+const messagesPiece = fc
+  .tuple(
+    fc.nat({ max: 2 }),
+    fc.constantFrom(
+      ['text_delta', 'text'],
+      ['thinking_delta', 'thinking'],
+      ['input_json_delta', 'partial_json'],
+      ['signature_delta', 'signature'],
+    ),
+    someText,
+  )
+  .map(([index, [type = '', field = ''], text]) => ({
+    type: 'content_block_delta',
+    index,
+    delta: { type, [field]: text },
+  }))
+
+// biome-ignore lint/suspicious/noExplicitAny: events of two protocols
+const tellChat = ({ choices }: any): string[] =>
+  // biome-ignore lint/suspicious/noExplicitAny: events of two protocols
+  choices.flatMap(({ delta: { content, reasoning, reasoning_content, tool_calls } }: any) => [
+    ...(content ? [`content ${content}`] : []),
+    ...(reasoning || reasoning_content ? [`thoughts ${reasoning || reasoning_content}`] : []),
+    // biome-ignore lint/suspicious/noExplicitAny: events of two protocols
+    ...(tool_calls ?? []).flatMap((each: any) => [
+      ...(each.id ? [`call ${each.index} ${each.id} ${each.function.name}`] : []),
+      ...(each.function.arguments ? [`arguments-${each.index} ${each.function.arguments}`] : []),
+    ]),
+  ])
+// biome-ignore lint/suspicious/noExplicitAny: events of two protocols
+const tellMessages = ({ type, index, delta: given }: any): string[] =>
+  type === 'content_block_delta'
+    ? [
+        `${index}-${given.type} ${given.text ?? given.thinking ?? given.partial_json ?? given.signature}`,
+      ]
+    : []
+
+/** Joins what follows each other of the same kind. */
+function joinTold(told: string[]): string[] {
+  const joined: string[] = []
+  for (const each of told) {
+    const kind = each.slice(0, each.indexOf(' ') + 1)
+    const isSame = !kind.startsWith('call') && joined.at(-1)?.startsWith(kind)
+    if (isSame) joined[joined.length - 1] += each.slice(kind.length)
+    else joined.push(each)
+  }
+  return joined
+}
+
+const protocols = [
+  ['Chat Completions', createChatRepair, chatPiece, tellChat],
+  ['Messages', createMessagesRepair, messagesPiece, tellMessages],
+] as const
+
+test.each(protocols)(
+  'L27: %s: pieces that arrive together say what they say one by one',
+  async (_name, createRepair, part, tell) => {
+    const parts: fc.Arbitrary<object> = part
+    await fc.assert(
+      fc.asyncProperty(fc.array(parts, { maxLength: 40 }), async (events) => {
+        const chunks = events.map((event) => `data: ${JSON.stringify(event)}\n\n`)
+        const alone = await readRepaired(createRepair, chunks)
+        const together = await readRepaired(createRepair, [chunks.join('')])
+        expect(joinTold(together.flatMap(tell))).toEqual(joinTold(alone.flatMap(tell)))
+        expect(together.length).toBeLessThanOrEqual(alone.length)
+      }),
+    )
+  },
+)
+
+test('L27: a thousand pieces of one text or of one call that arrive together are one event', async () => {
+  const open = call({ id: 'c', function: { name: 'look', arguments: '' } })
+  for (const events of [
+    Array.from({ length: 1_000 }, () => delta({ content: 'a' })),
+    [open, ...Array.from({ length: 1_000 }, () => call({ function: { arguments: 'a' } }))],
+  ]) {
+    expect(await readRepaired(createChatRepair, [sse(...events)])).toHaveLength(1)
+  }
 })

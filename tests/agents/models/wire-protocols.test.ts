@@ -6,7 +6,7 @@ describe.each(protocols)('%s', (provider) => {
   test('L27: a text answer arrives piece by piece, with its usage', async () => {
     const text = 'Three biscuits and a letter, as far as anybody knows.'
     const { model, requests } = await fakeModel(provider, [
-      { text, usage: { input: 1200, output: 30, cached: 1000, reasoning: 0 } },
+      { text, usage: { input: 1200, output: 30, cached: 1000, reasoning: 0 }, pieceMs: 20 },
     ])
     const deltas: string[] = []
     const answer = await answerOf(model, { onDelta: (delta) => deltas.push(delta.text) })

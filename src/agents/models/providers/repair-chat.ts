@@ -2,6 +2,13 @@ import { isObject, type StreamRepair, toArguments, toCount, toText } from '../re
 
 type Fields = Record<string, unknown>
 
+/** A repaired chunk. */
+interface Chunk {
+  error?: unknown
+  choices?: { delta: Fields | null; finish_reason: string | null }[]
+  usage?: Fields
+}
+
 /**
  * Repairs Chat Completions (https://platform.openai.com/docs/api-reference/chat-streaming) as servers of many models
  * send them: chunks without `choices` or with a `message` for a delta, usage of other forms, arguments as an object, a
@@ -12,6 +19,7 @@ export function createChatRepair(): StreamRepair {
   return {
     isFinished: () => isFinished,
     end: () => [],
+    join: (before, after) => joinChunks(before as Chunk, after as Chunk),
     repair(chunk) {
       if (chunk === null) return isFinished ? [] : null
       const error = chunk.error ?? undefined
@@ -25,6 +33,48 @@ export function createChatRepair(): StreamRepair {
       return [{ ...named, choices, ...(usage && { usage }) }]
     },
   }
+}
+
+/** Fields of a delta whose texts follow each other. */
+const texts = ['content', 'reasoning', 'reasoning_content']
+
+/** Joins two chunks that only go on with the same text, or with the arguments of the same call. */
+function joinChunks(before: Chunk, after: Chunk): Chunk | null {
+  const [one, two] = [toOnlyField(before), toOnlyField(after)]
+  if (!one || !two || one.name !== two.name) return null
+  const value = joinValues(one, two)
+  if (value === null) return null
+  const choice = { delta: { ...one.delta, [one.name]: value }, finish_reason: null }
+  return { ...before, choices: [choice] }
+}
+
+interface OnlyField {
+  delta: Fields
+  name: string
+  value: unknown
+}
+
+/** Returns the field of a delta that is not empty; null when there is more in its chunk. */
+function toOnlyField({ error, choices = [], usage }: Chunk): OnlyField | null {
+  const [choice] = choices
+  if (error !== undefined || usage || !choice?.delta || choice.finish_reason !== null) return null
+  const { delta } = choice
+  const [name, ...others] = Object.keys(delta).filter((each) => (delta[each] ?? '') !== '')
+  return name === undefined || others.length > 0 ? null : { delta, name, value: delta[name] }
+}
+
+function joinValues({ name, value: one }: OnlyField, { value: two }: OnlyField): unknown {
+  if (typeof one === 'string' && typeof two === 'string') {
+    return texts.includes(name) ? one + two : null
+  }
+  if (name !== 'tool_calls') return null
+  const [[call, ...more], [next, ...others]] = [one as Fields[], two as Fields[]]
+  if (!call || !next || more.length > 0 || others.length > 0 || call.index !== next.index)
+    return null
+  const [given, added] = [call.function as Fields, next.function as Fields]
+  if (next.id !== null || added.name !== null || given.arguments === null) return null
+  const all = `${given.arguments}${added.arguments ?? ''}`
+  return [{ ...call, function: { ...given, arguments: all } }]
 }
 
 /** The error of a stream, with the message where the package looks for it. */

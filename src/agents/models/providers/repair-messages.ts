@@ -110,6 +110,7 @@ export function createMessagesRepair(): StreamRepair {
 
   return {
     isFinished: () => isFinished,
+    join: (before, after) => joinDeltas(before as DeltaEvent, after as DeltaEvent),
     end: () => (isFinished && !isStopped ? stop() : []),
     repair(event) {
       if (event === null) return isFinished ? [] : null
@@ -118,6 +119,24 @@ export function createMessagesRepair(): StreamRepair {
       return Object.hasOwn(repairs, type) ? (repairs[type]?.(event, index) ?? []) : []
     },
   }
+}
+
+interface DeltaEvent {
+  type: string
+  index: number
+  delta: Fields
+}
+
+/** Fields of deltas whose texts follow each other; a signature comes whole. */
+const texts = ['text', 'thinking', 'partial_json']
+
+/** Joins two deltas that go on with the same text. */
+function joinDeltas(before: DeltaEvent, after: DeltaEvent): DeltaEvent | null {
+  const { type, index, delta } = before
+  if (type !== 'content_block_delta' || after.type !== type || after.index !== index) return null
+  const field = deltas[String(delta.type)]
+  if (!field || !texts.includes(field) || after.delta.type !== delta.type) return null
+  return { ...before, delta: { ...delta, [field]: `${delta[field]}${after.delta[field]}` } }
 }
 
 function toBlock(kind: string, block: Fields, index: number): Fields | null {
