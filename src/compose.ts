@@ -8,6 +8,7 @@ import { createHookRunner } from './agents/hooks/hook-runner'
 import { hooks } from './agents/hooks/hooks'
 import type { createModelGateway } from './agents/model-gateway/create-model-gateway'
 import { createModelRegistry } from './agents/models/registry'
+import { RecoveryLane } from './agents/recovery'
 import { createRunnerApi, createRunnerControl } from './agents/runners/runner-api'
 import { createSchedulerApi } from './agents/scheduler/scheduler-api'
 import type { SchedulerDeps } from './agents/scheduler/scheduler-shell'
@@ -145,6 +146,7 @@ const createAgentDeps = (
     ...{ redact, now: systemClock.now, report: reportHook(deps.log) },
   }),
   clock: systemClock,
+  lane: new RecoveryLane(systemClock),
   hubName: settings.ROOKERY_NAME,
   mask: (text) => maskCredentials(text, settings),
   ...createExporter(settings, deps.log, redact),

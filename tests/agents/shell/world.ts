@@ -9,6 +9,7 @@ import { createHookRunner } from '../../../src/agents/hooks/hook-runner'
 import { ActivationStream } from '../../../src/agents/live/activation-stream'
 import type { ModelAnswer } from '../../../src/agents/loop/message'
 import type { Model, ModelRequest } from '../../../src/agents/models/model-port'
+import { RecoveryLane } from '../../../src/agents/recovery'
 import type { ToolCall, ToolCaller, ToolResult } from '../../../src/mcp-servers/contract/tools'
 import { systemClock } from '../../../src/shared/ids'
 import { createLog } from '../../../src/shared/log'
@@ -172,6 +173,8 @@ export class World {
       hooks: createHookRunner(this.hooks, { redact: identity, now: Date.now, report: () => {} }),
       wakeAgents: async () => {},
       clock: systemClock,
+      // of a new process
+      lane: new RecoveryLane(systemClock),
       hubName: 'Test',
       mask: identity,
       log: createLog({ level: 'error', redact: identity, now: Date.now, write: () => {} }),
