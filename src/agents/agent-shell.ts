@@ -21,7 +21,14 @@ import { step } from './loop/step'
 import { MemoryStore } from './memory/memory-store'
 import { saveEnded } from './memory/save-ended'
 import { boundTimes, computeAwakeMs, hasTimedOut } from './next-alarm'
-import { computeTurnMs, judgeInterruption, removeTexts, type Turn, toMark } from './recovery'
+import {
+  computeTurnMs,
+  isWithin,
+  judgeInterruption,
+  removeTexts,
+  type Turn,
+  toMark,
+} from './recovery'
 import { toRunLog } from './run/run-log'
 import { RunningTasks } from './running-tasks'
 import { Watchdog } from './watchdog'
@@ -54,8 +61,7 @@ export class AgentShell {
   #resuming: Promise<void> | null = null
   /** The interrupted run is not yet in the journal as such. */
   #mustInterrupt = false
-  /** Stops the timer of this run's turn; null when it is not its turn. */
-  #turnTimer: AbortController | null = null
+  #isInTurn = false
   #lastRow: { event: LoopEvent; state: LoopState } | null = null
 
   constructor(
@@ -229,7 +235,7 @@ export class AgentShell {
     }
     if (this.#stream.isWatched) this.#stream.publish(this.readActivation(), endingBefore)
     this.#running.abortOthers(state.pending)
-    if (this.#turnTimer && 'effectId' in event) void this.#endTurn()
+    if (this.#isInTurn && 'effectId' in event) void this.#endTurn()
     for (const effect of effects) this.#start(effect)
     if (!isBusy(state) && state.isWokenAgain) {
       this.#apply(composeWake(this.#deps.clock))
@@ -370,20 +376,22 @@ export class AgentShell {
     }
   }
 
-  /** Ends the turn of a run that works for long. */
+  /** Ends the turn of a run that works for long, or whose process is about to stop in order. */
   async #limitTurn(starts: number): Promise<void> {
-    this.#turnTimer = new AbortController()
-    const { signal } = this.#turnTimer
-    await scheduler.wait(computeTurnMs(starts), { signal }).catch(() => undefined)
-    if (signal.aborted) return
+    const { lane, clock } = this.#deps
+    this.#isInTurn = true
+    const [begunAt, ms] = [clock.now(), computeTurnMs(starts)]
+    while (this.#isInTurn && isWithin(begunAt, clock.now(), ms) && !lane.isStopping) {
+      await scheduler.wait(recovery.askMs)
+    }
+    if (!this.#isInTurn) return
     this.#journal.saveMark(toMark(this.#state, starts, false))
     await this.#endTurn()
   }
 
   /** Ends the turn of this run, once what it has written is on disk. */
   async #endTurn(): Promise<void> {
-    this.#turnTimer?.abort()
-    this.#turnTimer = null
+    this.#isInTurn = false
     // without this the turn runs out
     const isStored = await this.#storage.sync().then(
       () => true,

@@ -14,6 +14,7 @@ import type { LoopState } from './loop/state'
  * - A turn ends with progress, which is an effect that has an outcome in the journal, or after `computeTurnMs`. Only then
  *   do other runs go on.
  * - A run whose turn was interrupted is set aside: it ends as failed, by a commit without its texts.
+ * - When the process stops in order, which a process that hangs cannot do, all turns end.
  * - A run that could not be alone goes on without a turn and is not suspected. The more often it was interrupted, the
  *   longer it waits to be alone and the longer its turn is, so that a run that takes the process down late has its turn too.
  *
@@ -70,7 +71,8 @@ export class RecoveryLane {
   readonly #working = new Map<string, { effects: number }>()
   /** Runs that wait for their turn, in order. */
   readonly #waiting = new Map<string, Waiting>()
-  #holder: { agent: string; until: number } | null = null
+  #holder: { agent: string; since: number; ms: number } | null = null
+  #stopAnnouncedAt = Number.NEGATIVE_INFINITY
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -110,16 +112,27 @@ export class RecoveryLane {
     const isFirst = this.#waiting.keys().next().value === agent
     if (this.#holder !== null || !isFirst) return null
     const ms = computeTurnMs(starts)
-    const isAlone = [...this.#working.keys()].every((each) => each === agent)
+    const isAlone = !this.isStopping && [...this.#working.keys()].every((each) => each === agent)
     if (!isAlone && isWithin(since, now, ms)) return null
     this.#waiting.delete(agent)
     if (!isAlone) return 'together'
-    this.#holder = { agent, until: now + ms + recovery.goneMs }
+    this.#holder = { agent, since: now, ms: ms + recovery.goneMs }
     return 'alone'
   }
 
   endTurn(agent: string): void {
     if (this.#holder?.agent === agent) this.#holder = null
+  }
+
+  /** Whether the process is about to stop in order. */
+  get isStopping(): boolean {
+    return isWithin(this.#stopAnnouncedAt, this.#clock.now(), recovery.goneMs)
+  }
+
+  /** Ends the turn there is, and gives none for a moment. Resolves when it has ended, or soon. */
+  async announceStop(): Promise<void> {
+    this.#stopAnnouncedAt = this.#clock.now()
+    while (this.#holder !== null && this.isStopping) await scheduler.wait(recovery.askMs)
   }
 
   /** Drops runs whose objects are gone. */
@@ -128,12 +141,13 @@ export class RecoveryLane {
     for (const [agent, { askedAt }] of this.#waiting) {
       if (!isWithin(askedAt, now, recovery.goneMs)) this.#waiting.delete(agent)
     }
-    if (this.#holder && this.#holder.until < now) this.#holder = null
+    const { since, ms } = this.#holder ?? { since: 0, ms: 0 }
+    if (!isWithin(since, now, ms)) this.#holder = null
   }
 }
 
-/** Whether less than so many milliseconds have passed; a time in the future was taken before the clock was set back. */
-const isWithin = (since: number, now: number, ms: number): boolean =>
+/** Returns whether less than so many milliseconds have passed; a time in the future was taken before the clock was set back. */
+export const isWithin = (since: number, now: number, ms: number): boolean =>
   since <= now && now - since < ms
 
 /**

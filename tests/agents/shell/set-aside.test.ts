@@ -138,3 +138,19 @@ test('L36: a commit that takes the process down is tried without texts, then wit
     ])
     expect(JSON.stringify(world.hub.commits)).not.toContain(secretWords)
   }))
+
+test('L36: an orderly stop in the turn of a run is not counted', () =>
+  inObject(async (state) => {
+    let isHanging = true
+    const world = new World(() => (isHanging ? 'hang' : { text: 'Done.' }))
+    world.hub.ask('@scout go')
+    world.boot(state).wake(agentId)
+    for (let stops = 0; stops < 3; stops++) {
+      await expect.poll(() => world.asked.length).toBe(stops + 1)
+      await world.lane.announceStop()
+      isHanging = stops < 2
+      void world.boot(state).alarm()
+    }
+    await world.shell?.waitUntilIdle()
+    expect(world.hub.commits).toMatchObject([{ outcome: 'completed' }])
+  }))

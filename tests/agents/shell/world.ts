@@ -64,6 +64,8 @@ export class World {
   readonly patches = new Map<number, string>()
   /** Why no patch can be stored; null when one can. */
   patchProblem: string | null = null
+  /** Of the process that was started last. */
+  lane = new RecoveryLane(systemClock)
   /** The shell that was booted last. */
   shell: AgentShell | null = null
   #epoch = 0
@@ -76,6 +78,7 @@ export class World {
   }
 
   boot(state: DurableObjectState): AgentShell {
+    this.lane = new RecoveryLane(systemClock)
     const stream = new ActivationStream(state, identity)
     const shell = new AgentShell(state.storage, this.#createDeps(++this.#epoch), stream)
     this.#epochOf.set(shell, this.#epoch)
@@ -173,8 +176,7 @@ export class World {
       hooks: createHookRunner(this.hooks, { redact: identity, now: Date.now, report: () => {} }),
       wakeAgents: async () => {},
       clock: systemClock,
-      // of a new process
-      lane: new RecoveryLane(systemClock),
+      lane: this.lane,
       hubName: 'Test',
       mask: identity,
       log: createLog({ level: 'error', redact: identity, now: Date.now, write: () => {} }),
