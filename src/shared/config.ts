@@ -62,6 +62,12 @@ export const activationLimits = {
   contextTokensFallback: 8_192,
 } as const
 
+/** Backups. */
+export const backupLimits = {
+  /** A client can ask the hub to hold writes for at most so long. */
+  holdSecondsMax: 600,
+} as const
+
 /** How interrupted runs go on after their process has stopped; see `src/agents/recovery.ts`. */
 export const recovery = {
   /** Time that a run waits to be alone, and time that it then has its turn, after its first interruption. */
