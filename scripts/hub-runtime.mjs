@@ -18,6 +18,7 @@ import {
 import { ensureAdminKey, ensureVaultKey, PlainError, writeRunningHub } from './local-state.mjs'
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare, Response } from './miniflare.mjs'
 import { describeLogLine } from './print-log.mjs'
+import { watchClock } from './watch-clock.mjs'
 
 const host = '127.0.0.1'
 const healthWaitMs = 30_000
@@ -154,7 +155,15 @@ async function runHub(options, settings, release) {
  * @returns {Hub}
  */
 function describeHub(miniflare, started, adminKey, release) {
+  // Miniflare starts another runtime in place of one that ended.
+  const restart = async () => {
+    console.error('The clock was set back, so the hub starts again.')
+    await announceStop(hub)
+    process.kill(findWorkerdPid(started), 'SIGKILL')
+  }
+  const forgetClock = watchClock(() => void restart())
   const end = async () => {
+    forgetClock()
     await miniflare.dispose()
     release()
   }

@@ -8,6 +8,7 @@ import { createHookRunner } from './agents/hooks/hook-runner'
 import { hooks } from './agents/hooks/hooks'
 import type { createModelGateway } from './agents/model-gateway/create-model-gateway'
 import { createModelRegistry } from './agents/models/registry'
+import { RecoveryLane } from './agents/recovery'
 import { createRunnerApi, createRunnerControl } from './agents/runners/runner-api'
 import { createSchedulerApi } from './agents/scheduler/scheduler-api'
 import type { SchedulerDeps } from './agents/scheduler/scheduler-shell'
@@ -74,8 +75,9 @@ export function composeApp(bindings: Env) {
   const { registry } = outside
   const tools = listKnownTools(registry)
   const readConnections = () => run(outside.db, outside.modelStore.selectConnections())
+  const lane = new RecoveryLane(clock)
   const agents = createAgents(env, settings, {
-    ...{ definitions, models, registry, tools, readConnections },
+    ...{ definitions, models, registry, tools, readConnections, lane },
   })
   const scheduler = createSchedulerApi(env.SCHEDULER)
   const shared = {
@@ -118,7 +120,7 @@ export function composeApp(bindings: Env) {
   })
   const agentDeps = createAgentDeps(settings, {
     ...{ hub, tools: gateway, models, runners: createRunnerApi(env.RUNNERS), definitions },
-    ...{ log, redact, patches: createPatchStore(env.FILES) },
+    ...{ log, redact, patches: createPatchStore(env.FILES), lane },
     wakeAgents: createReliableWaker(env, scheduler, settings.ROOKERY_MAX_CONCURRENT),
   })
   const schedulerDeps = createSchedulerDeps(env, settings, hub)
@@ -135,7 +137,15 @@ const createAgentDeps = (
     ...deps
   }: Pick<
     AgentDeps,
-    'hub' | 'tools' | 'models' | 'runners' | 'patches' | 'definitions' | 'wakeAgents' | 'log'
+    | 'hub'
+    | 'tools'
+    | 'models'
+    | 'runners'
+    | 'patches'
+    | 'definitions'
+    | 'wakeAgents'
+    | 'log'
+    | 'lane'
   > & {
     redact: (text: string) => string
   },
@@ -185,7 +195,10 @@ const createToolGateway = (
 const createAgents = (
   env: Env,
   settings: Settings,
-  deps: Pick<Parameters<typeof createAgentApi>[0], 'definitions' | 'models' | 'readConnections'> & {
+  deps: Pick<
+    Parameters<typeof createAgentApi>[0],
+    'definitions' | 'models' | 'readConnections' | 'lane'
+  > & {
     registry: ReturnType<typeof createToolRegistry>
     tools: ReturnType<typeof listKnownTools>
   },
@@ -194,6 +207,7 @@ const createAgents = (
     namespace: env.AGENTS,
     settings,
     definitions: deps.definitions,
+    lane: deps.lane,
     models: deps.models,
     readConnections: deps.readConnections,
     listServers: () => deps.registry.servers().map(({ name }) => name),

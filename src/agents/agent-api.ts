@@ -22,6 +22,7 @@ import type { PatchStore } from './executors/patch-store'
 import { toWatchRequest } from './live/watch-request'
 import { createModelApi } from './model-api'
 import type { ModelChoice, ModelRegistry } from './models/model-port'
+import type { RecoveryLane } from './recovery'
 import { type OtlpOptions, toOtlp } from './run/otlp-spans'
 import { findRunLogProblem, openRun } from './run/stored-log'
 import { createSessionSummaries } from './session-summaries'
@@ -48,6 +49,7 @@ export interface AgentApiDeps {
   /** Where definitions and files are stored. */
   bucket: R2Bucket
   clock: Clock
+  lane: RecoveryLane
   hubName: string
   /** What exported traces contain. */
   otlp: OtlpOptions
@@ -79,6 +81,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     deleteFiles: (accountId) => deps.files.deleteAll(accountId),
     disconnect: async (agentId, tags) => object(agentId).disconnect(tags),
     announceStop: async (agentId) => object(agentId).announceStop(),
+    endTurns: () => deps.lane.announceStop(),
     countSockets: async (agentId, tag) => object(agentId).countSockets(tag),
     openRun,
     findRunLogProblem,

@@ -7,6 +7,7 @@ import type { Definition } from './definitions/definition'
 import type { PatchStore } from './executors/patch-store'
 import type { HookRunner } from './hooks/hook-runner'
 import type { ModelRegistry } from './models/model-port'
+import type { RecoveryLane } from './recovery'
 import type { TraceExporter } from './run/otlp-exporter'
 
 /** Reads an agent's definition. For an invalid or missing one, `message` has the reason. */
@@ -34,6 +35,8 @@ export interface AgentDeps {
   /** Wakes other agents that have waiting tasks. A hint; never throws. */
   wakeAgents(agentIds: AccountId[]): Promise<void>
   clock: Clock
+  /** Whose turn it is among the interrupted runs of this process. */
+  lane: RecoveryLane
   /** The hub's display name. */
   hubName: string
   /** Masks whatever is shaped like a credential. */

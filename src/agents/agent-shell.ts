@@ -1,4 +1,4 @@
-import { scheduling } from '../shared/config'
+import { recovery, scheduling } from '../shared/config'
 import type { AccountId, ActivationId } from '../shared/ids'
 import type { AgentDeps } from './agent-deps'
 import { composeWake, type WakeHint } from './compose-wake'
@@ -21,6 +21,14 @@ import { step } from './loop/step'
 import { MemoryStore } from './memory/memory-store'
 import { saveEnded } from './memory/save-ended'
 import { boundTimes, computeAwakeMs, hasTimedOut } from './next-alarm'
+import {
+  computeTurnMs,
+  isWithin,
+  judgeInterruption,
+  removeTexts,
+  type Turn,
+  toMark,
+} from './recovery'
 import { toRunLog } from './run/run-log'
 import { RunningTasks } from './running-tasks'
 import { Watchdog } from './watchdog'
@@ -32,6 +40,7 @@ import { Watchdog } from './watchdog'
  * it runs.
  */
 export class AgentShell {
+  readonly #storage: Pick<DurableObjectStorage, 'sync'>
   readonly #deps: AgentDeps
   readonly #watchdog: Watchdog
   readonly #journal: Journal
@@ -48,6 +57,11 @@ export class AgentShell {
   #ending: Ending | null
   #effectsThisEvent = 0
   #needsRecovery: boolean
+  /** Resolves when an interrupted run has gone on; its effects are held until then. */
+  #resuming: Promise<void> | null = null
+  /** The interrupted run is not yet in the journal as such. */
+  #mustInterrupt = false
+  #isInTurn = false
   #lastRow: { event: LoopEvent; state: LoopState } | null = null
 
   constructor(
@@ -56,6 +70,7 @@ export class AgentShell {
     stream: ActivationStream,
     memory = new MemoryStore(storage.sql),
   ) {
+    this.#storage = storage
     this.#deps = deps
     this.#stream = stream
     this.#watchdog = new Watchdog(storage, deps.clock)
@@ -65,8 +80,9 @@ export class AgentShell {
     const state = boundTimes(stored, deps.clock.now())
     if (wasWatched) stream.findWatchers()
     this.#state = state
-    this.#events = events
+    this.#events = state.ending?.isBare ? events.map(removeTexts) : events
     this.#ending = state.ending
+    if (agentId) deps.lane.reset(agentId)
     this.#needsRecovery = isBusy(state) || state.isWokenAgain
     const now = () => ({ state: this.#state, events: this.#events })
     this.#runner = new EffectRunner(deps, this.#journal, this.#memory, stream, now, agentId)
@@ -115,6 +131,7 @@ export class AgentShell {
   cancel(activationId: ActivationId): boolean {
     this.#startEvent()
     this.#recover()
+    this.#interrupt()
     const before = this.#state
     const request = { type: 'cancel_requested', at: this.#deps.clock.now(), charge: null } as const
     if (before.activationId !== activationId || before.phase === 'parked') {
@@ -179,8 +196,9 @@ export class AgentShell {
   }
 
   /** Resolves when no effect is running. */
-  waitUntilIdle(): Promise<void> {
-    return this.#running.waitUntilIdle()
+  async waitUntilIdle(): Promise<void> {
+    await this.#resuming
+    await this.#running.waitUntilIdle()
   }
 
   /** Returns the number of journal rows of the running activation, or of the last one. */
@@ -212,11 +230,12 @@ export class AgentShell {
     const endingBefore = isNew ? null : this.#ending
     this.#ending = state.ending ?? endingBefore
     this.#state = state
-    if (state.ending && !endingBefore) {
+    if (state.ending && !endingBefore && !state.ending.isBare) {
       saveEnded(this.#memory, { state, events: this.#events, at: event.at })
     }
     if (this.#stream.isWatched) this.#stream.publish(this.readActivation(), endingBefore)
     this.#running.abortOthers(state.pending)
+    if (this.#isInTurn && 'effectId' in event) void this.#endTurn()
     for (const effect of effects) this.#start(effect)
     if (!isBusy(state) && state.isWokenAgain) {
       this.#apply(composeWake(this.#deps.clock))
@@ -230,6 +249,7 @@ export class AgentShell {
   #applyFromOutside(event: LoopEvent): void {
     this.#startEvent()
     this.#recover()
+    this.#interrupt()
     this.#apply(event)
   }
 
@@ -259,18 +279,34 @@ export class AgentShell {
   }
 
   #start(effect: Effect): void {
-    if (this.#running.has(effect.id) || !this.#state.pending.some(({ id }) => id === effect.id))
-      return
+    if (this.#resuming || this.#running.has(effect.id)) return
+    if (!this.#state.pending.some(({ id }) => id === effect.id)) return
     if (this.#effectsThisEvent >= scheduling.effectsPerEvent) {
       this.#watchdog.set(this.#deps.clock.now())
       return
     }
     this.#effectsThisEvent++
-    this.#runner
-      .run(effect, this.#running.begin(effect.id))
+    this.#run(effect, this.#running.begin(effect.id))
       .then((event) => this.#finish(effect, event))
       .catch((error: unknown) => this.#finish(effect, this.#runner.toFailureEvent(effect, error)))
       .catch((error: unknown) => this.#running.rejectWaiting(error))
+  }
+
+  /** Performs an effect, once no interrupted run of this process is to be alone. */
+  async #run(effect: Effect, signal: AbortSignal): Promise<LoopEvent | null> {
+    const { lane } = this.#deps
+    const { agentId } = this.#runner
+    if (isLasting(effect.type)) return this.#runner.run(effect, signal)
+    while (lane.isHeldBack(agentId)) {
+      await scheduler.wait(recovery.askMs)
+      if (signal.aborted) return null
+    }
+    const end = lane.begin(agentId)
+    try {
+      return await this.#runner.run(effect, signal)
+    } finally {
+      end()
+    }
   }
 
   #finish(effect: Effect, event: LoopEvent | null): void {
@@ -301,8 +337,75 @@ export class AgentShell {
     } else if (pending.every(({ type }) => isLasting(type))) {
       for (const effect of pending) this.#start(effect)
     } else {
-      this.#apply(this.#runner.toInterruptedEvent())
+      this.#mustInterrupt = true
+      this.#resuming = this.#takeTurn().then((taken) => this.#goOn(taken))
+      // an alarm that waits for it rejects, so that the platform retries it
+      this.#resuming.catch(() => {
+        this.#resuming = null
+        this.#needsRecovery = true
+        this.#deps.lane.reset(this.#runner.agentId)
+      })
     }
+  }
+
+  /** Waits until the interrupted run can go on; null: it is set aside. See `ResumeMark`. */
+  async #takeTurn(): Promise<Taken | null> {
+    const { starts, isSetAside } = judgeInterruption(this.#journal.readMark(), this.#state)
+    if (isSetAside) return null
+    const isAlone = (await this.#waitForTurn(starts)) === 'alone'
+    // on disk before anything of the run is looked at
+    this.#journal.saveMark(toMark(this.#state, starts, isAlone))
+    await this.#storage.sync()
+    return { starts, isAlone }
+  }
+
+  /** Lets the interrupted run go on, or ends it. */
+  #goOn(taken: Taken | null): void {
+    this.#interrupt(taken === null)
+    if (taken) this.#journal.saveMark(toMark(this.#state, taken.starts, taken.isAlone))
+    this.#resuming = null
+    if (taken?.isAlone) void this.#limitTurn(taken.starts)
+    for (const effect of this.#state.pending) this.#start(effect)
+  }
+
+  async #waitForTurn(starts: number): Promise<Turn> {
+    for (;;) {
+      const turn = this.#deps.lane.ask(this.#runner.agentId, starts)
+      if (turn) return turn
+      await scheduler.wait(recovery.askMs)
+    }
+  }
+
+  /** Ends the turn of a run that works for long, or whose process is about to stop in order. */
+  async #limitTurn(starts: number): Promise<void> {
+    const { lane, clock } = this.#deps
+    this.#isInTurn = true
+    const [begunAt, ms] = [clock.now(), computeTurnMs(starts)]
+    while (this.#isInTurn && isWithin(begunAt, clock.now(), ms) && !lane.isStopping) {
+      await scheduler.wait(recovery.askMs)
+    }
+    if (!this.#isInTurn) return
+    this.#journal.saveMark(toMark(this.#state, starts, false))
+    await this.#endTurn()
+  }
+
+  /** Ends the turn of this run, once what it has written is on disk. */
+  async #endTurn(): Promise<void> {
+    this.#isInTurn = false
+    // without this the turn runs out
+    const isStored = await this.#storage.sync().then(
+      () => true,
+      () => false,
+    )
+    if (isStored) this.#deps.lane.endTurn(this.#runner.agentId)
+  }
+
+  /** Writes that the run was interrupted, once. Its effects may still have to wait. */
+  #interrupt(isSetAside = false): void {
+    if (!this.#mustInterrupt) return
+    this.#mustInterrupt = false
+    if (isSetAside) this.#events = this.#events.map(removeTexts)
+    this.#apply(this.#runner.toInterruptedEvent(isSetAside))
   }
 
   #writeLastRow(): void {
@@ -313,11 +416,20 @@ export class AgentShell {
   #checkDeadline(): void {
     const at = this.#deps.clock.now()
     if (!hasTimedOut(this.#state, at)) return
+    this.#interrupt()
     this.#apply({ type: 'time_ran_out', at, charge: this.#runner.measureCallInFlight() })
   }
 
   /** Waits until no effect runs, until the deadline, or for the maximum duration of one event. */
   async #keepAwake(): Promise<void> {
-    await this.#running.waitUntilIdleOr(computeAwakeMs(this.#state, this.#deps.clock.now()))
+    const ms = computeAwakeMs(this.#state, this.#deps.clock.now())
+    await this.#running.waitUntilIdleOr(ms, this.#resuming)
   }
+}
+
+/** How an interrupted run goes on. */
+interface Taken {
+  /** Interruptions in a row without progress. */
+  starts: number
+  isAlone: boolean
 }

@@ -4,6 +4,7 @@ import type { AccountId, ActivationId } from '../shared/ids'
 import type { Charge, LoopEvent, LoopEventOf } from './loop/event'
 import { initialState, type LoopState } from './loop/state'
 import type { TokenRatio } from './models/token-ratio'
+import type { ResumeMark } from './recovery'
 
 /** The journaled activation: the running one, or the last one. */
 export interface JournaledActivation {
@@ -187,30 +188,41 @@ export class Journal {
     this.#sql.exec(insertRow, ratiosSeq, noRun, JSON.stringify(ratios), '')
   }
 
+  saveMark(mark: ResumeMark): void {
+    this.#sql.exec(insertRow, markSeq, noRun, JSON.stringify(mark), '')
+  }
+
+  /** Returns the mark of the run that was resumed last; null when none ever was. */
+  readMark(): ResumeMark | null {
+    return this.#readReserved<ResumeMark>(markSeq)
+  }
+
   /** Returns what models have counted for this agent's prompts, by `provider/model`. */
   readRatios(): Record<string, TokenRatio> {
-    const row = this.#sql
-      .exec<{ event: string }>('SELECT event FROM journal WHERE seq = ?', ratiosSeq)
-      .toArray()[0]
-    return row ? (JSON.parse(row.event) as Record<string, TokenRatio>) : {}
+    return this.#readReserved<Record<string, TokenRatio>>(ratiosSeq) ?? {}
   }
 
   /** Returns the last sent call of any activation. Effect ids are unique, so they identify it. */
   readSentCall(): JournaledCall | null {
+    return this.#readReserved<JournaledCall>(sentSeq)
+  }
+
+  #readReserved<Value>(seq: number): Value | null {
     const row = this.#sql
-      .exec<{ event: string }>('SELECT event FROM journal WHERE seq = ?', sentSeq)
+      .exec<{ event: string }>('SELECT event FROM journal WHERE seq = ?', seq)
       .toArray()[0]
-    return row ? (JSON.parse(row.event) as JournaledCall) : null
+    return row ? (JSON.parse(row.event) as Value) : null
   }
 }
 
 /**
- * Reserved `seq` values: rows for the owner, for the last sent call, and for what models count.
+ * Reserved `seq` values: rows for the owner, the last sent call, what models count, and the run that was resumed last.
  * Separate tables would be one more page for each agent.
  */
 export const ownerSeq = 0
 const sentSeq = -1
 const ratiosSeq = -2
+const markSeq = -3
 const noRun = -1
 const watchedMark = 'watched'
 

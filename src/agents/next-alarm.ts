@@ -1,3 +1,4 @@
+import { boundWait } from '../shared/bounded-wait'
 import { activationLimits, codingAgents, scheduling } from '../shared/config'
 import { findWorking } from './loop/admit-request'
 import type { ProgramState } from './loop/program-state'
@@ -29,13 +30,13 @@ export function computeNextAlarm(state: LoopState, now: number): number | null {
 export function boundTimes(state: LoopState, now: number): LoopState {
   const pending = state.pending.map((effect) =>
     effect.type === 'sleep'
-      ? { ...effect, until: Math.min(effect.until, now + sleepMsMax) }
+      ? { ...effect, until: boundWait(effect.until, now, sleepMsMax) }
       : effect,
   )
   const endsAt = isStoppable(state)
-    ? Math.min(state.endsAt, now + state.limits.durationMs)
+    ? boundWait(state.endsAt, now, state.limits.durationMs)
     : state.endsAt
-  return { ...state, pending, endsAt, startedAt: Math.min(state.startedAt, now) }
+  return { ...state, pending, endsAt, startedAt: boundWait(state.startedAt, now, 0) }
 }
 
 /** No step sleeps longer: for room, for a model that asks for it, or for the hub. */

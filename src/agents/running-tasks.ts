@@ -56,11 +56,12 @@ export class RunningTasks {
     await this.#idle.promise
   }
 
-  /** Resolves when no effect runs, or after a time. */
-  async waitUntilIdleOr(ms: number): Promise<void> {
+  /** Resolves when no effect runs after `before`, or after a time. */
+  async waitUntilIdleOr(ms: number, before: Promise<void> | null = null): Promise<void> {
     const timer = new AbortController()
     const wait = scheduler.wait(ms, { signal: timer.signal })
-    await Promise.race([this.waitUntilIdle(), wait.catch(() => undefined)])
+    const isIdle = before ? before.then(() => this.waitUntilIdle()) : this.waitUntilIdle()
+    await Promise.race([isIdle, wait.catch(() => undefined)])
     // A remaining timer would keep the object in memory.
     timer.abort()
   }

@@ -10,6 +10,8 @@ export const pushLimits = {
   /** The first retry; each later one waits twice as long. */
   retryMs: 60_000,
   retryMsMax: 4 * 3_600_000,
+  /** No message waits longer at once: for the end of quiet hours, on a day of 25 hours. */
+  waitMsMax: 25 * 3_600_000,
   /** About a day of retries. */
   attemptsMax: 12,
   /** A push service keeps a message for a device that is off: one day. */

@@ -58,9 +58,27 @@ export const activationLimits = {
   retries: 3,
   retryBaseMs: 2_000,
   retryCapMs: 30_000,
-  startsWithoutProgress: 3,
   outputTokens: 4_096,
   contextTokensFallback: 8_192,
+} as const
+
+/** Backups. */
+export const backupLimits = {
+  /** A client can ask the hub to hold writes for at most so long. */
+  holdSecondsMax: 600,
+} as const
+
+/** How interrupted runs go on after their process has stopped; see `src/agents/recovery.ts`. */
+export const recovery = {
+  /** Time that a run waits to be alone, and time that it then has its turn, after its first interruption. */
+  turnMs: 10_000,
+  /** Each further interruption multiplies these times. */
+  turnFactor: 6,
+  turnMsMax: 600_000,
+  /** How often a waiting run asks for its turn. */
+  askMs: 50,
+  /** A run that has not asked for this long is gone. */
+  goneMs: 5_000,
 } as const
 
 /** Limits between agents that hold in a community: agents that wake one another in a row, comments in a thread. */

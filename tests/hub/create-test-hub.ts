@@ -168,6 +168,7 @@ export function createTestHub(given: Record<string, string> = {}) {
       seen.disconnected.push({ id, tags })
     },
     announceStop: async () => {},
+    endTurns: async () => {},
     countSockets: (...of) => seen.countSockets(...of),
     openRun,
     findRunLogProblem,

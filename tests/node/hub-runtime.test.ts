@@ -47,6 +47,27 @@ test('the script of the Worker takes one byte a character in memory', () => {
 })
 
 describe('the hub as a part of a test', () => {
+  test('L36: it starts again when the clock was set back, at the same address, and not for a small step', async () => {
+    const hub = await startHub({ stateDir: stateDir('clock'), bundlePath })
+    const { url, workerdPid } = hub
+    const { now } = Date
+    const shown = vi.spyOn(Date, 'now')
+    try {
+      const waits = vi.spyOn(console, 'error').mockImplementation(() => {})
+      shown.mockImplementation(() => now() - 2_000)
+      await new Promise((resolve) => setTimeout(resolve, 2_500))
+      expect(hub.workerdPid).toBe(workerdPid)
+      shown.mockImplementation(() => now() - 3_600_000)
+      await expect.poll(() => hub.workerdPid).not.toBe(workerdPid)
+      await expect.poll(() => answers(hub)).toBe(true)
+      expect(hub.url).toBe(url)
+      expect(waits.mock.calls).toEqual([['The clock was set back, so the hub starts again.']])
+    } finally {
+      vi.restoreAllMocks()
+      await hub.stop()
+    }
+  })
+
   test('two hubs in one process: killing one leaves the other', async () => {
     const first = await startHub({ stateDir: stateDir('first'), bundlePath })
     const second = await startHub({ stateDir: stateDir('second'), bundlePath })

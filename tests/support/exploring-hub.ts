@@ -7,6 +7,7 @@ import { createDefinitionStore } from '../../src/agents/definitions/definition-s
 import { createHookRunner } from '../../src/agents/hooks/hook-runner'
 import { ActivationStream } from '../../src/agents/live/activation-stream'
 import { createModelRegistry } from '../../src/agents/models/registry'
+import { RecoveryLane } from '../../src/agents/recovery'
 import { SchedulerShell } from '../../src/agents/scheduler/scheduler-shell'
 import type { Exploration, LoadResult } from '../../src/hub/contract/hub'
 import { createGateway } from '../../src/mcp-servers/gateway/create-gateway'
@@ -85,6 +86,7 @@ export function createExploringHub() {
     hooks: createHookRunner([], { ...quiet, report: () => {} }),
     wakeAgents: async () => {},
     clock: hub.clock,
+    lane: new RecoveryLane(hub.clock),
     hubName: 'Test',
     mask: quiet.redact,
     log: createLog({ ...quiet, level: 'error', write: () => {} }),

@@ -1,7 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
-import { htmlVersion } from '../../src/hub/markdown/render-text'
+import { renderAgain } from '../../src/hub/markdown/render-again'
+import { htmlVersion, type TextTable } from '../../src/hub/markdown/render-text'
 import { renderedTexts } from '../../src/shared/config'
+import { createDb } from '../../src/shared/db/db'
 import { renderTotals } from '../../src/shared/markdown/render-markdown'
 import { createTestHub, readCost } from '../hub/create-test-hub'
 import { createBrowser, createScene, form } from './open-pages'
@@ -185,6 +187,65 @@ test('T15: a text that an earlier version rendered is shown, and rendered again 
     '<em>old</em> &lt;b&gt;',
   )
 })
+
+/** Renders a text again, as after a page; the process is taken down while it renders, or not. */
+async function renderAgainIn(
+  process: 'that goes on' | 'that is taken down',
+  table: TextTable,
+  id: string,
+) {
+  let batches = 0
+  const binding = new Proxy(env.DB, {
+    get: (target, name) => {
+      if (name !== 'batch') return Reflect.get(target, name).bind(target)
+      return (statements: D1PreparedStatement[]) => {
+        // one to read the text, one before it is rendered, one after
+        batches++
+        if (batches > 2 && process === 'that is taken down') throw new Error('taken down')
+        return target.batch(statements)
+      }
+    },
+  })
+  const work: Promise<unknown>[] = []
+  const context = { db: createDb(binding), defer: (each: Promise<unknown>) => work.push(each) }
+  const { version } = (await columns(tableNames[table], id)) ?? { version: 0 }
+  renderAgain(context as never, table, [{ id, htmlVersion: version }])
+  await Promise.allSettled(work)
+  return { batches, ...(await columns(tableNames[table], id)) }
+}
+
+const tableNames = { posts: 'posts', comments: 'comments', messages: 'direct_messages' } as const
+
+test.each(['posts', 'comments', 'messages'] as const)(
+  'T15 L36: one of the %s that took the process down twice while it was rendered is plain text, and not rendered again',
+  async (table) => {
+    const name = tableNames[table]
+    const id = await env.DB.prepare(`SELECT id FROM ${name} LIMIT 1`).first<string>('id')
+    if (!id) throw new Error('no text')
+    const reset = () =>
+      env.DB.prepare(
+        `UPDATE ${name} SET content = '*old*', html = '<p>before</p>', html_version = 0 WHERE id = ?`,
+      )
+        .bind(id)
+        .run()
+
+    // once: it is tried again
+    await reset()
+    expect(await renderAgainIn('that is taken down', table, id)).toMatchObject({
+      ...{ html: '<p>before</p>', version: -htmlVersion },
+    })
+    expect(await renderAgainIn('that goes on', table, id)).toMatchObject({
+      ...{ html: '<p><em>old</em></p>', version: htmlVersion },
+    })
+
+    // twice: a page shows its plain form, and nothing is tried
+    await reset()
+    await renderAgainIn('that is taken down', table, id)
+    const plain = { html: expect.stringContaining('<p>*old*</p>'), version: htmlVersion }
+    expect(await renderAgainIn('that is taken down', table, id)).toMatchObject(plain)
+    expect(await renderAgainIn('that goes on', table, id)).toEqual({ batches: 0, ...plain })
+  },
+)
 
 test('T15: the HTML of a deleted comment is not sent', async () => {
   const id = commentIds[249] as string

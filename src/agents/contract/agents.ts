@@ -69,6 +69,8 @@ export interface AgentApi {
   disconnect(agentId: AccountId, tags: string[]): Promise<void>
   /** Closes all of the agent's sockets with 1001. */
   announceStop(agentId: AccountId): Promise<void>
+  /** Ends the turns of interrupted runs: the process stops in order, which is no run's fault. */
+  endTurns(): Promise<void>
   /** Returns how many of the agent's sockets have a tag. */
   countSockets(agentId: AccountId, tag: string): Promise<number>
   /**

@@ -18,8 +18,9 @@ export async function commit(
   context: EffectContext,
   effect: Extract<Effect, { type: 'commit' }>,
 ): Promise<LoopEvent> {
-  const { deps, agentId } = context
-  const addressee = await findReplyContext(context)
+  const { deps, agentId, getActivation } = context
+  const { ending } = getActivation().state
+  const addressee = ending && isSilentlyBare(ending) ? null : await findReplyContext(context)
   const exportFailures = deps.exporter?.takeFailures() ?? 0
   const request = composeCommit(context, addressee, exportFailures)
   const answer = await deps.hub.commit(request).catch((error: unknown) => {
@@ -39,6 +40,9 @@ export async function commit(
     hasMore: answer.waiting.includes(agentId),
   }
 }
+
+/** Whether a run that is set aside ends without the notice: the hub is not asked whom it would be for. */
+const isSilentlyBare = ({ isBare, reply }: Ending): boolean => isBare === true && reply === 'silent'
 
 function composeCommit(
   context: EffectContext,

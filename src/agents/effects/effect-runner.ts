@@ -87,6 +87,10 @@ export class EffectRunner {
     return new ProgramDesk(this.#context, apply)
   }
 
+  get agentId(): AccountId {
+    return this.#context.agentId
+  }
+
   get doing(): string | null {
     return this.#context.doing
   }
@@ -221,17 +225,19 @@ export class EffectRunner {
    * Returns the event for a crash: the tool calls that must not be repeated and the charge of a
    * lost model call. `step` decides.
    */
-  toInterruptedEvent(): LoopEvent {
+  toInterruptedEvent(isSetAside: boolean): LoopEvent {
     const { state } = this.#context.getActivation()
     const unknownCallIds = state.pending.flatMap((effect) =>
-      effect.type === 'call_tool' && !this.#canRepeat(effect.callId) ? [effect.callId] : [],
+      effect.type === 'call_tool' && (isSetAside || !this.#canRepeat(effect.callId))
+        ? [effect.callId]
+        : [],
     )
     return {
       type: 'interrupted',
       at: this.#context.deps.clock.now(),
       unknownCallIds,
       charge: this.#worstChargeInFlight(true),
-      ...(state.ending ? { isEnded: true } : {}),
+      ...(isSetAside ? { isSetAside } : state.ending ? { isEnded: true } : {}),
     }
   }
 

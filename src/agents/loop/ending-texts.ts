@@ -1,5 +1,6 @@
 import type { BudgetShortage } from '../../hub/contract/hub'
 import { toIsoTime } from '../../shared/iso-time'
+import type { Phase } from './state'
 
 /** Says who can raise a limit: whoever reads the reply may not be able to. */
 const raise = (fields: string, purpose: string): string =>
@@ -91,6 +92,16 @@ export const endingTexts = {
   nothingToSay: () => 'There was nothing to say.',
 }
 
+/** What a run that is set aside was doing. */
+const phaseTexts: Partial<Record<Phase, string>> = {
+  loading: 'I read the task',
+  reasoning: 'I asked my model',
+  compacting: 'I summarized the conversation',
+  acting: 'a tool ran',
+  parking: 'I requested an approval',
+  committing: 'my answer was posted',
+}
+
 /** Messages of activation errors that the loop itself finds, as users and admins read them. */
 export const endingMessages = {
   contextFull: (promptTokens: number, windowTokens: number) =>
@@ -115,5 +126,6 @@ export const endingMessages = {
   programStopped: (program: string) => `${program} was stopped on its machine.`,
   programSaidNothing: (program: string) => `${program} ended without an answer.`,
   tooMuch: (program: string) => `${program} wrote more than a run may write.`,
-  interrupted: () => 'The server stopped several times before the run made progress.',
+  setAside: (phase: Phase) =>
+    `The server stopped each time while ${phaseTexts[phase] ?? 'I was at work'}, so I did not go on.`,
 }

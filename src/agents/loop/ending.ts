@@ -10,6 +10,8 @@ export interface Ending {
    */
   reply: 'answer' | 'partial' | 'notice' | 'silent'
   text: string
+  /** The run was set aside: the commit leaves out its texts, which may be what took the process down. */
+  isBare?: true
   /** For the log and the trace. */
   warning?: string
 }

@@ -256,6 +256,8 @@ export type LoopEvent = { at: number } & (
       charge: Charge | null
       /** The ending was already decided: only the commit was pending. */
       isEnded?: boolean
+      /** The run is set aside: it was interrupted again while it worked alone. */
+      isSetAside?: true
     }
   | { type: 'committed'; effectId: number; kind: 'done' | 'lost'; hasMore: boolean }
   | { type: 'commit_failed'; effectId: number; message: string; jitter: number }

@@ -79,7 +79,6 @@ export interface LoopState {
   callIds: string[]
   /** The provider that was down when it was last called; null once it has answered. */
   outage: AwaitedOutage | null
-  startsWithoutProgress: number
   /** The program of a coding agent; null for an agent that runs natively. */
   program: ProgramState | null
   /** Failed attempts of the current commit or park request. */
@@ -120,7 +119,6 @@ export const initialState: LoopState = {
   calls: [],
   callIds: [],
   outage: null,
-  startsWithoutProgress: 0,
   program: null,
   commitFailures: 0,
   isCancelled: false,

@@ -58,7 +58,6 @@ export function handleResumed(state: LoopState, event: LoopEventOf<'resumed'>): 
     phase: 'acting',
     endsAt: event.at + state.endsAt,
     nextEffectId: Math.max(state.nextEffectId, event.nextEffectId),
-    startsWithoutProgress: 0,
     isWokenAgain: false,
     isCancelled: false,
   }

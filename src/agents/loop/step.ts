@@ -55,7 +55,6 @@ export function step(state: LoopState, event: LoopEvent): Step {
   const settled: LoopState = {
     ...state,
     pending: state.pending.filter(({ id }) => id !== event.effectId),
-    startsWithoutProgress: 0,
   }
   switch (event.type) {
     case 'loaded':

@@ -1,9 +1,11 @@
+import { boundWait } from '../../shared/bounded-wait'
 import { runnerLimits } from '../../shared/config'
 import type { Clock } from '../../shared/ids'
 import { runnerCloseCodes } from '../../shared/runner-protocol'
 import { computeNextCheck } from './next-check'
 import type { RunDispatcher } from './run-dispatcher'
 import type { RunnerConnections } from './runner-connections'
+import { toRunKey } from './runner-rows'
 import type { RunnerStore } from './runner-store'
 
 /** What time does to runners and runs: silence, deadlines, and what a predecessor of the object left. */
@@ -39,6 +41,7 @@ export class RunnerChecks {
   /** Does what is due. */
   run(): void {
     const now = this.#clock.now()
+    this.#boundTimes(now)
     this.#closeConnections(now)
     this.#loseRuns(now)
     this.#endRuns(now)
@@ -48,6 +51,7 @@ export class RunnerChecks {
 
   /** Returns when something is due next; null: nothing is. */
   findNext(): number | null {
+    this.#boundTimes(this.#clock.now())
     const runs = this.#store.listOpenRuns()
     const holders = new Set(
       runs.flatMap(({ state, runnerId }) =>
@@ -66,6 +70,21 @@ export class RunnerChecks {
       oldestEnd: this.#store.readOldestEnd(),
     }
     return computeNextCheck(waits, this.#clock.now())
+  }
+
+  /** Brings back times that were stored before the clock was set back. */
+  #boundTimes(now: number): void {
+    for (const { id, seenAt, disconnectedAt } of this.#store.listRunners()) {
+      const isLeft = disconnectedAt !== null && disconnectedAt > now
+      if (seenAt <= now && !isLeft) continue
+      const bounded = { seenAt: boundWait(seenAt, now, 0), ...(isLeft && { disconnectedAt: now }) }
+      this.#store.changeRunner(id, bounded)
+    }
+    for (const run of this.#store.listOpenRuns()) {
+      const longestMs = run.state === 'stopping' ? runnerLimits.stopMs : runnerLimits.retryMs
+      const dueAt = run.dueAt === null ? null : boundWait(run.dueAt, now, longestMs)
+      if (dueAt !== run.dueAt) this.#store.changeRun(toRunKey(run), { dueAt })
+    }
   }
 
   /** Closes connections that said nothing in time. */

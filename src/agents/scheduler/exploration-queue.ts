@@ -1,4 +1,5 @@
 import type { ExplorationReport } from '../../hub/contract/hub'
+import { isWaitOver } from '../../shared/bounded-wait'
 import { explorationScheduling } from '../../shared/config'
 import type { AccountId } from '../../shared/ids'
 import type { ExplainRequest, ExplorationOutcome, ExplorationView } from '../contract/agents'
@@ -140,7 +141,7 @@ export class ExplorationQueue {
 
   #expireUnreported(now: number): void {
     for (const [agentId, at] of this.#running) {
-      if (now - at > unreportedMs) this.#running.delete(agentId)
+      if (isWaitOver(at + unreportedMs, now, unreportedMs)) this.#running.delete(agentId)
     }
   }
 }

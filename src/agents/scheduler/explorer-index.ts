@@ -53,6 +53,11 @@ const promoteSql = `
   UPDATE explorers SET place = ${places.ready}
   WHERE place = ${places.waiting} AND eligible_at <= ?`
 
+/** Times of before the clock was set back: an agent waits for its interval or the longest backoff, and never longer. */
+const boundSql = `
+  UPDATE explorers SET eligible_at = ?1 WHERE place = ${places.waiting}
+    AND eligible_at > ?1 + ${explorationScheduling.backOffMsMax} AND eligible_at > ?1 + interval_ms`
+
 const parkSql = `UPDATE explorers SET place = ${places.waiting} WHERE seq = ?`
 
 /** Reads of the heads per pick; the next pick continues. */
@@ -114,6 +119,7 @@ export class ExplorerIndex {
 
   /** Makes eligible agents ready, then returns the stalest eligible agent of each tier. */
   readHeads(now: number): TierHead<number>[] {
+    this.#sql.exec(boundSql, now)
     this.#sql.exec(promoteSql, now)
     let heads: StoredHead[] = []
     for (let round = 0; round < roundsMax; round++) {

@@ -1,4 +1,5 @@
 import type { DueSchedule, Schedule, SweepApi, SweepReport } from '../../hub/contract/hub'
+import { boundWait } from '../../shared/bounded-wait'
 import { scheduling } from '../../shared/config'
 import type { AccountId, Clock } from '../../shared/ids'
 import type { ExplainRequest, ExplorationOutcome, SchedulerView } from '../contract/agents'
@@ -47,6 +48,8 @@ export class SchedulerShell {
   #alarmAt: number | null = null
   /** When a provider that is down is tried again; the hub stores it. */
   #nextAttemptAt: number | null = null
+  /** The latest time that this object or its predecessor has seen: a clock that shows less was set back. */
+  #latestAt: number
   #isFresh = true
   #isIdle = false
 
@@ -68,7 +71,11 @@ export class SchedulerShell {
         alarm_at INTEGER, is_idle INTEGER NOT NULL DEFAULT 0)`,
     )
     sql.exec('INSERT OR IGNORE INTO swept (id) VALUES (0)')
+    sql.exec(
+      'CREATE TABLE IF NOT EXISTS scheduled (id INTEGER PRIMARY KEY CHECK (id = 0), at INTEGER NOT NULL)',
+    )
     this.#readLastSweep()
+    this.#latestAt = Math.max(this.#lastSweepAt ?? 0, this.#readScheduledAt())
     this.#explorations = new ExplorationQueue(sql, deps)
     const known = sql.exec<{ until: number }>('SELECT until FROM known').toArray()[0]
     this.#knownUntil = this.#explorations.isEmpty() ? 0 : (known?.until ?? 0)
@@ -94,7 +101,7 @@ export class SchedulerShell {
   }
 
   /** Arms the sweep and returns a token for `disarm`, which cancels it. */
-  arm(at = this.#deps.clock.now()): number {
+  arm(at = this.#now()): number {
     const { token } = this.#storage.sql
       .exec<{ token: number }>('INSERT INTO armed (at) VALUES (?) RETURNING token', at)
       .one()
@@ -115,7 +122,7 @@ export class SchedulerShell {
    */
   async ensureStarted(): Promise<void> {
     if (!this.#isFresh) return
-    const now = this.#deps.clock.now()
+    const now = this.#now()
     const isDue = this.#lastSweepAt === null || computeNextSweep(this.#state(), now) <= now
     if (isDue || !this.#isIdle) await this.#sweep()
     else this.#setAlarm()
@@ -151,8 +158,8 @@ export class SchedulerShell {
   }
 
   explain(question: ExplainRequest): SchedulerView {
-    const { mode, capacity, clock } = this.#deps
-    const now = clock.now()
+    const { mode, capacity } = this.#deps
+    const now = this.#now()
     return {
       mode,
       capacity,
@@ -165,12 +172,12 @@ export class SchedulerShell {
   }
 
   readSweepAge(): number | null {
-    return this.#lastSweepAt === null ? null : this.#deps.clock.now() - this.#lastSweepAt
+    return this.#lastSweepAt === null ? null : this.#now() - this.#lastSweepAt
   }
 
   async alarm(): Promise<void> {
     this.#alarmAt = null
-    const now = this.#deps.clock.now()
+    const now = this.#now()
     const isAttemptDue = this.#nextAttemptAt !== null && this.#nextAttemptAt <= now
     if (this.#isFresh || isAttemptDue || computeNextSweep(this.#state(), now) <= now) {
       await this.#sweep()
@@ -186,7 +193,7 @@ export class SchedulerShell {
    * for it, while the platform would retry a failing alarm only a few times.
    */
   async #sweep(): Promise<void> {
-    const now = this.#deps.clock.now()
+    const now = this.#now()
     const wasFresh = this.#isFresh
     this.#isFresh = false
     this.#lastSweepAt = now
@@ -194,7 +201,7 @@ export class SchedulerShell {
     this.#alarmAt = null
     this.#nextAttemptAt = null
     this.#setAlarm()
-    const answer = await this.#readReport(now).catch(() => null)
+    const answer = await this.#readReport(now, wasFresh).catch(() => null)
     this.#setIdle(answer?.running === 0 && answer.wake.length === 0)
     await this.#wake(this.#deps.wake, answer?.wake ?? [])
     await this.#startDueSchedules()
@@ -208,8 +215,14 @@ export class SchedulerShell {
   }
 
   /** Reads the hub's sweep report: one round trip per page of changed agents. */
-  async #readReport(now: number): Promise<Omit<SweepReport, 'exploration'>> {
-    const question = { since: this.#knownUntil, until: now + 2 * scheduling.sweepSlowMs }
+  async #readReport(now: number, isFirst: boolean): Promise<Omit<SweepReport, 'exploration'>> {
+    const isClockBack = this.#latestAt > now + scheduling.sweepIntervalMs
+    const question = {
+      since: isClockBack ? 0 : boundWait(this.#knownUntil, now, 0),
+      until: now + 2 * scheduling.sweepSlowMs,
+      ...(isClockBack && { isClockBack }),
+      ...(isFirst && { isFirst }),
+    }
     let first: SweepReport | null = null
     let after: AccountId | null = null
     do {
@@ -225,19 +238,38 @@ export class SchedulerShell {
       }
     } while (after !== null)
     this.#knownUntil = now
+    if (isClockBack) this.#saveScheduledAt(now)
+    this.#latestAt = now
     this.#storage.sql.exec('INSERT OR REPLACE INTO known (id, until) VALUES (0, ?)', now)
     return first
   }
 
+  /** Returns when schedules were last given due times; 0: never. */
+  #readScheduledAt(): number {
+    const stored = this.#storage.sql.exec<{ at: number }>('SELECT at FROM scheduled').toArray()[0]
+    return stored?.at ?? 0
+  }
+
+  #saveScheduledAt(now: number): void {
+    this.#storage.sql.exec('INSERT OR REPLACE INTO scheduled (id, at) VALUES (0, ?)', now)
+  }
+
+  #now(): number {
+    const now = this.#deps.clock.now()
+    this.#latestAt = Math.max(this.#latestAt, now)
+    return now
+  }
+
   /** Creates the tasks of due schedules. A schedule that was missed repeatedly is due once. */
   async #startDueSchedules(): Promise<void> {
-    const now = this.#deps.clock.now()
+    const now = this.#now()
     const due = this.#schedules
       .filter(({ dueAt }) => dueAt <= now)
       .map(({ agentId, key, dueAt, cron, timezone }): DueSchedule => {
         return { agentId, key, dueAt, nextAt: computeNextDue(cron, timezone, now) }
       })
     if (due.length === 0) return
+    this.#saveScheduledAt(now)
     this.#setIdle(false)
     const isGiven = await this.#deps.hub.createScheduledTasks(due, now).then(
       () => true,
@@ -263,7 +295,7 @@ export class SchedulerShell {
   }
 
   async #offerExplorations(): Promise<void> {
-    const taken = this.#explorations.startEligible(this.#deps.clock.now())
+    const taken = this.#explorations.startEligible(this.#now())
     if (taken.length > 0) this.#setIdle(false)
     await this.#wake(this.#deps.offerExplorations, taken)
   }
@@ -285,7 +317,7 @@ export class SchedulerShell {
 
   /** Sets the next alarm. An earlier one is kept: it finds nothing to do and sets the next. */
   #setAlarm(): void {
-    const now = this.#deps.clock.now()
+    const now = this.#now()
     const times = [
       computeNextSweep(this.#state(), now),
       this.#explorations.computeNextAt(now) ?? Number.POSITIVE_INFINITY,

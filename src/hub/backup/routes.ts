@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { backupLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
 import { countAnswer, presentTime, timeAnswer } from '../http/answers'
@@ -91,7 +92,7 @@ const begin = route({
       .max(100)
       .nullish()
       .describe('The id of a backup that is not ready yet.'),
-    hold_seconds: z.number().min(0.001).max(600).default(60),
+    hold_seconds: z.number().min(0.001).max(backupLimits.holdSecondsMax).default(60),
   }),
   answer: z.object({
     backup: z.string(),

@@ -72,6 +72,10 @@ export interface SweepQuery {
   after: AccountId | null
   /** Return schedules that are due until this time. */
   until: number
+  /** The clock was set back: bring back stored times, and return schedules that are due later as new ones. */
+  isClockBack?: boolean
+  /** The first sweep of a process, which does not know what the clock showed before: bring back stored times. */
+  isFirst?: boolean
 }
 
 export interface ExplorationReport {

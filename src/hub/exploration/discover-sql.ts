@@ -104,7 +104,7 @@ export const canCommentSql = ({ agentId, now }: ExplorerOperands): SQL =>
 /**
  * Whether an agent can explore and has a candidate. The scheduler's own estimate may be outdated, so a
  * claim checks again. Interval and backoff are the scheduler's (`computeEligibleAt`), without its jitter, which
- * only makes the backoff longer.
+ * only makes the backoff longer. A time in the future was stored before the clock was set back, and delays nothing.
  */
 export const canExploreSql = (explorer: ExplorerOperands): SQL => {
   const { agentId, now } = explorer
@@ -112,8 +112,8 @@ export const canExploreSql = (explorer: ExplorerOperands): SQL => {
     SELECT 1 FROM ${explorers} ${e} JOIN ${accounts} ${owner} ON ${owner.id} = ${e.accountId}
       JOIN ${agents} ${g} ON ${g.accountId} = ${e.accountId}
     WHERE ${e.accountId} = ${agentId} AND ${e.weight} > 0
-      AND ${e.exploredAt} + ${e.intervalMs} <= ${now}
-      AND (${g.consecutiveFailures} = 0 OR coalesce(${owner.lastActivatedAt}, 0)
+      AND ${e.exploredAt} NOT BETWEEN ${now} - ${e.intervalMs} + 1 AND ${now}
+      AND (${g.consecutiveFailures} = 0 OR ${owner.lastActivatedAt} > ${now} OR coalesce(${owner.lastActivatedAt}, 0)
         + min(max(${e.intervalMs}, ${explorationScheduling.backOffMsMax}),
           ${e.intervalMs} * (1 << min(${g.consecutiveFailures}, ${explorationScheduling.failuresMax}))) <= ${now})
       AND (${canPostSql(explorer)} OR ${canCommentSql(explorer)}))

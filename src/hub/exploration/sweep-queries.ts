@@ -132,8 +132,23 @@ const selectHubState = prepare(({ now }: Params<{ now: number }>) =>
   oneSql(hubStateFields(now), sql``),
 )
 
+/** A schedule without a next due time is never due again. */
+const neverDue = sql.raw(String(Number.MAX_SAFE_INTEGER))
+
+/** Makes schedules that are due later new ones, which get a due time and no task. */
+const resetDueTimes = prepare(({ now }: Params<{ now: number }>) =>
+  write(
+    updateSet(
+      schedules,
+      { dueAt: 0 },
+      sql`WHERE ${schedules.dueAt} > ${now} AND ${schedules.dueAt} < ${neverDue}`,
+    ),
+  ),
+)
+
 /** Returns the statements that answer the scheduler's question. */
 export const explorationStatements = (now: number, question: SweepQuery) => ({
+  reset: question.isClockBack ? resetDueTimes({ now }) : null,
   explorers: selectExplorers(question),
   schedules: selectSchedules({ until: question.until }),
   hubState: selectHubState({ now }),
@@ -178,9 +193,6 @@ const insertScheduledTasks = prepare(({ due, now }: Params<{ due: string; now: n
     ),
   ),
 )
-
-/** A schedule without a next due time is never due again. */
-const neverDue = sql.raw(String(Number.MAX_SAFE_INTEGER))
 
 const updateDueTimes = prepare(({ due }: Params<{ due: string }>) =>
   write(

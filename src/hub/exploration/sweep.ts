@@ -14,7 +14,7 @@ export function readExplorationReport({
   explorers,
   schedules,
   hubState,
-}: Answers<ReturnType<typeof explorationStatements>>): ExplorationReport {
+}: Omit<Answers<ReturnType<typeof explorationStatements>>, 'reset'>): ExplorationReport {
   const last = explorers.length === explorersPerPage ? explorers.at(-1) : undefined
   return {
     explorers,

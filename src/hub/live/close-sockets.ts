@@ -24,11 +24,12 @@ export async function closeSockets(
   ])
 }
 
-/** Closes all open sockets with 1001, because the hub is about to stop. A failure is logged only. */
+/** Closes all open sockets with 1001 and ends the turns of runs, because the hub is about to stop. A failure is logged only. */
 export const announceStop = ({ db, live, agents, log }: ActionContext): Promise<void> =>
   settle(log, [
     live.announceStop?.(),
     agents.runners.announceStop(),
+    agents.endTurns(),
     forWatchedAgents(db, (agentId) => agents.announceStop(agentId)),
   ])
 

@@ -1,3 +1,4 @@
+import { boundWait } from '../../shared/bounded-wait'
 import { pushLimits } from '../../shared/config'
 import { batch } from '../../shared/db/batch'
 import type { Statement } from '../../shared/db/statement'
@@ -76,7 +77,8 @@ async function sendToDevice(
   const stored = recordSent({ deviceId, now, failure })
   if (result.kind !== 'failed') return [stored]
   const attempts = Math.max(...due.map((each) => each.attempts))
-  const retryAt = now + Math.max(result.retryAfterMs ?? 0, findBackoff(attempts))
+  const wanted = now + Math.max(result.retryAfterMs ?? 0, findBackoff(attempts))
+  const retryAt = boundWait(wanted, now, pushLimits.waitMsMax)
   return attempts >= pushLimits.attemptsMax
     ? [stored]
     : [stored, postpone({ claim, deviceId, dueAt: retryAt, isAttempt: true })]

@@ -1,5 +1,8 @@
+import { boundWait } from '../../shared/bounded-wait'
 import { rateCounting } from '../../shared/config'
 import type { RateDecision, RateRule } from './token-bucket'
+
+const { backoffBaseMs, backoffCapMs } = rateCounting
 
 /** Failures of an address: wrong keys, or failed sign-ins. */
 export interface Failures {
@@ -16,6 +19,26 @@ export interface Attempts {
 
 export const noAttempts: Attempts = { times: [], failures: null }
 
+/**
+ * Returns attempts and failures without times that lie further ahead than a period: the clock was set back since. To be
+ * stored when they differ from those given, which are returned when none does.
+ */
+export function boundAttempts(attempts: Attempts, { periodMs }: RateRule, now: number): Attempts {
+  const { times, failures } = attempts
+  const isAhead = (at: number, longestMs: number) => boundWait(at, now, longestMs) !== at
+  if (!times.some((at) => isAhead(at, periodMs)) && !isAhead(failures?.at ?? 0, backoffCapMs)) {
+    return attempts
+  }
+  return {
+    times: times.map((at) => boundWait(at, now, 0)),
+    failures: failures && boundFailures(failures, now),
+  }
+}
+
+/** Returns failures whose last one is not further ahead than the longest wait after one. */
+export const boundFailures = (failures: Failures, now: number): Failures =>
+  boundWait(failures.at, now, backoffCapMs) === failures.at ? failures : { ...failures, at: now }
+
 /** Adds a failure; after a long time without one, counting starts again. */
 export function addFailure(failures: Failures | null, now: number): Failures {
   const isForgotten = failures === null || now - failures.at >= rateCounting.forgetMs
@@ -25,7 +48,6 @@ export function addFailure(failures: Failures | null, now: number): Failures {
 /** Returns the milliseconds for which an address has to wait after its failures; 0: none. */
 export function computeBackoff(failures: Failures | null, free: number, now: number): number {
   if (failures === null || failures.count < free) return 0
-  const { backoffBaseMs, backoffCapMs } = rateCounting
   const wait = Math.min(backoffCapMs, backoffBaseMs * 2 ** (failures.count - free))
   return Math.max(0, failures.at + wait - now)
 }

@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers'
 import { rateCounting } from '../../shared/config'
-import { type Attempts, addFailure, noAttempts, takeAttempt } from './attempts'
+import { type Attempts, addFailure, boundAttempts, noAttempts, takeAttempt } from './attempts'
 import type { RateDecision, RateRule } from './token-bucket'
 
 const storedName = 'count'
@@ -18,8 +18,10 @@ interface StoredCount {
 export class RateCounterObject extends DurableObject {
   /** Takes one attempt at `now`, in milliseconds since the Unix epoch. */
   async take(rule: RateRule, now: number): Promise<RateDecision> {
-    const { attempts, decision } = takeAttempt(await this.#read(), rule, now)
-    if (decision.isAllowed) await this.#write(attempts, rule.periodMs)
+    const stored = await this.#read()
+    const bounded = boundAttempts(stored, rule, now)
+    const { attempts, decision } = takeAttempt(bounded, rule, now)
+    if (decision.isAllowed || bounded !== stored) await this.#write(attempts, rule.periodMs)
     return decision
   }
 

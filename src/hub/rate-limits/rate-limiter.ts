@@ -1,6 +1,6 @@
 import { type RateClass, rateCounting, rateLimits } from '../../shared/config'
 import type { AccountId } from '../../shared/ids'
-import { addFailure, computeBackoff, type Failures } from './attempts'
+import { addFailure, boundFailures, computeBackoff, type Failures } from './attempts'
 import type { RateCounterObject } from './rate-counter-object'
 import { RecentMap } from './recent-map'
 import { type Bucket, type RateDecision, type RateRule, takeToken } from './token-bucket'
@@ -94,8 +94,13 @@ export function createRateLimiter(
         .catch(() => undefined),
     recordWrongKey: (address, now) =>
       wrongKeys.set(address, addFailure(wrongKeys.get(address) ?? null, now)),
-    findKeyBackoff: (address, now) =>
-      computeBackoff(wrongKeys.get(address) ?? null, rateCounting.wrongKeysFree, now),
+    findKeyBackoff: (address, now) => {
+      const stored = wrongKeys.get(address)
+      if (!stored) return 0
+      const failures = boundFailures(stored, now)
+      if (failures !== stored) wrongKeys.set(address, failures)
+      return computeBackoff(failures, rateCounting.wrongKeysFree, now)
+    },
     recordCredential: (hash, accountId) =>
       accountId === null ? known.delete(hash) : known.set(hash, accountId),
     findAccount: (hash) => known.get(hash) ?? null,

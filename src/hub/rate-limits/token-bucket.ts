@@ -1,3 +1,5 @@
+import { boundWait } from '../../shared/bounded-wait'
+
 /** A limit: so many requests a period, at once or spread over it. */
 export interface RateRule {
   requests: number
@@ -39,7 +41,7 @@ export function takeToken(
   const isAllowed = excess <= 0
   const used = isAllowed ? before + periodMs : before
   return {
-    bucket: { used, at: Math.max(now, bucket?.at ?? now) },
+    bucket: { used, at: Math.max(now, boundWait(bucket?.at ?? now, now, periodMs)) },
     decision: {
       isAllowed,
       limit: requests,

@@ -1,3 +1,4 @@
+import { isWaitOver } from '../../shared/bounded-wait'
 import { reviewHookLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
 import type { AccountId, CommentId } from '../../shared/ids'
@@ -35,7 +36,7 @@ export async function postHeldReviews(
   held: readonly HeldReview[],
   now: number,
 ): Promise<PostedReviews> {
-  const due = held.filter(({ dueAt }) => dueAt <= now)
+  const due = held.filter(({ dueAt }) => isWaitOver(dueAt, now, reviewHookLimits.heldMs))
   if (due.length === 0) return { wake: [], nextAt: findNext(held) }
   const woken: WakeResult[] = []
   for (const each of due) {

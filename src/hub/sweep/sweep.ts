@@ -20,6 +20,7 @@ import { sendPushes } from '../push/send-pushes'
 import { publishReports, reportStatements } from '../reports/actions'
 import { type HeldReview, selectHeldReviews } from '../review-hooks/held-queries'
 import { type PostedReviews, postHeldReviews } from '../review-hooks/post-held-reviews'
+import { boundTimeStatements } from './bound-times'
 import { countRunning, selectLongestWaiting } from './queries'
 
 /**
@@ -36,6 +37,7 @@ export async function sweep(
   const { db, log, settings } = context
   const cutoffs = findCutoffs(settings, now)
   const answers = await batch(db, {
+    bounds: question?.isFirst || question?.isClockBack ? boundTimeStatements(now) : null,
     expire: expireApprovals(now),
     expiry: expiryStatements(now),
     claims: expireClaims(now),

@@ -249,14 +249,33 @@ describe('crashes', () => {
     })
   })
 
-  test('L36: three starts without progress end it as failed', () => {
-    const scenario = started()
-    for (let start = 0; start < 3; start++)
-      scenario.apply({ type: 'interrupted', at: 5, unknownCallIds: [], charge: null })
-    expect(scenario.state.ending).toMatchObject({
-      outcome: 'failed',
-      error: { code: 'INTERRUPTED' },
-    })
+  test('L36: a run that is set aside ends with a notice, wherever it is; set aside again, it ends without one', () => {
+    const isSetAside = true as const
+    const interrupted = {
+      type: 'interrupted',
+      unknownCallIds: ['a'],
+      charge: null,
+      isSetAside,
+    } as const
+    const stages = {
+      loading: new Scenario().wake(),
+      reasoning: started(),
+      acting: started().answer('', ['a', 'b']),
+      committing: started().answer('done'),
+    }
+    for (const [phase, scenario] of Object.entries(stages)) {
+      expect(scenario.state.phase).toBe(phase)
+      scenario.apply({ ...interrupted, at: 5 })
+      expect(scenario.state.ending).toMatchObject({
+        ...{ outcome: 'failed', error: { code: 'INTERRUPTED' }, isBare: true, reply: 'notice' },
+      })
+      expect(scenario.pendingTypes()).toEqual(['commit'])
+      scenario.apply({ ...interrupted, at: 6 })
+      expect(scenario.state.ending).toMatchObject({
+        ...{ outcome: 'failed', error: { code: 'INTERRUPTED' }, isBare: true, reply: 'silent' },
+      })
+      expect(scenario.pendingTypes()).toEqual(['commit'])
+    }
   })
 
   test('L36: a commit that fails is retried without a limit', () => {

@@ -158,6 +158,33 @@ describe('dispatch', () => {
 })
 
 describe('the end of a run', () => {
+  test.each(['its runner has left', 'it was stopped', 'its agent did not answer'] as const)(
+    'X2 L36: what was stored by a clock that was ahead, %s, is done within its time after the clock was set back',
+    (what) =>
+      inWorld(async (world) => {
+        const [start, ahead] = [world.now, world.now + 30 * 86_400_000]
+        world.now = ahead
+        const runner = await connect(world, 'one')
+        runner.take = (_socket, message) => void runner.received.push(message)
+        await world.start('a/1')
+        if (what === 'it was stopped') await world.stop('a/1', 'parked')
+        else await runner.cut()
+        await world.settle()
+        if (what === 'its agent did not answer') {
+          world.areAgentsDown = true
+          await world.pass(runnerLimits.graceMs + 1)
+          world.areAgentsDown = false
+        }
+        expect(world.lost('a')).toEqual([])
+        world.now = start
+        world.restart()
+        await world.shell.alarm()
+        const { stopMs: stopping, graceMs, retryMs: retrying } = runnerLimits
+        await world.pass(Math.max(stopping, graceMs, retrying) + 1_000)
+        expect(world.lost('a')).toHaveLength(1)
+      })(),
+  )
+
   test(
     'X6 X14: a run that parks keeps its token until its end is reported, its key ends, or a time is over',
     inWorld(async (world) => {

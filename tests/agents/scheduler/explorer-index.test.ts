@@ -208,3 +208,21 @@ test('S8: a decision reads and writes as many rows among 20,000 agents as among 
   expect(costs[0]?.[0]).toBeGreaterThan(100)
   expect(costs[1]).toEqual(costs[0])
 })
+
+test('S12: an agent that waits by a clock that was ahead waits for its interval or the longest backoff at most', async () => {
+  const { intervalMs, backOffMsMax } = explorationScheduling
+  await withIndex('set back', (index) => {
+    const ahead = now + 400 * 24 * hour
+    index.put({ ...factsOf(1, { lastExploredAt: ahead }) })
+    index.put({ ...factsOf(2, { lastExploredAt: now - intervalMs + 1 }) })
+    index.put({ ...factsOf(3), lastActivatedAt: ahead, consecutiveFailures: 3 })
+    expect([takeTurn(index, now), takeTurn(index, now), takeTurn(index, now)].sort()).toEqual([
+      ...['1', '3', null],
+    ])
+    // a wait that a rule allows is kept
+    const longest = now + Math.max(intervalMs, backOffMsMax)
+    index.requeue(idOf(2), longest)
+    index.readHeads(now)
+    expect(index.read(idOf(2))?.eligibleAt).toBe(longest)
+  })
+})

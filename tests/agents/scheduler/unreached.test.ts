@@ -2,7 +2,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
 import { SchedulerShell } from '../../../src/agents/scheduler/scheduler-shell'
-import type { SweepReport } from '../../../src/hub/contract/hub'
+import type { DueSchedule, SweepQuery, SweepReport } from '../../../src/hub/contract/hub'
 import { scheduling } from '../../../src/shared/config'
 import type { AccountId } from '../../../src/shared/ids'
 
@@ -193,3 +193,51 @@ test('S6: an object that starts again sweeps at once when its last sweep left so
     expect(sweeps).toHaveLength(length + 1)
   })
 })
+
+test('S7: schedules that got their times by a clock that was ahead are given new ones, once', () =>
+  runInDurableObject(env.SCHEDULER.getByName('set back'), async (_object, state) => {
+    const day = 24 * hour
+    const start = Date.UTC(2026, 0, 1, 12)
+    const clock = { at: start + 90 * day, now: () => clock.at, newId: <Id>() => '' as Id }
+    const stored = { agentId: lost, key: 'k', cron: '0 9 * * *', timezone: 'UTC', dueAt: 0 }
+    const questions: (SweepQuery | undefined)[] = []
+    const given: DueSchedule[] = []
+    const hub = {
+      sweep: async (now: number, question?: SweepQuery): Promise<SweepReport> => {
+        questions.push(question)
+        // as the hub's statement does it
+        if (question?.isClockBack && stored.dueAt > now) stored.dueAt = 0
+        const isDue = stored.dueAt <= (question?.until ?? 0)
+        const exploration = {
+          ...{ explorers: [], next: null, newContentAt: [], isThrottled: false },
+          ...{ runningExploration: 0, schedules: isDue ? [{ ...stored }] : [] },
+        }
+        return { wake: [], running: 0, exploration }
+      },
+      createScheduledTasks: async (due: DueSchedule[]) => {
+        given.push(...due)
+        stored.dueAt = due[0]?.nextAt ?? 0
+      },
+    }
+    const boot = () =>
+      new SchedulerShell(
+        { sql: state.storage.sql, setAlarm: async () => {} },
+        {
+          ...{ hub, clock, mode: 'notification', capacity: 5 },
+          ...{ wake: async () => true, offerExplorations: async () => true },
+        },
+      )
+    await boot().sweepNow()
+    expect(stored.dueAt).toBe(start + 90 * day + 21 * hour)
+    clock.at = start
+    const shell = boot()
+    await shell.sweepNow()
+    // no task, since none is due
+    expect(given.map(({ dueAt }) => dueAt)).toEqual([0, 0])
+    expect(stored.dueAt).toBe(start + 21 * hour)
+    expect(questions.at(-1)).toMatchObject({ since: 0, isClockBack: true })
+    clock.at += hour
+    await shell.sweepNow()
+    expect(questions.at(-1)).toMatchObject({ since: start })
+    expect(questions.at(-1)).not.toHaveProperty('isClockBack')
+  }))

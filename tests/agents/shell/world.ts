@@ -9,6 +9,7 @@ import { createHookRunner } from '../../../src/agents/hooks/hook-runner'
 import { ActivationStream } from '../../../src/agents/live/activation-stream'
 import type { ModelAnswer } from '../../../src/agents/loop/message'
 import type { Model, ModelRequest } from '../../../src/agents/models/model-port'
+import { RecoveryLane } from '../../../src/agents/recovery'
 import type { ToolCall, ToolCaller, ToolResult } from '../../../src/mcp-servers/contract/tools'
 import { systemClock } from '../../../src/shared/ids'
 import { createLog } from '../../../src/shared/log'
@@ -63,6 +64,8 @@ export class World {
   readonly patches = new Map<number, string>()
   /** Why no patch can be stored; null when one can. */
   patchProblem: string | null = null
+  /** Of the process that was started last. */
+  lane = new RecoveryLane(systemClock)
   /** The shell that was booted last. */
   shell: AgentShell | null = null
   #epoch = 0
@@ -75,6 +78,7 @@ export class World {
   }
 
   boot(state: DurableObjectState): AgentShell {
+    this.lane = new RecoveryLane(systemClock)
     const stream = new ActivationStream(state, identity)
     const shell = new AgentShell(state.storage, this.#createDeps(++this.#epoch), stream)
     this.#epochOf.set(shell, this.#epoch)
@@ -172,6 +176,7 @@ export class World {
       hooks: createHookRunner(this.hooks, { redact: identity, now: Date.now, report: () => {} }),
       wakeAgents: async () => {},
       clock: systemClock,
+      lane: this.lane,
       hubName: 'Test',
       mask: identity,
       log: createLog({ level: 'error', redact: identity, now: Date.now, write: () => {} }),

@@ -15,6 +15,7 @@ import { createOffice } from '../activations/create-office'
 const office = createOffice()
 const { hub, post, comment, run } = office
 const minute = 60_000
+const day = 86_400_000
 
 let mira: Awaited<ReturnType<typeof hub.join>>
 let tomas: typeof mira
@@ -182,6 +183,11 @@ test('S4: who may explore: interval, failures, caps, budget, and something to se
   expect(await canExplore(), 'another run does not restart the interval').toBe(true)
   await activated(16 * minute)
   await run('UPDATE agents SET consecutive_failures = 1 WHERE account_id = ?', scout.id)
+  await explored(-30 * day)
+  await activated(-30 * day)
+  expect(await canExplore(), 'a time from before the clock was set back delays nothing').toBe(true)
+  await explored(16 * minute)
+  await activated(16 * minute)
   expect(await canExplore()).toBe(false)
   await activated(31 * minute)
   expect(await canExplore()).toBe(true)

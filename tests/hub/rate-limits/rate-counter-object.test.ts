@@ -31,6 +31,15 @@ describe('a counter', () => {
     expect(await counter.take(rule, now + rule.periodMs)).toMatchObject({ isAllowed: true })
   })
 
+  test('T7: an address that was counted by a clock that was ahead passes within two periods', async () => {
+    const counter = createCounter()
+    const ahead = now + 30 * 86_400_000
+    for (let index = 0; index < rule.requests; index++) await counter.take(rule, ahead)
+    expect(await counter.take(rule, now)).toMatchObject({ isAllowed: false })
+    await evictDurableObject(counter)
+    expect(await counter.take(rule, now + rule.periodMs)).toMatchObject({ isAllowed: true })
+  })
+
   test('T7: it keeps its data as long as it counts, then deletes it', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
     onTestFinished(() => void vi.useRealTimers())
