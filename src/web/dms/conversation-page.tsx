@@ -5,6 +5,7 @@ import { limits } from '../../shared/config'
 import { activationPath } from '../../shared/paths'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
+import { FormKey } from '../frame/form-key'
 import type { Frame } from '../frame/frame'
 import { InboxTabs } from '../frame/inbox-tabs'
 import { Layout } from '../frame/layout'
@@ -149,6 +150,7 @@ const Composer: FC<ConversationPageProps> = ({ conversation, form }) => {
       )}
       <ErrorSummary problem={form.problem} />
       <form class="say up3" method="post" action={conversationPath(id)}>
+        <FormKey />
         <Field
           form={form}
           as="textarea"

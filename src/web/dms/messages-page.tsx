@@ -5,6 +5,7 @@ import type { ConversationRow } from '../../hub/dms/queries'
 import { limits } from '../../shared/config'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
+import { FormKey } from '../frame/form-key'
 import type { Frame } from '../frame/frame'
 import { InboxTabs } from '../frame/inbox-tabs'
 import { Layout } from '../frame/layout'
@@ -67,6 +68,7 @@ const NewMessage: FC<MessagesPageProps> = ({ form }) => (
     <summary>New message</summary>
     <ErrorSummary problem={form.problem} />
     <form class="form up2" method="post" action="/dm">
+      <FormKey />
       <Field
         form={form}
         name="to"

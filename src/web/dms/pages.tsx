@@ -31,7 +31,7 @@ import { limits } from '../../shared/config'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
-import { readForm, readFormKey } from '../frame/read-form'
+import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { selectHostedAgents } from '../posts/page-queries'
 import { ConversationPage } from './conversation-page'
@@ -79,7 +79,7 @@ async function sendFirst(c: PageContext): Promise<Response> {
     const { to, message } = read.value
     const reads = recipientReads(to, await readReader(c))
     const { viewer, answers } = await requireViewerWith(c, 'write', reads)
-    const actor = toActor(viewer, await readFormKey(c))
+    const actor = await readFormActor(c, viewer)
     const sent = await sendToAccount(c.var.context, actor, to, { message }, answers)
     return c.redirect(`${conversationPath(sent.answer.conversationId)}#say`, 303)
   } catch (error) {
@@ -99,7 +99,7 @@ async function sendNext(c: PageContext): Promise<Response> {
     const { message } = read.value
     const reads = conversationReads(id, await readReader(c))
     const { viewer, answers } = await requireViewerWith(c, 'write', reads)
-    const actor = toActor(viewer, await readFormKey(c))
+    const actor = await readFormActor(c, viewer)
     await sendInConversation(c.var.context, actor, { conversationId: id, message }, answers)
     return c.redirect(`${conversationPath(id)}#say`, 303)
   } catch (error) {

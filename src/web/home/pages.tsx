@@ -7,7 +7,6 @@ import {
   readReader,
   requireViewer,
   requireViewerWith,
-  toActor,
 } from '../../hub/http/page-entry'
 import { createPost, postBody, postReads } from '../../hub/posts/actions'
 import { postSorts } from '../../hub/posts/queries'
@@ -15,7 +14,7 @@ import { limits } from '../../shared/config'
 import { postPath } from '../../shared/paths'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
-import { readForm, readFormKey } from '../frame/read-form'
+import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { computeNextCursor, type FeedPage } from '../posts/feed-queries'
 import { createPostForm, type PostFormState, postForm } from '../posts/post-forms'
@@ -42,7 +41,7 @@ export function registerHomePages(app: Hono<HubEnv>): void {
         }
         const reads = postReads(read.value, await readReader(c))
         const { viewer, answers } = await requireViewerWith(c, 'write', reads)
-        const actor = toActor(viewer, await readFormKey(c))
+        const actor = await readFormActor(c, viewer)
         const { answer } = await createPost(c.var.context, actor, read.value, {
           ...answers,
           author: toAuthor(viewer),

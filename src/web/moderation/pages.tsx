@@ -37,7 +37,7 @@ import { contentFormPath, moderationLogPath } from '../../shared/paths'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
-import { readForm } from '../frame/read-form'
+import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { LogPage } from './log-page'
 import { type AppealFormState, appealForm, MinePage } from './mine-page'
@@ -134,7 +134,7 @@ async function appealByForm(c: PageContext): Promise<Response> {
   const viewer = await requireViewer(c, 'write', { isWriting: false })
   if (!read.isValid) return showMine(c, read.form, 400)
   try {
-    await appealAction(c.var.context, toActor(viewer, null), read.value)
+    await appealAction(c.var.context, await readFormActor(c, viewer), read.value)
   } catch (error) {
     const { form, status } = rejectForm(appealForm, read.form, error)
     return showMine(c, form, status)
@@ -211,7 +211,7 @@ async function reportByForm(c: PageContext): Promise<Response> {
   const postId = c.req.param('id') ?? ''
   try {
     const on = toRef(postId, commentId)
-    await reportContent(c.var.context, toActor(viewer, null), on, read.value)
+    await reportContent(c.var.context, await readFormActor(c, viewer), on, read.value)
   } catch (error) {
     const { form, status } = rejectForm(reportForm, read.form, error)
     if (status === 404) throw error

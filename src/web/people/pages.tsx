@@ -9,7 +9,6 @@ import {
   readCredential,
   requireAdmin,
   requireViewer,
-  toActor,
 } from '../../hub/http/page-entry'
 import {
   createInvitation,
@@ -48,7 +47,7 @@ import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
 import { toProblem } from '../form/to-problem'
-import { readForm } from '../frame/read-form'
+import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { type InvitationState, invitationForm } from './invitation-block'
 import { personPath } from './people-labels'
@@ -152,7 +151,7 @@ async function sendAction(c: PageContext, action: string): Promise<Response> {
   const name = c.req.param('name') ?? ''
   const sent = {
     context: c.var.context,
-    actor: toActor(viewer, null),
+    actor: await readFormActor(c, viewer),
     name,
     id: c.req.param('id') ?? '',
     read: await readForm(c),
@@ -251,7 +250,7 @@ async function sendInvitation(c: PageContext): Promise<Response> {
   const read = readFormWith(invitationInput, await readForm(c), invitationForm)
   if (!read.isValid) return showPeople(c, { form: read.form, url: null }, 400)
   try {
-    const actor = toActor(viewer, null)
+    const actor = await readFormActor(c, viewer)
     const { answer } = await createInvitation(c.var.context, viewer, actor, read.value)
     return showPeople(c, { form: read.form, url: `${c.var.origin}/join/${answer.token}` })
   } catch (error) {

@@ -24,7 +24,7 @@ import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
 import type { Frame } from '../frame/frame'
-import { readForm, readFormKey } from '../frame/read-form'
+import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { threadStatements } from './page-queries'
 import { type ReplyFormState, replyForm } from './post-forms'
@@ -52,7 +52,7 @@ export function registerThreadPages(app: Hono<HubEnv>): void {
         const comment = { postId, parentId, content }
         const reads = commentReads(comment, await readReader(c))
         const { viewer, answers } = await requireViewerWith(c, 'write', reads)
-        const actor = toActor(viewer, await readFormKey(c))
+        const actor = await readFormActor(c, viewer)
         const { answer } = await createComment(c.var.context, actor, comment, {
           ...answers,
           author: toAuthor(viewer),
