@@ -13,7 +13,7 @@ import {
   requireViewerWith,
   toActor,
 } from './authenticate'
-import { isJsonType, requireSmallJson } from './body-types'
+import { decodeUtf8, requireBodyType, requireSmallJson } from './body-types'
 import { bodyLimitsByKind, declareEntry, toEntryRule, unknownPathRule } from './entry-rule'
 import { listDetails, toErrorResponse } from './errors'
 import { httpErrors } from './http-errors'
@@ -31,21 +31,27 @@ export function mountRoutes(app: Hono<HubEnv>, routes: Route[]): void {
   }
   for (const path of new Set(routes.map((route) => route.path))) {
     const allowed = routes.filter((route) => route.path === path).map(({ method }) => method)
-    const noteAllowed = declareEntry<Handler<HubEnv>>(unknownPathRule, (c, next) => {
-      // A more general path can still match, e.g. GET /agents/:name after /agents/me.
-      c.set('allowed', [...new Set([...(c.var.allowed ?? []), ...allowed])])
-      return next()
-    })
-    app.all(apiBase + path, noteAllowed)
+    app.all(apiBase + path, noteAllowed(allowed))
   }
   const refuse = declareEntry<Handler<HubEnv>>(unknownPathRule, (c) => {
     const allowed = c.var.allowed ?? []
     if (allowed.length === 0) return toErrorResponse(c, httpErrors.unknownRoute(c.req.path))
-    c.header('allow', allowed.join(', ').toUpperCase())
+    const heads = allowed.includes('get') ? ['head'] : []
+    c.header('allow', [...allowed, ...heads].join(', ').toUpperCase())
     return toErrorResponse(c, httpErrors.methodNotAllowed(c.req.method, allowed))
   })
   app.all(`${apiBase}/*`, refuse)
 }
+
+/**
+ * Returns a handler that notes the methods of a path for the answer to any other one. A more general path can still
+ * match, e.g. GET /agents/:name after /agents/me.
+ */
+export const noteAllowed = (methods: readonly string[]): Handler<HubEnv> =>
+  declareEntry<Handler<HubEnv>>(unknownPathRule, (c, next) => {
+    c.set('allowed', [...new Set([...(c.var.allowed ?? []), ...methods])])
+    return next()
+  })
 
 async function answer(c: Context<HubEnv>, route: Route): Promise<Response> {
   const { call, found } = await (route.reads ? startWrite(c, route) : startCall(c, route))
@@ -172,12 +178,12 @@ async function readBody(c: Context<HubEnv>, route: Route): Promise<unknown> {
 /** Reads the body of an upload, after its sender was authenticated. */
 async function readUpload(c: Context<HubEnv>): Promise<string> {
   const bytes = await readBoundedBody(c.req.raw, bodyLimitsByKind.upload)
-  if (bytes.length > 0 && !isJsonType(c.req.header('content-type'))) throw httpErrors.notJson()
+  if (bytes.length > 0) requireBodyType(c, false)
   requireSmallJson(bytes, {
     depthMax: bodyLimits.uploadJsonDepthMax,
     valuesMax: Number.POSITIVE_INFINITY,
   })
-  return new TextDecoder().decode(bytes)
+  return decodeUtf8(bytes)
 }
 
 function parse(schema: z.ZodType, value: unknown, place: string): unknown {
