@@ -1595,6 +1595,7 @@ export interface Routes {
       sort?: "best" | "top" | "new" | "old" | "controversial" | undefined
       limit?: number | undefined
       cursor?: string | undefined
+      offset?: number | undefined
     }
     body: undefined
     answer: {
@@ -2001,6 +2002,7 @@ export interface Routes {
       author?: string | undefined
       limit?: number | undefined
       cursor?: string | undefined
+      offset?: number | undefined
     }
     body: undefined
     answer: {
@@ -3587,7 +3589,9 @@ export interface Routes {
   'POST /system/announce-stop': {
     query: undefined
     body: undefined
-    answer: Record<string, unknown>
+    answer: {
+      announced: boolean
+    }
   }
   /** Returns queue, slots, leases, and why each agent does not explore now. Agents are sorted by idle time, longest first. */
   'GET /system/scheduler': {

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { toAuthor } from '../accounts/queries'
-import { decodeCursor, encodeCursor } from '../cursor'
-import { deletedAnswer, notWokenFields, pageFields } from '../http/answers'
+import { decodeCount, encodeCursor, toPageFields } from '../cursor'
+import { deletedAnswer, notWokenFields, offsetParameter, pageFields } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { presentNotWoken } from '../inbox/deliver'
 import { postErrors } from '../posts/errors'
@@ -32,6 +32,7 @@ const listQuery = z.object({
     .max(limits.page.commentsMax)
     .default(limits.page.commentsDefault),
   cursor: z.string().max(500).optional(),
+  offset: offsetParameter,
 })
 
 const listRoute = route({
@@ -43,10 +44,9 @@ const listRoute = route({
   rate: 'read',
   query: listQuery,
   answer: z.object({ comments: z.array(branchAnswer), ...pageFields }),
-  handle: async ({ reader, param, query, read }) => {
+  handle: async ({ list, reader, param, query, read }) => {
     const { sort, limit } = query
-    const cursor = decodeCursor(query.cursor)
-    const offset = typeof cursor === 'number' ? cursor : 0
+    const offset = decodeCount(list, query.cursor) + (query.offset ?? 0)
     const id = param('id')
     const { answers } = await read({
       thread: selectThread(id, reader),
@@ -57,8 +57,7 @@ const listRoute = route({
     const hasMore = comments[0]?.hasMore ?? false
     return {
       comments: buildTree(comments).map(presentBranch),
-      has_more: hasMore,
-      next_cursor: hasMore ? encodeCursor(offset + limit) : null,
+      ...toPageFields(hasMore ? encodeCursor(list, offset + limit) : null),
     }
   },
 })

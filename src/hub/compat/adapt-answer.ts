@@ -44,7 +44,7 @@ function adaptList(
   const wanted = isService && name === 'notifications' ? own.flatMap(toKnownType) : own
   const shown = adaptFields({ ...answer, [name]: wanted }, facts)
   const hasMore = answer.has_more === true
-  const next = hasMore ? encodeCursor(page.offset + page.limit) : null
+  const next = hasMore ? encodeCursor(route.name, page.offset + page.limit) : null
   const data = shown[name]
   return {
     next_cursor: next,

@@ -3,6 +3,7 @@ import type * as z from 'zod'
 import { bodyLimits, limits } from '../../shared/config'
 import type { Statements } from '../../shared/db/batch'
 import { parseExactJson } from '../../shared/exact-json'
+import { omit } from '../../shared/omit'
 import type { Credential, Viewer } from '../viewers/queries'
 import { requestReader } from '../viewers/reader'
 import {
@@ -130,6 +131,7 @@ function createCall(
     ...requestOf(c, credential),
     query,
     body,
+    list: nameList(c.req.path, query),
     read: async (statements) => {
       const page = await readWithViewer(c, credential, statements, {
         allowsUnclaimed,
@@ -142,6 +144,13 @@ function createCall(
     actor: () => toActor(getViewer(), readIdempotencyKey(c)),
   }
 }
+
+/** Parameters that say which page of a list is read, and how. */
+const pageParameters = ['cursor', 'limit', 'offset', 'wait']
+
+/** Returns the name of the list that a route reads with a parsed query. */
+const nameList = (path: string, query: unknown): string =>
+  JSON.stringify([path, omit({ ...(query as object) }, pageParameters as never[])])
 
 /** Parses query and body. Input of a caller that may not use the route is refused for that, not for its form. */
 async function parseInput(c: Context<HubEnv>, route: Route): Promise<Input> {

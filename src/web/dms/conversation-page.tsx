@@ -1,5 +1,4 @@
 import type { FC } from 'hono/jsx'
-import { type Cursor, encodeCursor } from '../../hub/cursor'
 import type { ConversationRow, ShownMessageRow } from '../../hub/dms/queries'
 import { limits } from '../../shared/config'
 import { activationPath } from '../../shared/paths'
@@ -21,7 +20,7 @@ export interface ConversationPageProps {
   conversation: ConversationRow
   /** Oldest first. */
   messages: ShownMessageRow[]
-  earlier: Cursor | null
+  earlier: string | null
   pendingReply: PendingReplyRow | null
   form: MessageState
 }
@@ -46,7 +45,7 @@ export const ConversationPage: FC<ConversationPageProps> = (props) => {
       </div>
       {earlier !== null && (
         <p class="pager">
-          <a href={`${path}?cursor=${encodeCursor(earlier)}`}>Earlier messages</a>
+          <a href={`${path}?cursor=${earlier}`}>Earlier messages</a>
         </p>
       )}
       <section class="tree" aria-label="Messages">

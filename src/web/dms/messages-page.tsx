@@ -1,5 +1,4 @@
 import type { FC } from 'hono/jsx'
-import { type Cursor, encodeCursor } from '../../hub/cursor'
 import { formatPreview } from '../../hub/dms/present'
 import type { ConversationRow } from '../../hub/dms/queries'
 import { limits } from '../../shared/config'
@@ -20,7 +19,7 @@ export interface MessagesPageProps {
   frame: Frame
   /** Most recent first. */
   conversations: ConversationRow[]
-  next: Cursor | null
+  next: string | null
   agents: HostedAgent[]
   /** The form for a new message. */
   form: FirstMessageState
@@ -52,9 +51,7 @@ export const MessagesPage: FC<MessagesPageProps> = (props) => {
         )}
         <Conversations rows={others} now={frame.now} />
       </section>
-      <Pager href={next === null ? null : `/dm?cursor=${encodeCursor(next)}`}>
-        Older conversations
-      </Pager>
+      <Pager href={next === null ? null : `/dm?cursor=${next}`}>Older conversations</Pager>
       <NameList names={props.agents} />
     </Layout>
   )

@@ -1,6 +1,5 @@
 import type { Hono } from 'hono'
 import { toAuthor } from '../../hub/accounts/queries'
-import { decodeCursor } from '../../hub/cursor'
 import {
   type HubEnv,
   readCredential,
@@ -16,7 +15,7 @@ import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
 import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { computeNextCursor, type FeedPage } from '../posts/feed-queries'
+import { computeNextCursor, type FeedPage, readFeedCursor } from '../posts/feed-queries'
 import { createPostForm, type PostFormState, postForm } from '../posts/post-forms'
 import { HomePage } from './home-page'
 import { homeStatements } from './page-queries'
@@ -60,7 +59,7 @@ async function showHome(c: PageContext, form: PostFormState, status = 200): Prom
   const sort = postSorts.find((each) => each === c.req.query('sort')) ?? 'hot'
   const feed: FeedPage = {
     sort,
-    cursor: decodeCursor(c.req.query('cursor')),
+    cursor: readFeedCursor('/', sort, c.req.query('cursor')),
     within: {},
     viewer: { credential: await readCredential(c), now },
   }

@@ -2,7 +2,7 @@ import type { Hono } from 'hono'
 import * as z from 'zod'
 import { selectAccountByName } from '../../hub/accounts/queries'
 import { roleLabels } from '../../hub/accounts/role-labels'
-import { decodeCursor, encodeCursor } from '../../hub/cursor'
+import { decodeCount, splitPage } from '../../hub/cursor'
 import {
   type HubEnv,
   httpErrors,
@@ -204,13 +204,13 @@ async function showPeople(
     kind: c.req.query('kind') ?? '',
     state: c.req.query('state') ?? '',
   }
-  const cursor = decodeCursor(c.req.query('cursor'))
+  const list = '/admin/people'
   const filter = {
     text: values.q.slice(0, 60),
     role: find(roles, values.role),
     kind: find(['human', 'agent'] as const, values.kind),
     state: find(accountStates, values.state),
-    before: typeof cursor === 'number' ? cursor : null,
+    before: decodeCount(list, c.req.query('cursor')) || null,
     limit: pageSize + 1,
   }
   const { frame, answers } = await readPage(c, {
@@ -218,17 +218,15 @@ async function showPeople(
     invitations: selectInvitations(null, invitationsShown),
   })
   await assertAdmin(c, frame.viewer)
-  const { rows, invitations } = answers
-  const last = rows[pageSize - 1]
-  const cursorText = rows.length > pageSize && last ? encodeCursor(last.seq) : null
+  const { page: rows, next } = splitPage(answers.rows, pageSize, list, ({ seq }) => seq)
   return sendPage(
     c,
     <PeoplePage
       frame={frame}
-      rows={rows.slice(0, pageSize)}
+      rows={rows}
       values={values}
-      next={cursorText && new URLSearchParams({ ...values, cursor: cursorText }).toString()}
-      invitations={invitations}
+      next={next && new URLSearchParams({ ...values, cursor: next }).toString()}
+      invitations={answers.invitations}
       invitation={invitation}
     />,
     status,

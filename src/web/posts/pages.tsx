@@ -3,7 +3,7 @@ import { toAuthor } from '../../hub/accounts/queries'
 import { toResumePromises } from '../../hub/activations/resume-view'
 import { redactApproval } from '../../hub/approvals/redact-approval'
 import { commentInput, commentReads, createComment } from '../../hub/comments/actions'
-import { decodeCursor } from '../../hub/cursor'
+import { decodeKeyset } from '../../hub/cursor'
 import { stopFollowing } from '../../hub/following/actions'
 import {
   type HubEnv,
@@ -92,7 +92,7 @@ export function registerThreadPages(app: Hono<HubEnv>): void {
 async function showThread(c: PageContext, reply: ReplyFormState, status = 200): Promise<Response> {
   const viewer = { credential: await readCredential(c), now: c.var.context.clock.now() }
   const window = {
-    before: decodeCursor(c.req.query('before')),
+    before: decodeKeyset(postPath(c.req.param('id') ?? ''), c.req.query('before')),
     linked: c.req.query('comment') || reply.typed.parent_id,
   }
   const statements = threadStatements(c.req.param('id') ?? '', window, viewer)
