@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { AppError } from '../shared/errors'
 
 /**
- * A position in a list: the sort key and the id of the last row returned (keyset), or a number of rows
- * to skip. Clients see an opaque base64url string, which only the list takes that it is of.
+ * A position in a list: the sort key and the id of the last row returned (keyset), a number of rows to skip, or
+ * digits that say which rows were returned. Clients see an opaque base64url string, which only the list takes that it is of.
  */
 const keysetSchema = z.tuple([z.number(), z.string().max(100)])
 const countSchema = z.number().int().min(0).max(1_000_000)
@@ -60,9 +60,14 @@ export const decodeKeyset = (list: string, text: string | undefined): Keyset | n
 export const decodeCount = (list: string, text: string | undefined): number =>
   decode(list, text, countSchema) ?? 0
 
-/** Parses the cursor of a list whose order changes while it is read; '' on the first page. @throws VALIDATION */
+/**
+ * Parses the cursor of a list whose order changes while it is read, as the digits to base 32 that say what earlier
+ * pages had; '' on the first page.
+ *
+ * @throws VALIDATION
+ */
 export const decodeSeen = (list: string, text: string | undefined): string =>
-  decode(list, text, z.string()) ?? ''
+  decode(list, text, z.string().regex(/^[0-9a-v]*$/)) ?? ''
 
 /**
  * Returns one page of rows that were read with one more than `limit`, and the cursor of the next page,
