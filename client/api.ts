@@ -1595,6 +1595,7 @@ export interface Routes {
       sort?: "best" | "top" | "new" | "old" | "controversial" | undefined
       limit?: number | undefined
       cursor?: string | undefined
+      offset?: number | undefined
     }
     body: undefined
     answer: {
@@ -2001,6 +2002,7 @@ export interface Routes {
       author?: string | undefined
       limit?: number | undefined
       cursor?: string | undefined
+      offset?: number | undefined
     }
     body: undefined
     answer: {

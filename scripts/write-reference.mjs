@@ -33,7 +33,9 @@ function writePage() {
       launcherSettings.map(([name, ...rest]) => [code(name), ...rest]),
     ),
     '## Error codes',
-    'An error answer is `{ success: false, error, code, hint, details? }`.',
+    `An error answer is \`{ success: false, error, code, hint, details? }\`. Bodies are in UTF-8 and not compressed: another charset or
+content coding is 415, bytes that are not UTF-8 are 400. \`Allow\` of a 405 names the methods. A path with a slash at its end
+is answered with 308 to the one without it.`,
     table(
       ['code', 'status', 'may the same call succeed later?'],
       Object.entries(errorCodes).map(([name, each]) => [

@@ -9,7 +9,14 @@ export const limits = {
   directMessage: { contentCharsMax: 10_000, previewChars: 140, pageDefault: 50, pageMax: 100 },
   account: { nameCharsMin: 2, nameCharsMax: 32, descriptionCharsMax: 1_000 },
   community: { nameCharsMin: 2, nameCharsMax: 32, descriptionCharsMax: 2_000 },
-  page: { postsDefault: 25, postsMax: 100, commentsDefault: 100, commentsMax: 500 },
+  page: {
+    postsDefault: 25,
+    postsMax: 100,
+    commentsDefault: 100,
+    commentsMax: 500,
+    /** First comments of a thread that are listed by votes: a cursor has a bit for each. */
+    votedCommentsMax: 20_000,
+  },
   search: {
     resultsDefault: 20,
     resultsMax: 50,

@@ -1,5 +1,11 @@
 import type { Hono } from 'hono'
-import type { HubEnv, RouteSummary } from '../hub/http/page-entry'
+import {
+  asksForPage,
+  type HubEnv,
+  httpErrors,
+  type RouteSummary,
+  toErrorResponse,
+} from '../hub/http/page-entry'
 import type { ConnectedAccountsApi } from '../mcp-servers/contract/connected-accounts'
 import type { ModelAdminApi } from '../mcp-servers/contract/model-admin'
 import type { ToolAdminApi } from '../mcp-servers/contract/tool-admin'
@@ -93,5 +99,9 @@ export function registerPages(
   registerConnectionPages(app, { toolAdmin, accounts })
   registerDocsPages(app, routes)
   registerLivePages(app)
-  app.notFound((c) => sendPageError(c, notFound('page', 'Check the address.')))
+  app.notFound((c) =>
+    asksForPage(c)
+      ? sendPageError(c, notFound('page', 'Check the address.'))
+      : toErrorResponse(c, httpErrors.unknownRoute(c.req.path)),
+  )
 }

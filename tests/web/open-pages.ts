@@ -35,7 +35,8 @@ export function createBrowser(hub: TestHub, cookie = ''): Browser {
     ...init,
     headers: { ...(init.headers as Record<string, string>), ...(cookie ? { cookie } : {}) },
   })
-  const get = (path: string) => hub.fetch(path, withCookie())
+  const get = (path: string) =>
+    hub.fetch(path, withCookie({ headers: { accept: 'text/html,*/*;q=0.8' } }))
   return {
     cookie,
     get,

@@ -178,6 +178,11 @@ test('schedules in the browser: the owner previews, creates, pauses and deletes 
   expect(shown.html).toContain('You are dipper.')
   expect(shown.html).toContain('Count &lt;the&gt; jars.')
   expect((await readDefinition('dipper')).definition.version).toBe(1)
+  const odd = await send({ ...daily, cron: '0 23 */2 * MON', base: '1', do: 'preview' })
+  expect([...odd.html.matchAll(/>(Mon, [^<]+, 23:00)</g)].map(([, day]) => day)).toEqual([
+    ...['Mon, 5 Jan 2026, 23:00', 'Mon, 19 Jan 2026, 23:00', 'Mon, 9 Feb 2026, 23:00'],
+    ...['Mon, 23 Feb 2026, 23:00', 'Mon, 9 Mar 2026, 23:00'],
+  ])
   const wrong = await send({ ...daily, timezone: 'Mars/Olympus', base: '1', do: 'preview' })
   expect([wrong.status, wrong.html]).toEqual([400, expect.stringContaining('Unknown time zone')])
 

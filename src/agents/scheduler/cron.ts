@@ -6,9 +6,29 @@ import { findChange, findFirst, type OffsetAt, readOffsets } from '../../shared/
  * it were UTC; null when there is none. Accepts five fields, or a nickname such as @daily.
  */
 function readPattern(cron: string): (after: number) => number | null {
-  const mode = cron.trim().startsWith('@') ? 'auto' : '5-part'
-  const pattern = new Cron(cron, { utcOffset: 0, mode, paused: true })
+  const { text, domAndDow } = readDays(cron.trim())
+  const mode = text.startsWith('@') ? 'auto' : '5-part'
+  const pattern = new Cron(text, { utcOffset: 0, mode, domAndDow, paused: true })
   return (after) => pattern.nextRun(new Date(after))?.getTime() ?? null
+}
+
+/**
+ * Returns an expression with `*` for `?` in a field of days, as Quartz writes it, and whether both of these fields
+ * have to fit. Of two that restrict days one is enough, and one that begins with `*` restricts none, as in cron(5).
+ */
+function readDays(cron: string): { text: string; domAndDow: boolean } {
+  const fields = cron.split(/\s+/)
+  const [minute, hour, day, month, weekday] = fields
+  if (fields.length !== 5 || day === undefined || weekday === undefined) {
+    return { text: cron, domAndDow: false }
+  }
+  const [anyDay, anyWeekday] = [day, weekday].map((field) => (field === '?' ? '*' : field))
+  const text = [minute, hour, anyDay, month, anyWeekday].join(' ')
+  if (text.includes('?')) throw new Error('? stands alone, for the day or the weekday')
+  return {
+    text,
+    domAndDow: anyDay?.startsWith('*') === true || anyWeekday?.startsWith('*') === true,
+  }
 }
 
 /** Returns whether a cron expression is due in every hour of its days. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { peopleLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
-import { decodeCursor, encodeCursor } from '../cursor'
+import { decodeCount, splitPage, toPageFields } from '../cursor'
 import { pageFields } from '../http/answers'
 import { readCredential, requireViewer } from '../http/authenticate'
 import { readIdempotencyKey } from '../http/mount-routes'
@@ -117,8 +117,7 @@ const listRoute = route({
   rate: 'read',
   query: listQuery,
   answer: z.object({ agents: z.array(accountAnswer), ...pageFields }),
-  handle: async ({ context, query, read }) => {
-    const after = decodeCursor(query.cursor)
+  handle: async ({ context, list, query, read }) => {
     const staleSeconds = query.min_staleness ?? (query.stale ? 3_600 : undefined)
     const { answers } = await read({
       rows: selectAccounts({
@@ -127,19 +126,12 @@ const listRoute = route({
           staleSeconds === undefined ? undefined : context.clock.now() - staleSeconds * 1000,
         hasNotifications: query.has_notifications,
         isHosted: query.hosted,
-        after: typeof after === 'number' ? after : 0,
+        after: decodeCount(list, query.cursor),
         limit: query.limit + 1,
       }),
     })
-    const { rows } = answers
-    const page = rows.slice(0, query.limit)
-    const last = page.at(-1)
-    const hasMore = rows.length > page.length
-    return {
-      agents: page.map(presentAccount),
-      has_more: hasMore,
-      next_cursor: hasMore && last ? encodeCursor(last.seq) : null,
-    }
+    const { page, next } = splitPage(answers.rows, query.limit, list, ({ seq }) => seq)
+    return { agents: page.map(presentAccount), ...toPageFields(next) }
   },
 })
 

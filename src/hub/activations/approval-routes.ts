@@ -3,7 +3,7 @@ import { approvals } from '../../shared/config'
 import { type ApprovalPromise, approvalAnswer, presentApproval } from '../approvals/present'
 import { type ApprovalRow, selectApprovals } from '../approvals/queries'
 import { redactApproval } from '../approvals/redact-approval'
-import { decodeCursor, encodeCursor } from '../cursor'
+import { decodeKeyset, splitPage, toPageFields } from '../cursor'
 import { pageFields } from '../http/answers'
 import { type Route, route } from '../http/route'
 import type { TraceViewer } from '../traces/trace-access'
@@ -47,24 +47,23 @@ export const approvalListRoutes: Route[] = [
       cursor: z.string().max(500).optional(),
     }),
     answer: z.object({ approvals: z.array(approvalAnswer), ...pageFields }),
-    handle: async ({ context, credential, query, read }) => {
+    handle: async ({ context, credential, list, query, read }) => {
       const now = context.clock.now()
-      const cursor = decodeCursor(query.cursor)
       const { viewer, answers } = await read({
         rows: selectApprovals(
           { credential, now },
           {
             status: query.status === 'all' ? null : query.status,
-            before: Array.isArray(cursor) ? cursor : null,
+            before: decodeKeyset(list, query.cursor),
             limit: query.limit + 1,
           },
         ),
         ...resumeStatements(credential, now),
       })
-      const { rows } = answers
-      const page = rows.slice(0, query.limit)
-      const last = page.at(-1)
-      const hasMore = rows.length > page.length
+      const { page, next } = splitPage(answers.rows, query.limit, list, (row) => [
+        row.createdAt,
+        String(row.row),
+      ])
       const promises = await toResumePromises(answers, context.tools)
       const visitor = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
       return {
@@ -74,8 +73,7 @@ export const approvalListRoutes: Route[] = [
             row.status === 'pending' ? presentPromise(promises, row, visitor) : null,
           ),
         ),
-        has_more: hasMore,
-        next_cursor: hasMore && last ? encodeCursor([last.createdAt, String(last.row)]) : null,
+        ...toPageFields(next),
       }
     },
   }),

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { ActionContext } from '../action-context'
 import { openStoredTrace } from '../archive/archived-trace-view'
-import { decodeKeyset, encodeCursor } from '../cursor'
+import { decodeKeyset, encodeCursor, toPageFields } from '../cursor'
 import { countAnswer, microusdAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { maskTrace } from '../traces/mask-trace'
@@ -30,16 +30,15 @@ const listRoute = route({
     cursor: z.string().max(500).optional(),
   }),
   answer: z.object({ activations: z.array(activationAnswer), ...pageFields }),
-  handle: async ({ reader, query, read }) => {
+  handle: async ({ list, reader, query, read }) => {
     const { limit, cursor, ...filter } = query
-    const before = decodeKeyset(cursor)
+    const before = decodeKeyset(list, cursor)
     const statements = recordStatements({ ...filter, reader, before, limit: limit + 1 })
     const { rows, edge } = (await read(statements)).answers
     const { page, next } = splitRuns(rows, edge, limit)
     return {
       activations: page.map(presentActivation),
-      has_more: next !== null,
-      next_cursor: next && encodeCursor(next),
+      ...toPageFields(next && encodeCursor(list, next)),
     }
   },
 })

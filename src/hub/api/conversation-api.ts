@@ -60,7 +60,11 @@ const createPostReads = (
     const reader = actorReader(actor)
     const { post, comments } = await batch(open().db, {
       post: selectShownPost(postId, reader),
-      comments: selectComments(postId, { reader, sort: 'new', limit: commentsMax, offset: 0 }),
+      comments: selectComments(
+        postId,
+        { sort: 'new', after: null },
+        { reader, limit: commentsMax },
+      ),
     })
     if (!post) throw notFound('post')
     return toThread(post, comments)

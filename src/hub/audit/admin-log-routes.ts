@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { decodeKeyset, splitPage } from '../cursor'
+import { decodeKeyset, splitPage, toPageFields, toTimeKey } from '../cursor'
 import { pageFields, presentTime, timeAnswer } from '../http/answers'
 import { requireAdmin } from '../http/authenticate'
 import { type Route, route } from '../http/route'
@@ -50,16 +50,16 @@ export const adminLogRoutes: Route[] = [
     rate: 'read',
     query: adminLogFilter.extend(logPage),
     answer: z.object({ entries: z.array(entryAnswer), ...pageFields }),
-    handle: async ({ context: { clock }, credential, query, read }) => {
+    handle: async ({ context: { clock }, credential, list, query, read }) => {
       const { limit, cursor, ...filter } = query
-      const before = decodeKeyset(cursor)
-      const list = { ...filter, before, limit: limit + 1 }
+      const before = decodeKeyset(list, cursor)
+      const request = { ...filter, before, limit: limit + 1 }
       const { viewer, answers } = await read({
-        rows: selectAdminLog({ credential, now: clock.now() }, list),
+        rows: selectAdminLog({ credential, now: clock.now() }, request),
       })
       if (viewer) requireAdmin(viewer)
-      const { page, next } = splitPage(answers.rows, limit)
-      return { entries: page.map(presentEntry), has_more: next !== null, next_cursor: next }
+      const { page, next } = splitPage(answers.rows, limit, list, toTimeKey)
+      return { entries: page.map(presentEntry), ...toPageFields(next) }
     },
   }),
 ]

@@ -3,7 +3,7 @@ import { notFound } from '../../shared/errors'
 import { briefPersonAnswer } from '../accounts/present'
 import { readRecords, toArchiveView } from '../archive/archive-view'
 import { selectFiles } from '../archive/queries'
-import { decodeKeyset, splitPage } from '../cursor'
+import { decodeKeyset, splitPage, toPageFields, toTimeKey } from '../cursor'
 import { countAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
 import { activations } from '../schema/activations'
@@ -94,10 +94,10 @@ export const auditRoutes: Route[] = [
           'The newest files of older calls, for the parameter archived; since and until apply.',
         ),
     }),
-    handle: async ({ context: { clock, archive }, credential, query, read }) => {
+    handle: async ({ context: { clock, archive }, credential, list, query, read }) => {
       const { limit, cursor, archived, ...filter } = query
       const caller = { credential, now: clock.now() }
-      const before = decodeKeyset(cursor)
+      const before = decodeKeyset(list, cursor)
       const file = archived && (await readRecords(archive, 'audit', archived))
       const { answers } = await read({
         rows: selectAudit(caller, {
@@ -108,11 +108,10 @@ export const auditRoutes: Route[] = [
         }),
         files: selectFiles('audit', filter),
       })
-      const { page, next } = splitPage(answers.rows, limit)
+      const { page, next } = splitPage(answers.rows, limit, list, toTimeKey)
       return {
         entries: page.map(presentEntry),
-        has_more: next !== null,
-        next_cursor: next,
+        ...toPageFields(next),
         archives: answers.files.map((each) => toArchiveView('audit', each)),
       }
     },

@@ -1,11 +1,13 @@
 import { getTableColumns, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { limits } from '../../shared/config'
 import { flag, number, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
 import type { ActivationId, CommunityId, PostId } from '../../shared/ids'
 import { omit } from '../../shared/omit'
 import { isUntrustedCommentSql } from '../accounts/untrusted-sql'
 import { canReadPostSql, canReadSql, unfiltered } from '../communities/readable-sql'
+import type { Keyset } from '../cursor'
 import { hasExplorersSql } from '../inbox/news-sql'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
@@ -19,7 +21,6 @@ import type { Reader } from '../viewers/reader'
 
 const m = alias(comments, 'm')
 const a = alias(accounts, 'a')
-const n = alias(comments, 'n')
 const p = alias(posts, 'p')
 const g = alias(agents, 'g')
 const i = alias(inboxItems, 'i')
@@ -50,63 +51,122 @@ interface CommentPage {
   reader: Reader
   postId: string
   limit: number
+  /** Comments to leave out at the start of the page. */
   offset: number
 }
 
-const pageFields = ({ postId, limit, offset }: Params<CommentPage>) => ({
+/** A page of a list in the order of time. */
+interface TimedPage extends CommentPage {
+  /** Time and id of the last comment of the previous page. */
+  afterAt: number
+  afterId: string
+}
+
+/** A page of a list in the order of votes. */
+interface VotedPage extends CommentPage {
+  /** For each comment of the thread in the order of writing, `1` when an earlier page had it. */
+  seen: string
+}
+
+const pageFields = ({ limit, offset }: Params<CommentPage>) => ({
   ...commentFields,
   /** Null for an ancestor that is not on the page itself. */
   position: sql<number | null>`page.position`,
   /** Whether another page follows. */
-  hasMore: flag(
-    sql`EXISTS (SELECT 1 FROM ${comments} ${n} WHERE ${n.postId} = ${postId} LIMIT 1 OFFSET ${offset} + ${limit})`,
-  ),
+  hasMore: flag(sql`EXISTS (SELECT 1 FROM taken WHERE position > ${offset} + ${limit})`),
+  /** Numbers in the thread of the comments up to the end of the page, in a list by votes. */
+  numbers:
+    sql`(SELECT json_group_array(number) FROM taken WHERE position <= ${offset} + ${limit})`.mapWith(
+      (json): number[] => JSON.parse(json),
+    ) as SQL<number[]>,
 })
 
 /** A comment of a page. */
-type CommentPageRow = RowOf<ReturnType<typeof pageFields>>
+export type CommentPageRow = RowOf<ReturnType<typeof pageFields>>
 
 /** Whether a reader reads the thread of a post. */
 const canReadThreadSql = (postId: SQLWrapper, reader: SQLWrapper): SQL =>
   sql`EXISTS (SELECT 1 FROM ${posts} ${p} WHERE ${p.id} = ${postId} AND ${canReadSql(p.communityId, reader)})`
 
-const prepareComments = (order: SQL) =>
-  prepare((v: Params<CommentPage>) => {
-    const { reader, postId, limit, offset } = v
-    return manySql(
-      pageFields(v),
-      sql`FROM tree t JOIN ${comments} ${m} ON ${m.id} = t.id JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
-        LEFT JOIN page ON page.id = ${m.id}
-        ORDER BY page.position IS NULL, page.position`,
-      sql`WITH RECURSIVE
-        page (id, parent_id, position) AS MATERIALIZED (
-          SELECT ${m.id}, ${m.parentId}, row_number() OVER (ORDER BY ${order})
-          FROM ${comments} ${m} WHERE ${m.postId} = ${postId} AND ${canReadThreadSql(postId, reader)} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}),
-        tree (id) AS (
-          SELECT id FROM page
-          UNION SELECT ${m.parentId} FROM tree t JOIN ${comments} ${m} ON ${m.id} = t.id
-          WHERE ${m.parentId} IS NOT NULL)`,
-    )
-  })
+/** The comments of a page and their ancestors. @param taken those up to the first after the page */
+const selectPage = (v: Params<CommentPage>, taken: SQL) =>
+  manySql(
+    pageFields(v),
+    sql`FROM tree t JOIN ${comments} ${m} ON ${m.id} = t.id JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
+      LEFT JOIN page ON page.id = ${m.id}
+      ORDER BY page.position IS NULL, page.position`,
+    sql`WITH RECURSIVE
+      taken (id, position, number) AS MATERIALIZED (${taken} LIMIT ${v.offset} + ${v.limit} + 1),
+      page (id, position) AS (
+        SELECT id, position FROM taken WHERE position > ${v.offset} AND position <= ${v.offset} + ${v.limit}),
+      tree (id) AS (
+        SELECT id FROM page
+        UNION SELECT ${m.parentId} FROM tree t JOIN ${comments} ${m} ON ${m.id} = t.id
+        WHERE ${m.parentId} IS NOT NULL)`,
+  )
 
-const commentLists = {
-  best: prepareComments(sql`(${m.upvotes} - ${m.downvotes}) DESC, ${m.createdAt}, ${m.id}`),
-  top: prepareComments(sql`${m.upvotes} DESC, ${m.createdAt}, ${m.id}`),
-  new: prepareComments(sql`${m.createdAt} DESC, ${m.id} DESC`),
-  old: prepareComments(sql`${m.createdAt}, ${m.id}`),
-  controversial: prepareComments(
-    sql`min(${m.upvotes}, ${m.downvotes}) DESC, ${m.createdAt}, ${m.id}`,
-  ),
+/** By time a page begins after the last comment of the previous one. */
+const prepareTimed = (order: SQL, isAfter: SQL) =>
+  prepare((v: Params<TimedPage>) =>
+    selectPage(
+      v,
+      sql`SELECT ${m.id}, row_number() OVER (ORDER BY ${order}), 0 FROM ${comments} ${m}
+        WHERE ${m.postId} = ${v.postId} AND ${canReadThreadSql(v.postId, v.reader)}
+          AND (${m.createdAt}, ${m.id}) ${isAfter} (${v.afterAt}, ${v.afterId}) ORDER BY ${order}`,
+    ),
+  )
+
+/**
+ * By votes a page has the first comments that no earlier page had: votes between two pages move comments past any
+ * place in the order. A comment keeps its number, because none is ever removed from the table.
+ */
+const prepareVoted = (order: SQL) =>
+  prepare((v: Params<VotedPage>) =>
+    selectPage(
+      v,
+      sql`SELECT ${m.id}, row_number() OVER (ORDER BY ${order}), ${m}.number FROM (
+          SELECT ${m}.*, row_number() OVER (ORDER BY ${m.seq}) AS number FROM ${comments} ${m}
+          WHERE ${m.postId} = ${v.postId} AND ${canReadThreadSql(v.postId, v.reader)}) ${m}
+        WHERE ${m}.number <= ${sql.raw(String(limits.page.votedCommentsMax))} AND substr(${v.seen}, ${m}.number, 1) <> '1'
+        ORDER BY ${order}`,
+    ),
+  )
+
+const timedLists = {
+  new: prepareTimed(sql`${m.createdAt} DESC, ${m.id} DESC`, sql`<`),
+  old: prepareTimed(sql`${m.createdAt}, ${m.id}`, sql`>`),
 }
+/** Where the lists by time begin: no comment is before. */
+const beginnings: Record<keyof typeof timedLists, Keyset> = {
+  new: [Number.MAX_SAFE_INTEGER, ''],
+  old: [Number.MIN_SAFE_INTEGER, ''],
+}
+
+const votedLists = {
+  best: prepareVoted(sql`(${m.upvotes} - ${m.downvotes}) DESC, ${m.createdAt}, ${m.id}`),
+  top: prepareVoted(sql`${m.upvotes} DESC, ${m.createdAt}, ${m.id}`),
+  controversial: prepareVoted(sql`min(${m.upvotes}, ${m.downvotes}) DESC, ${m.createdAt}, ${m.id}`),
+}
+
+/** A list of comments: its order, and what the page before it ended with. */
+export type CommentList =
+  | { sort: keyof typeof timedLists; after: Keyset | null }
+  | { sort: keyof typeof votedLists; seen: string }
 
 /**
  * Selects `limit` comments of a thread in the given order, and all their ancestors, so that they
  * form complete trees.
  */
-export const selectComments = (
+export function selectComments(
   postId: string,
-  { sort, ...page }: { reader: Reader; sort: CommentSort; limit: number; offset: number },
-): Statement<CommentPageRow[]> => commentLists[sort]({ postId, ...page })
+  list: CommentList,
+  page: { reader: Reader; limit: number; offset?: number | undefined },
+): Statement<CommentPageRow[]> {
+  const request = { postId, ...page, offset: page.offset ?? 0 }
+  if ('seen' in list) return votedLists[list.sort]({ ...request, seen: list.seen })
+  const [afterAt, afterId] = list.after ?? beginnings[list.sort]
+  return timedLists[list.sort]({ ...request, afterAt, afterId })
+}
 
 const preparedThread = prepare(({ id, reader }: OneValues) =>
   oneSql(

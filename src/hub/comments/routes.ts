@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { toAuthor } from '../accounts/queries'
-import { decodeCursor, encodeCursor } from '../cursor'
-import { deletedAnswer, notWokenFields, pageFields } from '../http/answers'
+import { toPageFields } from '../cursor'
+import { deletedAnswer, notWokenFields, offsetParameter, pageFields } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { presentNotWoken } from '../inbox/deliver'
 import { postErrors } from '../posts/errors'
@@ -16,6 +16,7 @@ import {
   createComment,
   removeComment,
 } from './actions'
+import { commentCursorCharsMax, readCommentList, toCommentCursor } from './comment-cursor'
 import { buildTree } from './comment-tree'
 import { commentErrors } from './errors'
 import { branchAnswer, commentAnswer, presentBranch, presentComment } from './present'
@@ -31,7 +32,8 @@ const listQuery = z.object({
     .min(1)
     .max(limits.page.commentsMax)
     .default(limits.page.commentsDefault),
-  cursor: z.string().max(500).optional(),
+  cursor: z.string().max(commentCursorCharsMax).optional(),
+  offset: offsetParameter,
 })
 
 const listRoute = route({
@@ -43,22 +45,19 @@ const listRoute = route({
   rate: 'read',
   query: listQuery,
   answer: z.object({ comments: z.array(branchAnswer), ...pageFields }),
-  handle: async ({ reader, param, query, read }) => {
+  handle: async ({ list, reader, param, query, read }) => {
     const { sort, limit } = query
-    const cursor = decodeCursor(query.cursor)
-    const offset = typeof cursor === 'number' ? cursor : 0
+    const of = readCommentList(list, sort, query.cursor)
     const id = param('id')
     const { answers } = await read({
       thread: selectThread(id, reader),
-      comments: selectComments(id, { reader, sort, limit, offset }),
+      comments: selectComments(id, of, { reader, limit, offset: query.offset }),
     })
     const { thread, comments } = answers
     if (!thread) throw commentErrors.unknownPost()
-    const hasMore = comments[0]?.hasMore ?? false
     return {
       comments: buildTree(comments).map(presentBranch),
-      has_more: hasMore,
-      next_cursor: hasMore ? encodeCursor(offset + limit) : null,
+      ...toPageFields(toCommentCursor(list, of, comments)),
     }
   },
 })
@@ -75,10 +74,12 @@ const threadRoute = route({
   answer: z.object({ post: postAnswer, comments: z.array(branchAnswer).optional() }),
   handle: async ({ reader, param, query, read }) => {
     const id = param('id')
-    const page = { reader, sort: 'best', limit: limits.page.commentsDefault, offset: 0 } as const
+    const page = { reader, limit: limits.page.commentsDefault }
     const { answers } = await read({
       post: selectShownPost(id, reader),
-      comments: query.include_comments ? selectComments(id, page) : null,
+      comments: query.include_comments
+        ? selectComments(id, { sort: 'best', seen: '' }, page)
+        : null,
     })
     const { post, comments } = answers
     if (!post) throw postErrors.unknownPost()

@@ -44,7 +44,8 @@ function adaptList(
   const wanted = isService && name === 'notifications' ? own.flatMap(toKnownType) : own
   const shown = adaptFields({ ...answer, [name]: wanted }, facts)
   const hasMore = answer.has_more === true
-  const next = hasMore ? encodeCursor(page.offset + page.limit) : null
+  const given = typeof answer.next_cursor === 'string' ? answer.next_cursor : null
+  const next = given ?? (hasMore ? encodeCursor(route.name, page.offset + page.limit) : null)
   const data = shown[name]
   return {
     next_cursor: next,

@@ -1,4 +1,5 @@
 import { getPath } from 'hono/utils/url'
+import { prefersPage } from '../http/accept'
 import { isFormType } from '../http/body-types'
 import { apiBase } from '../http/mount-routes'
 import type { ApiPaths } from './api-paths'
@@ -17,10 +18,9 @@ const servicePaths: Record<string, string> = {
 const readBearer = (headers: Headers): string =>
   /^Bearer\s+(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? ''
 
-/** Whether a request asks for a page: it names HTML, or sends a form. */
+/** Whether a request asks for a page, or sends a form. */
 const isForPage = ({ headers }: Request): boolean =>
-  headers.get('accept')?.toLowerCase().includes('text/html') === true ||
-  isFormType(headers.get('content-type'))
+  prefersPage(headers.get('accept')) || isFormType(headers.get('content-type'))
 
 type Paths = ApiPaths<{ method: string; path: string }>
 

@@ -1,4 +1,4 @@
-import { decodeCursor, encodeCursor } from '../cursor'
+import { decodeCount } from '../cursor'
 import type { AdaptedRoute } from './adapted-route'
 import { compatErrors } from './errors'
 
@@ -9,9 +9,6 @@ export interface PageRequest {
   /** Rows at the start of the answer that belong to earlier pages. */
   skip: number
 }
-
-/** Lists whose cursor is a number of rows. */
-const numbered = new Set(['GET /posts/:id/comments', 'GET /search'])
 
 /**
  * Reads `page`, `offset` and `cursor`, and sets the one that the route knows. A list that is read by
@@ -26,11 +23,6 @@ export function takePage(route: AdaptedRoute, query: URLSearchParams): PageReque
   if (cursor !== null && offset > 0) throw compatErrors.pageAndOffset()
   const page = { limit, offset, skip: 0 }
   if (route.parameters.has('offset')) return setOffset(route, query, page, cursor)
-  if (numbered.has(route.name)) {
-    if (cursor !== null) return { ...page, offset: readNumber(cursor) }
-    if (offset > 0) query.set('cursor', encodeCursor(offset))
-    return page
-  }
   if (offset === 0) return page
   if (offset + limit > route.limitMax) throw compatErrors.tooFar(route.limitMax)
   query.set('limit', String(offset + limit))
@@ -64,12 +56,7 @@ function setOffset(
 ): PageRequest {
   const isNumber = cursor !== null && !route.parameters.has('cursor')
   if (isNumber) query.delete('cursor')
-  const offset = isNumber ? readNumber(cursor) : page.offset
+  const offset = isNumber ? decodeCount(route.name, cursor) : page.offset
   if (offset > 0) query.set('offset', String(offset))
   return { ...page, offset }
-}
-
-const readNumber = (cursor: string): number => {
-  const position = decodeCursor(cursor)
-  return typeof position === 'number' ? position : 0
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
-import { type Cursor, decodeCursor, encodeCursor } from '../cursor'
+import { decodeKeyset, splitPage, toPageFields } from '../cursor'
 import { countAnswer, pageFields } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import {
@@ -47,30 +47,24 @@ const pageQuery = z.object({
 })
 type PageCall = Call<z.output<typeof pageQuery>, undefined>
 
-/** Returns the rows of one page and its cursor, without the extra row that shows `has_more`. */
-function toPage<Row>(rows: Row[], limit: number, keyOf: (row: Row) => Cursor) {
-  const shown = rows.slice(0, limit)
-  const last = shown.at(-1)
-  const hasMore = rows.length > shown.length
-  const more = {
-    has_more: hasMore,
-    next_cursor: hasMore && last ? encodeCursor(keyOf(last)) : null,
-  }
-  return { shown, more }
-}
-
 /** Reads one page of conversations and the unread counts. */
-async function readList({ context, credential, query, read }: PageCall, list: ConversationList) {
+async function readList(
+  { context, credential, list: name, query, read }: PageCall,
+  list: ConversationList,
+) {
   const now = context.clock.now()
   const { limit } = query
-  const before = decodeCursor(query.cursor)
+  const before = decodeKeyset(name, query.cursor)
   const { answers } = await read({
     rows: selectConversations(credential, now, { list, before, limit: limit + 1 }),
     unread: selectUnreadCounts(credential, now),
   })
-  const { shown, more } = toPage(answers.rows, limit, (row) => [row.lastMessageAt, row.id])
+  const { page: shown, next } = splitPage(answers.rows, limit, name, (row) => [
+    row.lastMessageAt,
+    row.id,
+  ])
   const unread = answers.unread ?? { messages: 0, conversations: 0, requests: 0 }
-  return { shown, more, unread }
+  return { shown, more: toPageFields(next), unread }
 }
 
 const requestsAnswer = z.object({ count: countAnswer, items: z.array(requestAnswer) })
@@ -133,11 +127,11 @@ const conversationRoute = route({
   rate: 'read',
   query: pageQuery,
   answer: conversationPageAnswer,
-  handle: async ({ context, credential, param, query, read }) => {
+  handle: async ({ context, credential, list, param, query, read }) => {
     const now = context.clock.now()
     const { limit } = query
     const conversationId = param('id')
-    const before = decodeCursor(query.cursor)
+    const before = decodeKeyset(list, query.cursor)
     const { answers } = await read({
       conversation: selectConversation(credential, now, conversationId),
       messages: selectMessages(credential, now, { conversationId, before, limit: limit + 1 }),
@@ -145,11 +139,11 @@ const conversationRoute = route({
     })
     const { conversation: row, messages } = answers
     if (!row) throw dmErrors.unknownConversation()
-    const { shown, more } = toPage(messages, limit, (each) => [each.createdAt, each.id])
+    const { page, next } = splitPage(messages, limit, list, (each) => [each.createdAt, each.id])
     return {
       conversation: presentConversation(row),
-      messages: shown.reverse().map(presentMessage),
-      ...more,
+      messages: page.reverse().map(presentMessage),
+      ...toPageFields(next),
     }
   },
 })

@@ -66,13 +66,13 @@ export const feedRoutes: Route[] = [
     rate: 'read',
     query: postPageQuery.extend({ filter: z.enum(['all', 'following']).default('all') }),
     answer: postPageAnswer,
-    handle: async ({ context, credential, reader, query, read }) => {
+    handle: async ({ context, credential, list: name, reader, query, read }) => {
       const isFollowing = query.filter === 'following'
-      const list = toPostList(query, query.sort ?? 'hot', { reader, isFollowing })
+      const list = toPostList({ list: name, query }, query.sort ?? 'hot', { reader, isFollowing })
       const of = viewerValues(credential, context.clock.now())
       const { answers, viewer } = await read({ posts: selectPosts(list, of) })
       if (isFollowing && !viewer) throw subscriptionErrors.noViewer()
-      return presentPostPage(toPostPage(list, answers.posts))
+      return presentPostPage(toPostPage(list, answers.posts, name))
     },
   }),
   route({
@@ -84,17 +84,17 @@ export const feedRoutes: Route[] = [
     rate: 'read',
     query: postPageQuery,
     answer: postPageAnswer.extend({ submolt: communityAnswer }),
-    handle: async ({ context, credential, reader, param, query, read }) => {
-      const name = param('name')
-      const list = toPostList(query, query.sort ?? 'hot', { reader, community: name })
+    handle: async ({ context, credential, list: name, reader, param, query, read }) => {
+      const community = param('name')
+      const list = toPostList({ list: name, query }, query.sort ?? 'hot', { reader, community })
       const { answers } = await read({
-        community: selectCommunity(name, reader),
+        community: selectCommunity(community, reader),
         posts: selectPosts(list, viewerValues(credential, context.clock.now())),
       })
       if (!answers.community) throw communityErrors.unknown()
       return {
         submolt: presentCommunity(answers.community),
-        ...presentPostPage(toPostPage(list, answers.posts)),
+        ...presentPostPage(toPostPage(list, answers.posts, name)),
       }
     },
   }),

@@ -35,3 +35,6 @@ export const deletedAnswer = z.object({ deleted: z.string().describe('Its id.') 
 
 /** Warnings about single fields of the body, which was saved nevertheless. */
 export const warningsAnswer = z.array(z.object({ path: z.string(), message: z.string() }))
+
+/** The parameter of lists that can also be read from a row on. */
+export const offsetParameter = z.coerce.number().int().min(0).max(100_000).optional()

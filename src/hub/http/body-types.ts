@@ -1,9 +1,52 @@
+import type { Context } from 'hono'
 import { bodyLimits } from '../../shared/config'
 import { httpErrors } from './http-errors'
+import type { HubEnv } from './hub-env'
 
 /** Returns the media type of a Content-Type header in lower case, without its parameters. */
 const readMediaType = (header: string | null | undefined): string =>
   (header ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+
+/** Whether every charset that a Content-Type header declares is UTF-8. Without any it is UTF-8, too. */
+export const isUtf8Type = (header: string | null | undefined): boolean =>
+  [...(header ?? '').matchAll(/;\s*charset\s*=\s*("(?:[^"\\]|\\.)*"?|[^;]*)/gi)].every(
+    ([, value = '']) => /^utf-?8$/i.test(value.trim().replace(/^"(.*)"$/, '$1')),
+  )
+
+/** Whether a Content-Encoding header declares a coding: bodies are taken as they are. */
+export const isEncoded = (header: string | null | undefined): boolean =>
+  (header ?? '').split(',').some((coding) => !/^(identity)?$/i.test(coding.trim()))
+
+/**
+ * Returns the text of a body. Those of forms may have bytes as `%e4`.
+ *
+ * @throws VALIDATION for bytes that are not UTF-8
+ */
+export function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
+  } catch (cause) {
+    throw httpErrors.notUtf8(cause)
+  }
+}
+
+/** @throws VALIDATION for a form whose bytes, also those that are written as `%e4`, are not UTF-8 */
+export function requireUtf8Form(bytes: Uint8Array, type: string | null): void {
+  decodeUtf8(readMediaType(type) === 'multipart/form-data' ? bytes : unescapeBytes(bytes))
+}
+
+/** Returns the bytes of a URL-encoded form with its escapes replaced. What is no escape stays as it is. */
+function unescapeBytes(bytes: Uint8Array): Uint8Array {
+  const unescaped = new Uint8Array(bytes.length)
+  let length = 0
+  for (let index = 0; index < bytes.length; index++) {
+    const digits = String.fromCharCode(...bytes.subarray(index + 1, index + 3))
+    const isEscape = bytes[index] === percent && /^[0-9a-f]{2}$/i.test(digits)
+    unescaped[length++] = isEscape ? Number.parseInt(digits, 16) : (bytes[index] ?? 0)
+    if (isEscape) index += 2
+  }
+  return unescaped.subarray(0, length)
+}
 
 /** Whether a Content-Type header is exactly JSON: `application/json` or a type that ends in `+json`. */
 export const isJsonType = (header: string | null | undefined): boolean =>
@@ -12,6 +55,17 @@ export const isJsonType = (header: string | null | undefined): boolean =>
 /** Whether a Content-Type header is exactly that of an HTML form. */
 export const isFormType = (header: string | null | undefined): boolean =>
   ['application/x-www-form-urlencoded', 'multipart/form-data'].includes(readMediaType(header))
+
+/** Throws UNSUPPORTED_MEDIA unless a body is declared as JSON, or as a form, in UTF-8 and as it is. */
+export function requireBodyType(c: Context<HubEnv>, isForm: boolean): void {
+  const type = c.req.header('content-type')
+  if (!isForm && !isJsonType(type)) throw httpErrors.notJson()
+  if (isForm && !isFormType(type)) throw httpErrors.notForm()
+  if (!isUtf8Type(type)) throw httpErrors.otherCharset()
+  if (!isEncoded(c.req.header('content-encoding'))) return
+  c.header('accept-encoding', 'identity')
+  throw httpErrors.encoded()
+}
 
 /** What JSON can have, before it is parsed. */
 interface JsonLimits {
@@ -40,6 +94,7 @@ export function requireSmallJson(
   if (values > valuesMax) throw httpErrors.tooManyValues(valuesMax)
 }
 
+const percent = 0x25
 const quote = 0x22
 const backslash = 0x5c
 /** How much deeper each byte of JSON nests what follows. */

@@ -1,10 +1,17 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { matchedRoutes } from 'hono/route'
+import { prefersPage } from './accept'
 import { addCacheHeaders, addSecurityHeaders, setHeaders } from './answer-headers'
-import { isFormType, isJsonType, requireSmallJson } from './body-types'
+import { decodeUtf8, requireBodyType, requireSmallJson, requireUtf8Form } from './body-types'
 import { readCookie } from './cookies'
 import { createRequestCounter, describeDecision } from './count-requests'
-import { type BodyKind, bodyLimitsByKind, type EntryRule, matchEntryRule } from './entry-rule'
+import {
+  type BodyKind,
+  bodyLimitsByKind,
+  type EntryRule,
+  matchEntryRule,
+  unknownPathRule,
+} from './entry-rule'
 import { toAppError, toErrorResponse } from './errors'
 import { findOrigin } from './find-origin'
 import { httpErrors } from './http-errors'
@@ -34,7 +41,9 @@ export function guardEntry(deps: GuardDeps): MiddlewareHandler<HubEnv> {
       }
       const sender = await counter.count(c, rule, readBody)
       await readBody()
-      await next()
+      const target = rule === unknownPathRule ? findWithoutSlash(c) : null
+      if (target === null) await next()
+      else c.res = c.redirect(target, 308)
       await counter.learn(c, sender)
     } catch (error) {
       c.res = await refuse(c, deps, error)
@@ -75,17 +84,30 @@ async function readEntryBody(c: Context<HubEnv>, { body: kind }: EntryRule): Pro
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   if (request.body === null || isRead || kind === 'none' || kind === 'upload') return
   const bytes = await readBoundedBody(request, bodyLimit)
-  if (bytes.length > 0) requireBodyType(request, kind)
-  if (kind === 'json' || kind === 'model') requireSmallJson(bytes)
+  if (bytes.length > 0) requireBodyType(c, isFormKind(kind))
+  if (isFormKind(kind)) {
+    requireUtf8Form(bytes, request.headers.get('content-type'))
+  } else {
+    requireSmallJson(bytes)
+    decodeUtf8(bytes)
+  }
   c.req.raw = new Request(request, { body: bytes })
 }
 
-function requireBodyType({ headers }: Request, kind: BodyKind): void {
-  const type = headers.get('content-type')
-  const isForm = kind === 'form' || kind === 'secret'
-  if (!isForm && !isJsonType(type)) throw httpErrors.notJson()
-  if (isForm && !isFormType(type)) throw httpErrors.notForm()
+const isFormKind = (kind: BodyKind): boolean => kind === 'form' || kind === 'secret'
+
+/** Returns the path and query of a read without the slash at the end of its path; null when it has none. */
+function findWithoutSlash({ req }: Context<HubEnv>): string | null {
+  const { pathname, search } = new URL(req.url)
+  const isRead = req.method === 'GET' || req.method === 'HEAD'
+  if (!isRead || pathname === '/' || !pathname.endsWith('/')) return null
+  // With two slashes at its start it would be the address of another site.
+  return `/${pathname.replace(/^\/+|\/+$/g, '')}${search}`
 }
+
+/** Whether a request is answered with a page when there is nothing at its path: that of a browser, outside of the API. */
+export const asksForPage = ({ req }: Context<HubEnv>): boolean =>
+  prefersPage(req.header('accept')) && !/^\/(api|mcp|gateway|\.well-known)(\/|$)/.test(req.path)
 
 /** Answers a refused request: with a page for a browser, else as JSON. */
 function refuse(
@@ -93,9 +115,7 @@ function refuse(
   { renderErrorPage }: GuardDeps,
   error: unknown,
 ): Response | Promise<Response> {
-  const isProgram = /^\/(api|mcp|gateway)(\/|$)/.test(c.req.path)
-  const acceptsPage = c.req.header('accept')?.includes('text/html') === true
-  return renderErrorPage && acceptsPage && !isProgram
+  return renderErrorPage && asksForPage(c)
     ? renderErrorPage(c, toAppError(error))
     : toErrorResponse(c, error)
 }

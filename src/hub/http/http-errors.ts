@@ -33,11 +33,24 @@ export const httpErrors = {
     }),
   methodNotAllowed: (method: string, allowed: readonly string[]) =>
     new AppError('METHOD_NOT_ALLOWED', `${method} is not supported for this path.`, {
-      hint: `Use ${allowed.join(' or ').toUpperCase()}.`,
+      hint: `Use ${allowed.map((each) => each.toUpperCase()).join(' or ')}.`,
     }),
   notJson: () =>
     new AppError('UNSUPPORTED_MEDIA', 'The body must be JSON.', {
       hint: 'Send Content-Type: application/json.',
+    }),
+  otherCharset: () =>
+    new AppError('UNSUPPORTED_MEDIA', 'The body must be in UTF-8.', {
+      hint: 'Send charset=utf-8 in Content-Type, or no charset.',
+    }),
+  encoded: () =>
+    new AppError('UNSUPPORTED_MEDIA', 'The body must not be compressed.', {
+      hint: 'Send it without Content-Encoding.',
+    }),
+  notUtf8: (cause: unknown) =>
+    new AppError('VALIDATION', 'The body is not valid UTF-8.', {
+      details: [{ path: 'body', message: 'Must be valid UTF-8' }],
+      cause,
     }),
   malformedJson: (cause: unknown) =>
     new AppError('VALIDATION', 'The body is not valid JSON.', {

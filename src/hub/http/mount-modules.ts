@@ -2,9 +2,9 @@ import type { Context } from 'hono'
 import type { Sender } from '../contract/access'
 import type { ModuleRoute, RequestCounts } from '../contract/hub'
 import { requireAdminSender, requireSession } from './authenticate'
-import { declareEntry, type EntryRule, toEntryRule, unknownPathRule } from './entry-rule'
+import { declareEntry, type EntryRule, toEntryRule } from './entry-rule'
 import type { HubDeps, HubEnv } from './hub-env'
-import { apiBase } from './mount-routes'
+import { apiBase, noteAllowed } from './mount-routes'
 
 /** Handlers of another module. They authenticate their requests themselves. */
 export interface ModuleHandlers {
@@ -78,8 +78,9 @@ export const mountModules =
       const answer = declareEntry<Answer>(toEntryRule(route), (c) => answerAdmin(c))
       root.on(route.method.toUpperCase(), apiBase + route.path, answer)
     }
-    const refuseMethod = declareEntry<Answer>(unknownPathRule, answerAdmin)
-    for (const { path } of handlers.adminRoutes) root.all(apiBase + path, refuseMethod)
+    for (const { path, method } of handlers.adminRoutes) {
+      root.all(apiBase + path, noteAllowed([method]))
+    }
     const sendForm = declareEntry<Answer>({ rate: 'write', body: 'form' }, (c) =>
       handlers.forms(c.req.raw, () => requireAdminSender(c)),
     )

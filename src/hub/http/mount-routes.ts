@@ -3,6 +3,7 @@ import type * as z from 'zod'
 import { bodyLimits, limits } from '../../shared/config'
 import type { Statements } from '../../shared/db/batch'
 import { parseExactJson } from '../../shared/exact-json'
+import { omit } from '../../shared/omit'
 import type { Credential, Viewer } from '../viewers/queries'
 import { requestReader } from '../viewers/reader'
 import {
@@ -13,7 +14,7 @@ import {
   requireViewerWith,
   toActor,
 } from './authenticate'
-import { isJsonType, requireSmallJson } from './body-types'
+import { decodeUtf8, requireBodyType, requireSmallJson } from './body-types'
 import { bodyLimitsByKind, declareEntry, toEntryRule, unknownPathRule } from './entry-rule'
 import { listDetails, toErrorResponse } from './errors'
 import { httpErrors } from './http-errors'
@@ -31,21 +32,27 @@ export function mountRoutes(app: Hono<HubEnv>, routes: Route[]): void {
   }
   for (const path of new Set(routes.map((route) => route.path))) {
     const allowed = routes.filter((route) => route.path === path).map(({ method }) => method)
-    const noteAllowed = declareEntry<Handler<HubEnv>>(unknownPathRule, (c, next) => {
-      // A more general path can still match, e.g. GET /agents/:name after /agents/me.
-      c.set('allowed', [...new Set([...(c.var.allowed ?? []), ...allowed])])
-      return next()
-    })
-    app.all(apiBase + path, noteAllowed)
+    app.all(apiBase + path, noteAllowed(allowed))
   }
   const refuse = declareEntry<Handler<HubEnv>>(unknownPathRule, (c) => {
     const allowed = c.var.allowed ?? []
     if (allowed.length === 0) return toErrorResponse(c, httpErrors.unknownRoute(c.req.path))
-    c.header('allow', allowed.join(', ').toUpperCase())
+    const heads = allowed.includes('get') ? ['head'] : []
+    c.header('allow', [...allowed, ...heads].join(', ').toUpperCase())
     return toErrorResponse(c, httpErrors.methodNotAllowed(c.req.method, allowed))
   })
   app.all(`${apiBase}/*`, refuse)
 }
+
+/**
+ * Returns a handler that notes the methods of a path for the answer to any other one. A more general path can still
+ * match, e.g. GET /agents/:name after /agents/me.
+ */
+export const noteAllowed = (methods: readonly string[]): Handler<HubEnv> =>
+  declareEntry<Handler<HubEnv>>(unknownPathRule, (c, next) => {
+    c.set('allowed', [...new Set([...(c.var.allowed ?? []), ...methods])])
+    return next()
+  })
 
 async function answer(c: Context<HubEnv>, route: Route): Promise<Response> {
   const { call, found } = await (route.reads ? startWrite(c, route) : startCall(c, route))
@@ -124,6 +131,7 @@ function createCall(
     ...requestOf(c, credential),
     query,
     body,
+    list: nameList(c.req.path, query),
     read: async (statements) => {
       const page = await readWithViewer(c, credential, statements, {
         allowsUnclaimed,
@@ -136,6 +144,13 @@ function createCall(
     actor: () => toActor(getViewer(), readIdempotencyKey(c)),
   }
 }
+
+/** Parameters that say which page of a list is read, and how. */
+const pageParameters = ['cursor', 'limit', 'offset', 'wait']
+
+/** Returns the name of the list that a route reads with a parsed query. */
+const nameList = (path: string, query: unknown): string =>
+  JSON.stringify([path, omit({ ...(query as object) }, pageParameters as never[])])
 
 /** Parses query and body. Input of a caller that may not use the route is refused for that, not for its form. */
 async function parseInput(c: Context<HubEnv>, route: Route): Promise<Input> {
@@ -172,12 +187,12 @@ async function readBody(c: Context<HubEnv>, route: Route): Promise<unknown> {
 /** Reads the body of an upload, after its sender was authenticated. */
 async function readUpload(c: Context<HubEnv>): Promise<string> {
   const bytes = await readBoundedBody(c.req.raw, bodyLimitsByKind.upload)
-  if (bytes.length > 0 && !isJsonType(c.req.header('content-type'))) throw httpErrors.notJson()
+  if (bytes.length > 0) requireBodyType(c, false)
   requireSmallJson(bytes, {
     depthMax: bodyLimits.uploadJsonDepthMax,
     valuesMax: Number.POSITIVE_INFINITY,
   })
-  return new TextDecoder().decode(bytes)
+  return decodeUtf8(bytes)
 }
 
 function parse(schema: z.ZodType, value: unknown, place: string): unknown {

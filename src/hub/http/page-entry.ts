@@ -26,5 +26,6 @@ export {
   toErrorResponse,
 } from './errors'
 export { findClientAddress } from './find-client-address'
+export { asksForPage } from './guard-entry'
 export { httpErrors } from './http-errors'
 export type { HubEnv, RouteSummary } from './hub-env'

@@ -30,6 +30,8 @@ export interface Call<Query, Body> extends RouteInput<Query, Body> {
   c: Context<HubEnv>
   context: ActionContext
   credential: Credential | null
+  /** What the call lists: its path with the parameters that choose and order rows. For cursors. */
+  list: string
   /** Runs a page's reads together with the read of its viewer, in one round trip. */
   read<Batch extends Statements>(statements: Batch): Promise<ViewerRead<Batch>>
   /** The caller of a `write` or `admin` route. */

@@ -3,7 +3,7 @@ import type { Statement } from '../../shared/db/statement'
 import type { AccountId, CommentId, ConversationId, PostId } from '../../shared/ids'
 import { briefPersonAnswer, kindAnswer } from '../accounts/present'
 import type { Question } from '../contract/hub'
-import { decodeCursor, encodeCursor } from '../cursor'
+import { decodeKeyset, splitPage, toPageFields } from '../cursor'
 import { countAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { runOnce } from '../idempotency/run-once'
@@ -77,17 +77,18 @@ const listAnswer = z.object({
 async function listItems({
   context,
   credential,
+  list,
   query,
   read,
   c,
 }: Call<z.output<typeof listQuery>, undefined>): Promise<z.input<typeof listAnswer>> {
-  const cursor = decodeCursor(query.cursor)
+  const before = decodeKeyset(list, query.cursor)
   const readPage = () => {
     const now = context.clock.now()
     return read({
       items: selectOwnItems(credential, now, {
         isUnread: query.unread,
-        before: Array.isArray(cursor) ? cursor : null,
+        before,
         limit: query.limit + 1,
       }),
       unread: countOwnUnread(credential, now),
@@ -97,14 +98,14 @@ async function listItems({
     timeoutMs: query.wait * 1_000,
     isClosed: () => c.req.raw.signal.aborted,
   })
-  const page = answers.items.slice(0, query.limit)
-  const last = page.at(-1)
-  const hasMore = answers.items.length > page.length
+  const { page, next } = splitPage(answers.items, query.limit, list, (item) => [
+    item.createdAt,
+    item.id,
+  ])
   return {
     notifications: page.map(presentItem),
     unread_count: answers.unread,
-    has_more: hasMore,
-    next_cursor: hasMore && last ? encodeCursor([last.createdAt, last.id]) : null,
+    ...toPageFields(next),
   }
 }
 

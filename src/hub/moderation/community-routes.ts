@@ -24,14 +24,15 @@ export const communityModerationRoutes: Route[] = [
     rate: 'read',
     query: pageQuery,
     answer: z.object({ actions: z.array(actionAnswer), ...pageFields }),
-    handle: async ({ query, param, reader, read }) => {
+    handle: async ({ list, query, param, reader, read }) => {
+      const call = { list, query }
       const name = param('name')
       const { answers } = await read({
         community: selectCommunity(name, reader),
-        actions: selectLog(name, toPageRequest(query)),
+        actions: selectLog(name, toPageRequest(call)),
       })
       if (!answers.community) throw moderationErrors.unknownCommunity()
-      const { page, fields } = presentPage(answers.actions, query.limit, keyOf)
+      const { page, fields } = presentPage(answers.actions, call, keyOf)
       return { actions: page.map(presentAction), ...fields }
     },
   }),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { moderationLimits } from '../../shared/config'
-import { decodeCursor, encodeCursor } from '../cursor'
+import { decodeKeyset, type Keyset, splitPage, toPageFields } from '../cursor'
 import type { PageRequest } from './read-queries'
 
 /** Query parameters of every list of moderation. */
@@ -14,28 +14,26 @@ export const pageQuery = z.object({
   cursor: z.string().max(500).optional(),
 })
 
-/** Returns a request for one row more than the page, which shows whether there is another page. */
-export function toPageRequest({ limit, cursor }: z.output<typeof pageQuery>): PageRequest {
-  const decoded = decodeCursor(cursor)
-  return { before: Array.isArray(decoded) ? decoded : null, limit: limit + 1 }
+/** A call of a list of moderation. */
+interface ListCall {
+  list: string
+  query: z.output<typeof pageQuery>
 }
+
+/** Returns a request for one row more than the page, which shows whether there is another page. */
+export const toPageRequest = ({ list, query }: ListCall): PageRequest => ({
+  before: decodeKeyset(list, query.cursor),
+  limit: query.limit + 1,
+})
 
 /** Returns the rows of a page without the extra one, and the fields that lead to the next page. */
 export const presentPage = <Row>(
   rows: Row[],
-  limit: number,
-  toKey: (row: Row) => [number, string],
+  { list, query }: ListCall,
+  toKey: (row: Row) => Keyset,
 ) => {
-  const page = rows.slice(0, limit)
-  const last = page.at(-1)
-  const hasMore = rows.length > page.length
-  return {
-    page,
-    fields: { has_more: hasMore, next_cursor: hasMore && last ? encodeCursor(toKey(last)) : null },
-  }
+  const { page, next } = splitPage(rows, query.limit, list, toKey)
+  return { page, fields: toPageFields(next) }
 }
 
-export const keyOf = (row: { createdAt: number; id: string }): [number, string] => [
-  row.createdAt,
-  row.id,
-]
+export const keyOf = (row: { createdAt: number; id: string }): Keyset => [row.createdAt, row.id]

@@ -79,17 +79,15 @@ const queueRoutes: Route[] = [
       appeals: z.array(appealAnswer),
       ...pageFields,
     }),
-    handle: async ({ query, credential, context, read }) => {
+    handle: async ({ list, query, credential, context, read }) => {
+      const call = { list, query }
       const now = context.clock.now()
-      const { before: after, limit } = toPageRequest(query)
+      const { before: after, limit } = toPageRequest(call)
       const { answers } = await read({
         cases: selectCases(credential, now, { after, limit }),
         appeals: selectOpenAppeals(credential, now, moderationLimits.pageMax),
       })
-      const { page, fields } = presentPage(answers.cases, query.limit, (row) => [
-        row.since,
-        row.reportId,
-      ])
+      const { page, fields } = presentPage(answers.cases, call, (row) => [row.since, row.reportId])
       return {
         reported: page.map(presentCase),
         appeals: answers.appeals.map(presentAppeal),
@@ -106,11 +104,12 @@ const queueRoutes: Route[] = [
     rate: 'read',
     query: pageQuery,
     answer: z.object({ reports: z.array(reportAnswer), ...pageFields }),
-    handle: async ({ query, credential, context, read }) => {
+    handle: async ({ list, query, credential, context, read }) => {
+      const call = { list, query }
       const { answers } = await read({
-        reports: selectOwnReports(credential, context.clock.now(), toPageRequest(query)),
+        reports: selectOwnReports(credential, context.clock.now(), toPageRequest(call)),
       })
-      const { page, fields } = presentPage(answers.reports, query.limit, keyOf)
+      const { page, fields } = presentPage(answers.reports, call, keyOf)
       return { reports: page.map(presentReport), ...fields }
     },
   }),
@@ -140,11 +139,12 @@ const appealRoutes: Route[] = [
     rate: 'read',
     query: pageQuery,
     answer: z.object({ actions: z.array(actionAnswer), ...pageFields }),
-    handle: async ({ query, credential, context, read }) => {
+    handle: async ({ list, query, credential, context, read }) => {
+      const call = { list, query }
       const { answers } = await read({
-        actions: selectOwnActions(credential, context.clock.now(), toPageRequest(query)),
+        actions: selectOwnActions(credential, context.clock.now(), toPageRequest(call)),
       })
-      const { page, fields } = presentPage(answers.actions, query.limit, keyOf)
+      const { page, fields } = presentPage(answers.actions, call, keyOf)
       return { actions: page.map(presentAction), ...fields }
     },
   }),

@@ -1,11 +1,12 @@
 import * as z from 'zod'
 import { openings } from '../../shared/config'
-import { batch, run } from '../../shared/db/batch'
+import { run } from '../../shared/db/batch'
 import { idAt } from '../../shared/db/new-id'
 import { knownFields } from '../../shared/known-fields'
 import type { ActionContext } from '../action-context'
 import { insertAdminEntry } from '../admin-log/queries'
 import type { Actor } from '../contract/hub'
+import { runOnce } from '../idempotency/run-once'
 import { assertNoCredentials } from '../posts/credential-patterns'
 import { guardActor } from '../viewers/guard-access-queries'
 import type { Reader } from '../viewers/reader'
@@ -57,7 +58,10 @@ export async function openAsAdmin(
   const owners = await findOwners(context, { admin, reader }, opened)
   const now = clock.now()
   const expiresAt = now + openings.holdsMs
-  await batch(db, {
+  const answer: Opening = { owners: owners.map(({ label }) => label), expiresAt }
+  const { accountId, idempotencyKey: key } = admin
+  const once = { accountId, key, action: 'openings.create', input: { ...opened, reason } }
+  const statements = {
     guard: await guardActor(context, admin, { role: 'admin' }),
     openings: owners.map(({ id }) =>
       insertOpening({
@@ -93,8 +97,8 @@ export async function openAsAdmin(
         now,
       }),
     ),
-  })
-  return { owners: owners.map(({ label }) => label), expiresAt }
+  }
+  return (await runOnce(db, once, { now, answer, statements })).answer
 }
 
 async function findOwners(

@@ -13,6 +13,7 @@ import { insertAdminEntry } from '../admin-log/queries'
 import { toConstraintError } from '../constraint-errors'
 import type { Actor } from '../contract/hub'
 import { accountTag } from '../contract/live-event'
+import { runOnce } from '../idempotency/run-once'
 import { refuseItemsFor } from '../inbox/stopped-queries'
 import { closeKeySockets } from '../keys/actions'
 import { selectOpenedWith } from '../keys/queries'
@@ -153,26 +154,32 @@ export async function restrictAccount(
   if (endsAt !== null && endsAt <= now) throw peopleErrors.pastEnd()
   const id = clock.newId<string>()
   const after = { id, ends_at }
+  const { accountId, idempotencyKey: key } = actor
+  // Without the end: a form gives it in days from now.
+  const once = { accountId, key, action: 'account.restrict', input: { name, kind, reason } }
   const restrict = () =>
-    batch(db, {
-      entry: insertAdminEntry(
-        toEntry(context, actor, account, { action: `account.${kind}`, reason, after }),
-      ),
-      ban: insertBan({
-        id,
-        accountId: account.id,
-        kind,
-        reason,
-        createdBy: actor.accountId,
-        createdAt: now,
-        endsAt,
-      }),
-      items: refuseItemsFor(account.id),
+    runOnce(db, once, {
+      now,
+      answer: id,
+      statements: {
+        entry: insertAdminEntry(
+          toEntry(context, actor, account, { action: `account.${kind}`, reason, after }),
+        ),
+        ban: insertBan({
+          id,
+          accountId: account.id,
+          kind,
+          reason,
+          createdBy: actor.accountId,
+          createdAt: now,
+          endsAt,
+        }),
+        items: refuseItemsFor(account.id),
+      },
     })
-  if (kind === 'ban') await endReading(context, account.id, restrict)
-  else await restrict()
+  const done = await (kind === 'ban' ? endReading(context, account.id, restrict) : restrict())
   await cancelRuns(context, actor, account.id)
-  return id
+  return done.answer
 }
 
 /** Lifts a ban or a mute. @throws NOT_FOUND */

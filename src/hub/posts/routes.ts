@@ -53,12 +53,16 @@ const listRoute = route({
     author: communityName,
   }),
   answer: postPageAnswer,
-  handle: async ({ context, credential, reader, query, read }) => {
+  handle: async ({ context, credential, list: name, reader, query, read }) => {
     const community = query.community ?? query.submolt
-    const list = toPostList(query, query.sort ?? 'hot', { reader, community, author: query.author })
+    const list = toPostList({ list: name, query }, query.sort ?? 'hot', {
+      reader,
+      community,
+      author: query.author,
+    })
     const viewer = viewerValues(credential, context.clock.now())
     const { answers } = await read({ posts: selectPosts(list, viewer) })
-    return presentPostPage(toPostPage(list, answers.posts))
+    return presentPostPage(toPostPage(list, answers.posts, name))
   },
 })
 

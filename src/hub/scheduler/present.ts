@@ -6,7 +6,11 @@ import type { Board } from './read-board'
 import { formatExplorationReason, formatTaskReason } from './scheduler-labels'
 
 /** Returns the scheduler's state as the API presents it, with each reason as a code and as text. */
-export const presentBoard = (board: Board, now: number): z.input<typeof boardAnswer> => ({
+export const presentBoard = (
+  board: Board,
+  now: number,
+  list: string,
+): z.input<typeof boardAnswer> => ({
   paused: board.hub.isPaused,
   scheduler: board.view && {
     mode: board.view.mode,
@@ -61,5 +65,5 @@ export const presentBoard = (board: Board, now: number): z.input<typeof boardAns
     until: presentTime(agent.exploration?.until ?? null),
     says: formatExplorationReason(agent, board.view, now),
   })),
-  next_cursor: board.next && encodeCursor(board.next),
+  next_cursor: board.next && encodeCursor(list, board.next),
 })

@@ -5,7 +5,6 @@ import type {
   TaskReason,
 } from '../../agents/contract/agents'
 import type { Answers } from '../../shared/db/batch'
-import { decodeCursor } from '../cursor'
 import type {
   AgentPageRequest,
   AgentRow,
@@ -27,12 +26,6 @@ export interface Board {
   next: [number, string] | null
   /** How long the last tasks waited for their start; null when none started in the last 24 hours. */
   starts: { medianMs: number; p95Ms: number } | null
-}
-
-/** Parses the cursor of the list of agents; another list's cursor starts at the first page. */
-export function readAgentCursor(text: string | undefined): AgentPageRequest['after'] {
-  const cursor = decodeCursor(text)
-  return Array.isArray(cursor) ? cursor : null
 }
 
 /** Combines the answers of `boardStatements` with the scheduler's reasons. */

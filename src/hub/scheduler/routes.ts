@@ -1,10 +1,11 @@
 import * as z from 'zod'
 import { schedulerPages } from '../../shared/config'
+import { decodeKeyset } from '../cursor'
 import { type Route, route } from '../http/route'
 import { boardAnswer } from './answers'
 import { presentBoard } from './present'
 import { agentStates, boardStatements } from './queries'
-import { readAgentCursor, readBoard } from './read-board'
+import { readBoard } from './read-board'
 
 export const schedulerRoutes: Route[] = [
   route({
@@ -22,12 +23,12 @@ export const schedulerRoutes: Route[] = [
       limit: z.coerce.number().int().min(1).max(200).default(schedulerPages.agents),
     }),
     answer: boardAnswer,
-    handle: async ({ context, reader, query, read }) => {
+    handle: async ({ context, list, reader, query, read }) => {
       const { clock, scheduler } = context
       const now = clock.now()
-      const page = { ...query, after: readAgentCursor(query.cursor) }
+      const page = { ...query, after: decodeKeyset(list, query.cursor) }
       const { answers } = await read(boardStatements(page, now, reader))
-      return presentBoard(await readBoard(scheduler, answers, page), now)
+      return presentBoard(await readBoard(scheduler, answers, page), now, list)
     },
   }),
 ]

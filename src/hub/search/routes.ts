@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { personAnswer, presentPerson } from '../accounts/present'
 import type { SearchHit } from '../contract/hub'
-import { decodeCursor, encodeCursor } from '../cursor'
-import { pageFields, presentTime, timeAnswer } from '../http/answers'
+import { decodeCount, encodeCursor, toPageFields } from '../cursor'
+import { offsetParameter, pageFields, presentTime, timeAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
 import { type HitRow, hitTypes, selectHits } from './queries'
 import { readSearchTerms } from './search-terms'
@@ -38,6 +38,7 @@ const searchQuery = z.object({
     .max(limits.search.resultsMax)
     .default(limits.search.resultsDefault),
   cursor: z.string().max(500).optional(),
+  offset: offsetParameter,
 })
 
 const wireTypes = {
@@ -106,10 +107,9 @@ export const searchRoutes: Route[] = [
     rate: 'search',
     query: searchQuery,
     answer: searchAnswer,
-    handle: async ({ reader, query, read }) => {
+    handle: async ({ list, reader, query, read }) => {
       const terms = readSearchTerms(query.q, 'all')
-      const cursor = decodeCursor(query.cursor)
-      const offset = typeof cursor === 'number' ? cursor : 0
+      const offset = decodeCount(list, query.cursor) + (query.offset ?? 0)
       const filter = {
         reader,
         types: typeNames[query.type] ?? hitTypes,
@@ -132,8 +132,7 @@ export const searchRoutes: Route[] = [
         agents: hits.filter(({ type }) => type === 'agent'),
         submolts: hits.filter(({ type }) => type === 'submolt'),
         sorted_by: toOrder(rows),
-        has_more: hasMore,
-        next_cursor: hasMore ? encodeCursor(offset + query.limit) : null,
+        ...toPageFields(hasMore ? encodeCursor(list, offset + query.limit) : null),
       }
     },
   }),

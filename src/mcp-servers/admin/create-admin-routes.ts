@@ -44,20 +44,17 @@ async function answer(deps: AdminHandlerDeps, admin: Admin, request: Request): P
   return route.handle({ deps, admin, params, body })
 }
 
-/** @throws NOT_FOUND, METHOD_NOT_ALLOWED */
+/** @throws NOT_FOUND */
 function findRoute({ url, method }: Request): {
   route: AdminRoute
   given: Record<string, string>
 } {
   const path = new URL(url).pathname.replace(/^\/api\/v1|\/$/g, '')
-  const fitting = adminRoutes.flatMap((route) => {
-    const given = matchPath(route.path, path)
-    return given ? [{ route, given }] : []
-  })
-  const found = fitting.find(({ route }) => route.method.toUpperCase() === method)
-  if (found) return found
-  if (fitting.length === 0) throw credentialErrors.unknownPath()
-  throw credentialErrors.wrongMethod(fitting.map(({ route }) => route.method.toUpperCase()))
+  for (const route of adminRoutes) {
+    const given = route.method.toUpperCase() === method ? matchPath(route.path, path) : null
+    if (given) return { route, given }
+  }
+  throw credentialErrors.unknownPath()
 }
 
 /** Returns the path parameters of a pattern such as `/services/:server/:name`; null: no match. */

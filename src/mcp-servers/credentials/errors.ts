@@ -109,10 +109,6 @@ export const credentialErrors = {
       cause,
     }),
   unknownPath: () => notFound('path'),
-  wrongMethod: (methods: string[]) =>
-    new AppError('METHOD_NOT_ALLOWED', 'This path does not support that method.', {
-      hint: `Use ${methods.join(' or ')}.`,
-    }),
   bodyTooLarge: () => new AppError('TOO_LARGE', 'The request is too large.'),
   notJson: () => new AppError('VALIDATION', 'The body is not valid JSON.'),
   invalidRequest: (details: ErrorDetail[]) =>

@@ -42,7 +42,7 @@ export function createMcpRoutes(
     }
     const caller = await authenticateCaller(deps, request, clock.now())
     if (!caller) {
-      return refuse(401, explainNoCaller(request), { 'WWW-Authenticate': 'Bearer realm="mcp"' })
+      return refuseCaller(request)
     }
     counts.recordCaller(caller.accountId)
     if (serverName !== null && !(await isKnown(deps, caller, serverName))) return refuseUnknown()
@@ -58,10 +58,18 @@ export function createMcpRoutes(
   }
 }
 
-const explainNoCaller = ({ headers }: Request): string =>
-  /^Bearer +\S/i.test(headers.get('Authorization') ?? '')
-    ? 'Unknown key: it is wrong, revoked or expired. Create a key on the page of your account.'
-    : 'Send an API key as "Authorization: Bearer <key>".'
+function refuseCaller({ headers }: Request): Response {
+  const challenge = 'Bearer realm="mcp"'
+  return /^Bearer +\S/i.test(headers.get('Authorization') ?? '')
+    ? refuse(
+        401,
+        'Unknown key: it is wrong, revoked or expired. Create a key on the page of your account.',
+        { 'WWW-Authenticate': `${challenge}, error="invalid_token"` },
+      )
+    : refuse(401, 'Send an API key as "Authorization: Bearer <key>".', {
+        'WWW-Authenticate': challenge,
+      })
+}
 
 /**
  * Whether a request comes from no page or from the hub's own. Without TLS another name can resolve to this

@@ -3,7 +3,6 @@ import type { AgentState } from '../../agents/contract/agents'
 import { changeRole, roleInput } from '../../hub/accounts/actions'
 import { accountErrors } from '../../hub/accounts/errors'
 import type { AccountRow } from '../../hub/accounts/queries'
-import { decodeCursor } from '../../hub/cursor'
 import {
   type HubEnv,
   readCredential,
@@ -18,7 +17,7 @@ import { limits } from '../../shared/config'
 import { accountPath } from '../../shared/paths'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { computeNextCursor, type FeedPage } from '../posts/feed-queries'
+import { computeNextCursor, type FeedPage, readFeedCursor } from '../posts/feed-queries'
 import { AccountPage } from './account-page'
 import { type AccountActivation, type AgentCard, accountStatements } from './page-queries'
 
@@ -28,7 +27,7 @@ export function registerAccountPages(app: Hono<HubEnv>): void {
     '/a/:name',
     page(async (c) => {
       const name = c.req.param('name') ?? ''
-      const cursor = decodeCursor(c.req.query('cursor'))
+      const cursor = readFeedCursor(accountPath(name), 'new', c.req.query('cursor'))
       const viewer = { credential: await readCredential(c), now: c.var.context.clock.now() }
       const feed: FeedPage = { sort: 'new', cursor, within: { author: name }, viewer }
       const { frame, answers } = await readPage(c, accountStatements(name, feed))

@@ -4,6 +4,7 @@ import { activationPath } from '../../shared/paths'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
 import { createForm, describeText, type FormDefinition, type FormState } from '../form/form-state'
+import { FormKey } from '../frame/form-key'
 
 type OpeningField = 'reason'
 export type OpeningFormState = FormState<OpeningField>
@@ -32,6 +33,7 @@ export const OpenAsAdmin: FC<{ id: string; owners: string[]; form: OpeningFormSt
       </p>
       <ErrorSummary problem={form.problem} />
       <form class="form up3" method="post" action={`${activationPath(id)}/open`}>
+        <FormKey />
         <Field
           form={form}
           name="reason"

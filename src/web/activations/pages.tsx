@@ -21,7 +21,7 @@ import { AppError } from '../../shared/errors'
 import { activationPath, postPath } from '../../shared/paths'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
-import { readForm } from '../frame/read-form'
+import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { toLocalPath } from '../frame/to-local-path'
 import { ActivationPage } from './activation-page'
@@ -97,7 +97,7 @@ async function openActivation(c: PageContext): Promise<Response> {
   const read = readFormWith(openingReason, await readForm(c), openingForm)
   if (!read.isValid) return showActivation(c, { opening: read.form }, 400)
   try {
-    const by = { admin: toActor(viewer, null), reader: await readReader(c) }
+    const by = { admin: await readFormActor(c, viewer), reader: await readReader(c) }
     await openAsAdmin(c.var.context, by, { kind: 'run', id }, read.value)
   } catch (error) {
     const { form, status } = rejectForm(openingForm, read.form, error)

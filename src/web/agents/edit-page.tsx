@@ -7,6 +7,7 @@ import { accountPath } from '../../shared/paths'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
 import { createForm, type FormState } from '../form/form-state'
+import { FormKey } from '../frame/form-key'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
@@ -116,6 +117,7 @@ const fieldNotes: Readonly<Record<string, string>> = {
 
 const DefinitionForm: FC<EditPageProps> = ({ frame, name, base, files, form, preview }) => (
   <form class="form wide up4" method="post" action={name === null ? newAgentPath : editPath(name)}>
+    <FormKey />
     <input type="hidden" name="base" value={String(base)} />
     <input type="hidden" name="paths" value={JSON.stringify(listPaths(files))} />
     {preview && (

@@ -15,7 +15,7 @@ import type { ErrorDetail } from '../../shared/errors'
 import { accountPath } from '../../shared/paths'
 import type { FormProblem } from '../form/form-state'
 import { toProblem } from '../form/to-problem'
-import { readForm } from '../frame/read-form'
+import { readForm, runFormOnce } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { editPath, newAgentPath } from './agent-paths'
 import {
@@ -159,7 +159,9 @@ async function submit(c: PageContext, name: string | null): Promise<Response> {
   }
   if (action !== 'save') return show(c, name, { files, base })
   try {
-    const saved = await save(c, viewer, name, submitted)
+    const saved = await runFormOnce(c, viewer, 'definitions.save', () =>
+      save(c, viewer, name, submitted),
+    )
     return c.redirect(name === null ? accountPath(saved) : `${editPath(saved)}?saved`, 303)
   } catch (error) {
     return showRejected(c, name, submitted, error)

@@ -8,6 +8,7 @@ import { Checkbox } from '../form/checkbox'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
 import type { FormState } from '../form/form-state'
+import { FormKey } from '../frame/form-key'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { rulePath } from './approval-paths'
@@ -69,6 +70,7 @@ const Preview: FC<RulePageProps & { rule: PreparedRule }> = ({ row, rule, form }
       Until <time datetime={toIso(rule.endsAt)}>{formatExact(rule.endsAt)}</time>.
     </p>
     <form class="form up3" method="post" action={rulePath(row.id)}>
+      <FormKey />
       {Object.entries(form.typed).map(([name, text]) => (
         <input type="hidden" name={name} value={text} />
       ))}
@@ -86,6 +88,7 @@ const Preview: FC<RulePageProps & { rule: PreparedRule }> = ({ row, rule, form }
 
 const RuleForm: FC<RulePageProps> = ({ row, varying, form }) => (
   <form class="form" method="post" action={rulePath(row.id)}>
+    <FormKey />
     {varying.map(({ name, field }) => (
       <Field
         form={form}

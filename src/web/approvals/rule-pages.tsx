@@ -3,7 +3,7 @@ import { approvalErrors } from '../../hub/approvals/errors'
 import { type PreparedRule, previewRule } from '../../hub/approvals/prepare-rule'
 import { type ApprovalRow, selectApproval } from '../../hub/approvals/queries'
 import { redactApproval } from '../../hub/approvals/redact-approval'
-import { readCredential, requireAdminViewer, toActor } from '../../hub/http/page-entry'
+import { readCredential, requireAdminViewer } from '../../hub/http/page-entry'
 import { ruleErrors } from '../../hub/standing-rules/errors'
 import type { RuleInput } from '../../hub/standing-rules/inputs'
 import { type RuleScope, selectRuleScope } from '../../hub/standing-rules/queries'
@@ -12,7 +12,7 @@ import { createForm, type FormState } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { toProblem } from '../form/to-problem'
 import type { Frame } from '../frame/frame'
-import { readForm } from '../frame/read-form'
+import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, readPage, sendPage } from '../frame/send-page'
 import { listVarying, narrowestRule, narrowestTyped, ruleForm, ruleFormSchema } from './rule-form'
 import { RulePage } from './rule-page'
@@ -59,7 +59,7 @@ export async function createRule(c: PageContext): Promise<Response> {
   if (form('do') !== 'create') return sendRule(c, read, parsed.form, parsed.value)
   try {
     const decision = { decision: 'approve' as const, note: '', standing_rule: parsed.value }
-    await submitDecision(c.var.context, toActor(viewer, null), read.row.id, decision)
+    await submitDecision(c.var.context, await readFormActor(c, viewer), read.row.id, decision)
   } catch (error) {
     const { status, ...problem } = toProblem(error)
     return sendRule(c, read, { ...parsed.form, problem }, null, status)

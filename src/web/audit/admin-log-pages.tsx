@@ -1,7 +1,7 @@
 import type { Hono } from 'hono'
 import { type AdminLogList, selectAdminLog } from '../../hub/audit/admin-log-queries'
 import { adminLogFilter } from '../../hub/audit/filter'
-import { decodeKeyset, splitPage } from '../../hub/cursor'
+import { decodeKeyset, splitPage, toTimeKey } from '../../hub/cursor'
 import { type HubEnv, readCredential } from '../../hub/http/page-entry'
 import { audit } from '../../shared/config'
 import { pageErrors } from '../frame/page-errors'
@@ -19,9 +19,9 @@ export function registerAdminLogPages(app: Hono<HubEnv>): void {
 
 async function showLog(c: PageContext): Promise<Response> {
   const { filter, ...read } = readFilter(c, adminLogFields, adminLogFilter)
-  const before = decodeKeyset(c.req.query('cursor'))
+  const before = decodeKeyset('/admin/log', c.req.query('cursor'))
   const { frame, rows } = await readRows(c, { ...filter, before, limit: audit.pageDefault + 1 })
-  const { page: shown, next } = splitPage(rows, audit.pageDefault)
+  const { page: shown, next } = splitPage(rows, audit.pageDefault, '/admin/log', toTimeKey)
   const props = { frame, rows: shown, next, ...read }
   return sendPage(c, <AdminLogPage {...props} />, read.problem ? 400 : 200)
 }

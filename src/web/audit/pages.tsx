@@ -10,7 +10,7 @@ import { readCallContents } from '../../hub/audit/call-contents'
 import { auditErrors } from '../../hub/audit/errors'
 import { auditFilter } from '../../hub/audit/filter'
 import { type AuditList, selectAudit, selectAuditEntry } from '../../hub/audit/list-queries'
-import { decodeKeyset, splitPage } from '../../hub/cursor'
+import { decodeKeyset, splitPage, toTimeKey } from '../../hub/cursor'
 import { type HubEnv, readCredential } from '../../hub/http/page-entry'
 import { audit } from '../../shared/config'
 import { sendCsv } from '../frame/send-csv'
@@ -30,10 +30,10 @@ export function registerAuditPages(app: Hono<HubEnv>): void {
 
 async function showAudit(c: PageContext): Promise<Response> {
   const { filter, ...read } = readFilter(c, filterFields, auditFilter)
-  const before = decodeKeyset(c.req.query('cursor'))
+  const before = decodeKeyset('/audit', c.req.query('cursor'))
   const list = { ...filter, before, limit: audit.pageDefault + 1 }
   const { frame, rows, archives, archived } = await readRows(c, list)
-  const { page: shown, next } = splitPage(rows, audit.pageDefault)
+  const { page: shown, next } = splitPage(rows, audit.pageDefault, '/audit', toTimeKey)
   const props = { frame, rows: shown, next, archives, archived, ...read }
   return sendPage(c, <AuditPage {...props} />, read.problem ? 400 : 200)
 }

@@ -3,6 +3,7 @@ import { periodOptions, scopeOptions } from '../../hub/budgets/budget-labels'
 import { budgetLimits } from '../../shared/config'
 import { Checkbox } from '../form/checkbox'
 import { Field } from '../form/field'
+import { FormKey } from '../frame/form-key'
 import type { BudgetField, BudgetFormState } from './form-values'
 
 export interface BudgetFormProps {
@@ -21,6 +22,7 @@ export interface ScopeSuggestion {
 /** The form of a budget. A collapsed part shows its values in its summary. */
 export const BudgetForm: FC<BudgetFormProps> = ({ form, names, action }) => (
   <form class="form wide up4" method="post" action={action}>
+    <FormKey />
     {names && <ScopeFields form={form} names={names} />}
     <fieldset>
       <Text form={form} name="limit_dollars" label="Limit in dollars" placeholder="No limit">

@@ -8,13 +8,7 @@ import {
   selectBudgets,
   selectScopeNames,
 } from '../../hub/budgets/page-queries'
-import {
-  type HubEnv,
-  readReader,
-  requireAdminViewer,
-  toActor,
-  toAppError,
-} from '../../hub/http/page-entry'
+import { type HubEnv, readReader, requireAdminViewer, toAppError } from '../../hub/http/page-entry'
 import type { Statements } from '../../shared/db/batch'
 import { notFound } from '../../shared/errors'
 import type { FormDefinition, FormProblem } from '../form/form-state'
@@ -22,7 +16,7 @@ import { createForm } from '../form/form-state'
 import { markFields, readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
 import { toProblem } from '../form/to-problem'
-import { readForm } from '../frame/read-form'
+import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, type PageRead, page, readPage, sendPage } from '../frame/send-page'
 import { DeleteBudgetPage, EditBudgetPage, NewBudgetPage } from './budget-edit-page'
 import {
@@ -112,7 +106,7 @@ async function submitNew(c: PageContext): Promise<Response> {
   if (!read.isValid) return showNewForm(c, read.form, 400)
   const { form, value } = read
   try {
-    const { answer } = await createBudget(c.var.context, toActor(viewer, null), value)
+    const { answer } = await createBudget(c.var.context, await readFormActor(c, viewer), value)
     return redirectToBudget(c, answer.budget.id)
   } catch (error) {
     const { code, status, message } = toAppError(error)

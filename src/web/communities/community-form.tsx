@@ -4,6 +4,7 @@ import { limits, type ReplyLimits } from '../../shared/config'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
 import { createForm, describeText, type FormDefinition, type FormState } from '../form/form-state'
+import { FormKey } from '../frame/form-key'
 import { type LimitField, LimitFields, limitFields } from '../reply-limits/limits-form'
 
 const displayName = {
@@ -112,6 +113,7 @@ export const NewCommunityForm: FC<{ form: NewCommunityFormState }> = ({ form }) 
   <>
     <ErrorSummary problem={form.problem} />
     <form class="form up4" method="post" action="/communities-new">
+      <FormKey />
       <Field
         form={form}
         name="name"

@@ -13,14 +13,14 @@ import {
   selectMembers,
   selectShownCommunity,
 } from '../../hub/communities/queries'
-import { type HubEnv, readReader, requireViewer, toActor } from '../../hub/http/page-entry'
+import { type HubEnv, readReader, requireViewer } from '../../hub/http/page-entry'
 import { selectHubLimits } from '../../hub/reply-limits/queries'
 import { communityPath, communitySettingsPath } from '../../shared/paths'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
 import { Layout } from '../frame/layout'
-import { readForm } from '../frame/read-form'
+import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { toLimitTexts } from '../reply-limits/limits-form'
 import {
@@ -57,7 +57,7 @@ export function registerCommunityForms(app: Hono<HubEnv>): void {
 
 async function requireManager(c: PageContext): Promise<Manager> {
   const viewer = await requireViewer(c, 'write')
-  return { actor: toActor(viewer, null), role: viewer.role, reader: await readReader(c) }
+  return { actor: await readFormActor(c, viewer), role: viewer.role, reader: await readReader(c) }
 }
 
 async function showNew(

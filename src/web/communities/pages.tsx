@@ -1,7 +1,6 @@
 import type { Hono } from 'hono'
 import { communityErrors } from '../../hub/communities/errors'
 import { selectCommunities, selectShownCommunity } from '../../hub/communities/queries'
-import { decodeCursor } from '../../hub/cursor'
 import {
   type HubEnv,
   readCredential,
@@ -15,7 +14,13 @@ import { limits } from '../../shared/config'
 import { communityPath } from '../../shared/paths'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { computeNextCursor, type FeedPage, selectFeedRows, toReader } from '../posts/feed-queries'
+import {
+  computeNextCursor,
+  type FeedPage,
+  readFeedCursor,
+  selectFeedRows,
+  toReader,
+} from '../posts/feed-queries'
 import { selectHostedAgents, selectRunningActivations } from '../posts/page-queries'
 import { CommunitiesPage } from './communities-page'
 import { CommunityPage } from './community-page'
@@ -50,7 +55,7 @@ async function subscribe(c: PageContext): Promise<Response> {
 async function showCommunity(c: PageContext): Promise<Response> {
   const name = c.req.param('name') ?? ''
   const sort = postSorts.find((each) => each === c.req.query('sort')) ?? 'hot'
-  const cursor = decodeCursor(c.req.query('cursor'))
+  const cursor = readFeedCursor(communityPath(name), sort, c.req.query('cursor'))
   const viewer = { credential: await readCredential(c), now: c.var.context.clock.now() }
   const feed: FeedPage = { sort, cursor, within: { community: name }, viewer }
   const reader = toReader(viewer)

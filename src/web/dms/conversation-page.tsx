@@ -1,10 +1,10 @@
 import type { FC } from 'hono/jsx'
-import { type Cursor, encodeCursor } from '../../hub/cursor'
 import type { ConversationRow, ShownMessageRow } from '../../hub/dms/queries'
 import { limits } from '../../shared/config'
 import { activationPath } from '../../shared/paths'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
+import { FormKey } from '../frame/form-key'
 import type { Frame } from '../frame/frame'
 import { InboxTabs } from '../frame/inbox-tabs'
 import { Layout } from '../frame/layout'
@@ -20,7 +20,7 @@ export interface ConversationPageProps {
   conversation: ConversationRow
   /** Oldest first. */
   messages: ShownMessageRow[]
-  earlier: Cursor | null
+  earlier: string | null
   pendingReply: PendingReplyRow | null
   form: MessageState
 }
@@ -45,7 +45,7 @@ export const ConversationPage: FC<ConversationPageProps> = (props) => {
       </div>
       {earlier !== null && (
         <p class="pager">
-          <a href={`${path}?cursor=${encodeCursor(earlier)}`}>Earlier messages</a>
+          <a href={`${path}?cursor=${earlier}`}>Earlier messages</a>
         </p>
       )}
       <section class="tree" aria-label="Messages">
@@ -149,6 +149,7 @@ const Composer: FC<ConversationPageProps> = ({ conversation, form }) => {
       )}
       <ErrorSummary problem={form.problem} />
       <form class="say up3" method="post" action={conversationPath(id)}>
+        <FormKey />
         <Field
           form={form}
           as="textarea"

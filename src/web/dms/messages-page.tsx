@@ -1,10 +1,10 @@
 import type { FC } from 'hono/jsx'
-import { type Cursor, encodeCursor } from '../../hub/cursor'
 import { formatPreview } from '../../hub/dms/present'
 import type { ConversationRow } from '../../hub/dms/queries'
 import { limits } from '../../shared/config'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
+import { FormKey } from '../frame/form-key'
 import type { Frame } from '../frame/frame'
 import { InboxTabs } from '../frame/inbox-tabs'
 import { Layout } from '../frame/layout'
@@ -19,7 +19,7 @@ export interface MessagesPageProps {
   frame: Frame
   /** Most recent first. */
   conversations: ConversationRow[]
-  next: Cursor | null
+  next: string | null
   agents: HostedAgent[]
   /** The form for a new message. */
   form: FirstMessageState
@@ -51,9 +51,7 @@ export const MessagesPage: FC<MessagesPageProps> = (props) => {
         )}
         <Conversations rows={others} now={frame.now} />
       </section>
-      <Pager href={next === null ? null : `/dm?cursor=${encodeCursor(next)}`}>
-        Older conversations
-      </Pager>
+      <Pager href={next === null ? null : `/dm?cursor=${next}`}>Older conversations</Pager>
       <NameList names={props.agents} />
     </Layout>
   )
@@ -67,6 +65,7 @@ const NewMessage: FC<MessagesPageProps> = ({ form }) => (
     <summary>New message</summary>
     <ErrorSummary problem={form.problem} />
     <form class="form up2" method="post" action="/dm">
+      <FormKey />
       <Field
         form={form}
         name="to"

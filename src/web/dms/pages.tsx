@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import { type Cursor, decodeCursor } from '../../hub/cursor'
+import { decodeKeyset, splitPage } from '../../hub/cursor'
 import {
   conversationReads,
   type Decision,
@@ -31,7 +31,7 @@ import { limits } from '../../shared/config'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
-import { readForm, readFormKey } from '../frame/read-form'
+import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { selectHostedAgents } from '../posts/page-queries'
 import { ConversationPage } from './conversation-page'
@@ -79,7 +79,7 @@ async function sendFirst(c: PageContext): Promise<Response> {
     const { to, message } = read.value
     const reads = recipientReads(to, await readReader(c))
     const { viewer, answers } = await requireViewerWith(c, 'write', reads)
-    const actor = toActor(viewer, await readFormKey(c))
+    const actor = await readFormActor(c, viewer)
     const sent = await sendToAccount(c.var.context, actor, to, { message }, answers)
     return c.redirect(`${conversationPath(sent.answer.conversationId)}#say`, 303)
   } catch (error) {
@@ -99,7 +99,7 @@ async function sendNext(c: PageContext): Promise<Response> {
     const { message } = read.value
     const reads = conversationReads(id, await readReader(c))
     const { viewer, answers } = await requireViewerWith(c, 'write', reads)
-    const actor = toActor(viewer, await readFormKey(c))
+    const actor = await readFormActor(c, viewer)
     await sendInConversation(c.var.context, actor, { conversationId: id, message }, answers)
     return c.redirect(`${conversationPath(id)}#say`, 303)
   } catch (error) {
@@ -125,21 +125,24 @@ async function requireCredential(c: PageContext): Promise<Credential> {
 
 async function showList(c: PageContext, form: FirstMessageState, status = 200): Promise<Response> {
   const credential = await requireCredential(c)
-  const before = decodeCursor(c.req.query('cursor'))
+  const before = decodeKeyset('/dm', c.req.query('cursor'))
   const now = c.var.context.clock.now()
   const { frame, answers } = await readPage(c, {
     rows: selectConversations(credential, now, { list: 'all', before, limit: pageSize + 1 }),
     agents: selectHostedAgents(),
   })
   assertSignedIn(frame)
-  const { rows, agents } = answers
+  const { page: conversations, next } = splitPage(answers.rows, pageSize, '/dm', (row) => [
+    row.lastMessageAt,
+    row.id,
+  ])
   return sendPage(
     c,
     <MessagesPage
       frame={frame}
-      conversations={rows.slice(0, pageSize)}
-      next={computeCursor(rows, (row) => [row.lastMessageAt, row.id])}
-      agents={agents}
+      conversations={conversations}
+      next={next}
+      agents={answers.agents}
       form={form}
     />,
     status,
@@ -154,7 +157,8 @@ async function showConversation(
   const credential = await requireCredential(c)
   const conversationId = c.req.param('id') ?? ''
   const now = c.var.context.clock.now()
-  const before = decodeCursor(c.req.query('cursor'))
+  const list = conversationPath(conversationId)
+  const before = decodeKeyset(list, c.req.query('cursor'))
   const { frame, answers } = await readPage(c, {
     conversation: selectConversation(credential, now, conversationId),
     messages: selectShownMessages(credential, now, { conversationId, before, limit: pageSize + 1 }),
@@ -165,13 +169,17 @@ async function showConversation(
   const { conversation, messages, pendingReply } = answers
   if (!conversation) throw dmErrors.unknownConversationPage()
   renderAgain(c.var.context, 'messages', messages)
+  const { page: shown, next } = splitPage(messages, pageSize, list, (row) => [
+    row.createdAt,
+    row.id,
+  ])
   return sendPage(
     c,
     <ConversationPage
       frame={frame}
       conversation={conversation}
-      messages={messages.slice(0, pageSize).reverse()}
-      earlier={computeCursor(messages, (row) => [row.createdAt, row.id])}
+      messages={shown.reverse()}
+      earlier={next}
       pendingReply={pendingReply ?? null}
       form={form}
     />,
@@ -181,10 +189,4 @@ async function showConversation(
 
 function assertSignedIn({ viewer }: { viewer: unknown }): void {
   if (!viewer) throw dmErrors.signInRequired()
-}
-
-/** Returns the cursor of the next page; null on the last page. */
-function computeCursor<Row>(rows: Row[], keyOf: (row: Row) => Cursor): Cursor | null {
-  const last = rows[pageSize - 1]
-  return rows.length > pageSize && last ? keyOf(last) : null
 }

@@ -1,5 +1,9 @@
 import type { Context } from 'hono'
-import { type HubEnv, httpErrors } from '../../hub/http/page-entry'
+import type { Actor } from '../../hub/contract/hub'
+import { type HubEnv, httpErrors, toActor } from '../../hub/http/page-entry'
+import { runActionOnce, runOrReturnStored } from '../../hub/idempotency/run-once'
+import { sha256 } from '../../hub/sha256'
+import type { Viewer } from '../../hub/viewers/queries'
 
 // That of send-page.tsx, which imports what is here.
 type PageContext = Context<HubEnv>
@@ -29,22 +33,49 @@ export async function readFields(c: PageContext): Promise<FormData> {
   }
 }
 
-/** Field with the key of a form that is sent again. */
+/** Field with the key that a form is rendered with. */
 export const formKeyField = 'idempotency_key'
 
 const formKeys = new WeakMap<PageContext, string>()
 
 /**
- * Returns the Idempotency-Key of a form: the one it was sent with before, else a new one. So a form that met a
- * fault of the database is written once, however often it is sent.
+ * Returns the Idempotency-Key of a form: of the key it was rendered with, where it goes and what it says. So a
+ * form that is sent twice, by a double click or after a fault of the database, is written once, and one that was
+ * edited after Back is another request. A form without a key is never a repeat.
  */
 export async function readFormKey(c: PageContext): Promise<string> {
-  const read = await readForm(c)
-  const given = read(formKeyField)
-  const key = /^[\w-]{8,64}$/.test(given) ? given : c.var.context.clock.newId()
+  const form = await readFields(c)
+  const given = form.get(formKeyField)
+  const isKey = typeof given === 'string' && /^[\w-]{8,64}$/.test(given)
+  const key = isKey ? given : c.var.context.clock.newId()
   formKeys.set(c, key)
-  return key
+  const said = [...form].flatMap(([name, value]) =>
+    typeof value === 'string' && name !== formKeyField
+      ? [[name, value.replaceAll('\r\n', '\n')]]
+      : [],
+  )
+  return sha256(JSON.stringify([key, c.req.path, said]))
 }
 
-/** Returns the key that the request was written with; null before. */
+/** Returns the actor of a form that creates something, once however often it is sent. */
+export const readFormActor = async (c: PageContext, viewer: Viewer): Promise<Actor> =>
+  toActor(viewer, await readFormKey(c))
+
+/**
+ * Runs what a form asks for once, where that is no batch that stores its own answer. Two that run at the same time
+ * both run: `act` itself refuses the second.
+ */
+export async function runFormOnce<Answer>(
+  c: PageContext,
+  { id: accountId }: Pick<Viewer, 'id'>,
+  action: string,
+  act: () => Promise<Answer>,
+): Promise<Answer> {
+  const { db, clock } = c.var.context
+  const once = { accountId, key: await readFormKey(c), action, input: null }
+  const run = () => runActionOnce(db, once, clock.now(), act)
+  return (await runOrReturnStored(db, once, run)).answer
+}
+
+/** Returns the key that the form was rendered with, or got when it was read; null before. */
 export const getFormKey = (c: PageContext): string | null => formKeys.get(c) ?? null

@@ -11,14 +11,15 @@ import {
   pageRule,
   readCredential,
   readWithViewer,
-  toAppError,
 } from '../../hub/http/page-entry'
 import { countOwnUnread } from '../../hub/inbox/queries'
 import { countQueue } from '../../hub/moderation/queue-count-queries'
 import type { Answers, Statements } from '../../shared/db/batch'
 import type { AppError } from '../../shared/errors'
+import { toPageError } from '../form/to-problem'
 import { createFrame } from './create-frame'
 import { ErrorPage } from './error-page'
+import { renderWithKey } from './form-key'
 import type { Frame } from './frame'
 import { isOfflineHub } from './is-offline-hub'
 import { readKeptForm } from './kept-form'
@@ -116,7 +117,8 @@ export function sendPage(
 ): Response | Promise<Response> {
   for (const [name, value] of Object.entries(pageHeaders)) c.header(name, value)
   c.header('cache-control', pageCaching)
-  return c.html(`<!doctype html>${page}`, status as ContentfulStatusCode)
+  const html = renderWithKey(c.var.context.clock.newId(), () => `<!doctype html>${page}`)
+  return c.html(html, status as ContentfulStatusCode)
 }
 
 /**
@@ -143,7 +145,7 @@ export const sendRefusalPage = (c: PageContext, error: AppError): Response | Pro
 
 /** Answers an error: redirects to the sign-in page and back if needed, else sends an error page. */
 export function sendPageError(c: PageContext, error: unknown): Response | Promise<Response> {
-  const appError = toAppError(error)
+  const appError = toPageError(error)
   logUnexpectedError(c, error)
   if (appError.code === 'UNAUTHORIZED' && c.req.method === 'GET') {
     const { pathname, search } = new URL(c.req.url)

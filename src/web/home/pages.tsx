@@ -1,13 +1,11 @@
 import type { Hono } from 'hono'
 import { toAuthor } from '../../hub/accounts/queries'
-import { decodeCursor } from '../../hub/cursor'
 import {
   type HubEnv,
   readCredential,
   readReader,
   requireViewer,
   requireViewerWith,
-  toActor,
 } from '../../hub/http/page-entry'
 import { createPost, postBody, postReads } from '../../hub/posts/actions'
 import { postSorts } from '../../hub/posts/queries'
@@ -15,9 +13,9 @@ import { limits } from '../../shared/config'
 import { postPath } from '../../shared/paths'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
-import { readForm, readFormKey } from '../frame/read-form'
+import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { computeNextCursor, type FeedPage } from '../posts/feed-queries'
+import { computeNextCursor, type FeedPage, readFeedCursor } from '../posts/feed-queries'
 import { createPostForm, type PostFormState, postForm } from '../posts/post-forms'
 import { HomePage } from './home-page'
 import { homeStatements } from './page-queries'
@@ -42,7 +40,7 @@ export function registerHomePages(app: Hono<HubEnv>): void {
         }
         const reads = postReads(read.value, await readReader(c))
         const { viewer, answers } = await requireViewerWith(c, 'write', reads)
-        const actor = toActor(viewer, await readFormKey(c))
+        const actor = await readFormActor(c, viewer)
         const { answer } = await createPost(c.var.context, actor, read.value, {
           ...answers,
           author: toAuthor(viewer),
@@ -61,7 +59,7 @@ async function showHome(c: PageContext, form: PostFormState, status = 200): Prom
   const sort = postSorts.find((each) => each === c.req.query('sort')) ?? 'hot'
   const feed: FeedPage = {
     sort,
-    cursor: decodeCursor(c.req.query('cursor')),
+    cursor: readFeedCursor('/', sort, c.req.query('cursor')),
     within: {},
     viewer: { credential: await readCredential(c), now },
   }

@@ -1,6 +1,5 @@
 import type { FC } from 'hono/jsx'
 import { escapeInvisible } from '../../hub/approvals/format-arguments'
-import { type Cursor, encodeCursor } from '../../hub/cursor'
 import type { InboxRow } from '../../hub/inbox/queries'
 import { commentPath, postPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
@@ -14,7 +13,7 @@ import { RelativeTime } from '../parts/relative-time'
 export interface InboxPageProps {
   frame: Frame
   items: InboxRow[]
-  next: Cursor | null
+  next: string | null
 }
 
 const typeLabels: Record<InboxRow['type'], string> = {
@@ -67,7 +66,7 @@ export const InboxPage: FC<InboxPageProps> = ({ frame, items, next }) => (
         </li>
       ))}
     </ul>
-    <Pager href={next === null ? null : `/inbox?cursor=${encodeCursor(next)}`}>Older items</Pager>
+    <Pager href={next === null ? null : `/inbox?cursor=${next}`}>Older items</Pager>
   </Layout>
 )
 

@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import { decodeCursor } from '../../hub/cursor'
+import { decodeKeyset, splitPage } from '../../hub/cursor'
 import { type HubEnv, readCredential, requireViewer } from '../../hub/http/page-entry'
 import { markAllItemsRead, selectOwnItems } from '../../hub/inbox/queries'
 import { run } from '../../shared/db/batch'
@@ -17,8 +17,7 @@ export function registerInboxPages(app: Hono<HubEnv>): void {
       const { clock } = c.var.context
       const credential = await readCredential(c)
       if (!credential) throw signInRequired()
-      const cursor = decodeCursor(c.req.query('cursor'))
-      const before = Array.isArray(cursor) ? cursor : null
+      const before = decodeKeyset('/inbox', c.req.query('cursor'))
       const { frame, answers } = await readPage(c, {
         items: selectOwnItems(credential, clock.now(), {
           isUnread: false,
@@ -27,16 +26,11 @@ export function registerInboxPages(app: Hono<HubEnv>): void {
         }),
       })
       if (!frame.viewer) throw signInRequired()
-      const { items } = answers
-      const last = items[itemsPerPage - 1]
-      return sendPage(
-        c,
-        <InboxPage
-          frame={frame}
-          items={items.slice(0, itemsPerPage)}
-          next={items.length > itemsPerPage && last ? [last.createdAt, last.id] : null}
-        />,
-      )
+      const { page: items, next } = splitPage(answers.items, itemsPerPage, '/inbox', (item) => [
+        item.createdAt,
+        item.id,
+      ])
+      return sendPage(c, <InboxPage frame={frame} items={items} next={next} />)
     }),
   )
   app.post(

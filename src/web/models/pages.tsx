@@ -9,7 +9,7 @@ import { modelPriceInput } from '../../mcp-servers/contract/model-price'
 import type { FormProblem, FormState } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
-import { readForm } from '../frame/read-form'
+import { readForm, runFormOnce } from '../frame/read-form'
 import { type PageContext, page } from '../frame/send-page'
 import { handleAdminForm, readAdminPage, sendAdminPage } from '../tools/admin-page'
 import { toCredentialProblem } from '../tools/credential-errors'
@@ -168,7 +168,9 @@ async function test(c: PageContext, models: ModelAdminApi): Promise<Response> {
       const provider = field('provider')
       const name = field('model').trim()
       const model = name.startsWith(`${provider}/`) ? name : `${provider}/${name}`
-      const tried = await tryModel(c.var.context, toActor(admin), model)
+      const tried = await runFormOnce(c, admin, 'models.test', () =>
+        tryModel(c.var.context, toActor(admin), model),
+      )
       return show(c, models, { ...nothing, test: { provider, tried } })
     },
     showAgain: (rejection) => show(c, models, { ...nothing, ...rejection }),

@@ -1,6 +1,7 @@
 import type { FC } from 'hono/jsx'
 import type { ProviderView } from '../../hub/models/models-view'
 import { outside } from '../../shared/config'
+import { FormKey } from '../frame/form-key'
 import { RelativeTime } from '../parts/relative-time'
 import { type ProviderBlockProps, settingsLabels } from './provider-props'
 
@@ -13,6 +14,7 @@ export const TestForm: FC<{ state: ProviderView; isOpen: boolean }> = ({ state, 
         Test<span class="vh"> {state.provider}</span>
       </summary>
       <form class="form up2" method="post" action={`/models/test#${state.provider}`}>
+        <FormKey />
         <input type="hidden" name="provider" value={state.provider} />
         <div>
           <label for={id}>Model</label>

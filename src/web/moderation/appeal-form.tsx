@@ -2,6 +2,7 @@ import type { FC } from 'hono/jsx'
 import { moderationLimits } from '../../shared/config'
 import { Field } from '../form/field'
 import type { FormState } from '../form/form-state'
+import { FormKey } from '../frame/form-key'
 
 interface AppealFormProps {
   /** The path of the page, which takes the form. */
@@ -15,6 +16,7 @@ interface AppealFormProps {
 /** The form of an appeal against an action of a moderator, or a ban. */
 export const AppealForm: FC<AppealFormProps> = ({ action, target, form, hint }) => (
   <form class="form up3" method="post" action={action}>
+    <FormKey />
     <input type="hidden" name={target.name} value={target.id} />
     <Field
       form={form}

@@ -1,5 +1,4 @@
 import type { FC } from 'hono/jsx'
-import { type Cursor, encodeCursor } from '../../hub/cursor'
 import type { ActionRow, BanRow } from '../../hub/moderation/read-queries'
 import type { ModeratorRow } from '../../hub/moderators/queries'
 import type { OpeningRow } from '../../hub/openings/queries'
@@ -16,7 +15,7 @@ export interface LogPageProps {
   frame: Frame
   community: string
   actions: ActionRow[]
-  next: Cursor | null
+  next: string | null
   moderators: ModeratorRow[]
   bans: BanRow[]
   /** What admins opened, for moderators. */
@@ -52,11 +51,7 @@ export const LogPage: FC<LogPageProps> = (props) => {
               </li>
             ))}
           </ul>
-          <Pager
-            href={
-              next === null ? null : `${moderationLogPath(community)}?cursor=${encodeCursor(next)}`
-            }
-          >
+          <Pager href={next === null ? null : `${moderationLogPath(community)}?cursor=${next}`}>
             Older actions
           </Pager>
         </div>

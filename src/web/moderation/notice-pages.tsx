@@ -12,7 +12,7 @@ import {
 import { decisionInput } from '../../hub/moderation/appeal-action'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
-import { readForm } from '../frame/read-form'
+import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { type BanAppealFormState, banAppealForm, NoticePage } from './notice-page'
 
@@ -48,7 +48,7 @@ async function appealByForm(c: PageContext): Promise<Response> {
   if (!read.isValid) return showNotice(c, read.form, 400)
   const { ban_id, text } = read.value
   try {
-    await appealBan(c.var.context, toActor(viewer, null), ban_id, { text })
+    await appealBan(c.var.context, await readFormActor(c, viewer), ban_id, { text })
   } catch (error) {
     const { form, status } = rejectForm(banAppealForm, read.form, error)
     if (status === 404) throw error

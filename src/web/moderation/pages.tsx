@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { selectOpenBanAppeals } from '../../hub/ban-appeals/queries'
 import { communityErrors } from '../../hub/communities/errors'
 import { selectCommunity } from '../../hub/communities/queries'
-import { decodeCursor, encodeCursor } from '../../hub/cursor'
+import { decodeKeyset, splitPage } from '../../hub/cursor'
 import {
   type HubEnv,
   readCredential,
@@ -37,7 +37,7 @@ import { contentFormPath, moderationLogPath } from '../../shared/paths'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
-import { readForm } from '../frame/read-form'
+import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { LogPage } from './log-page'
 import { type AppealFormState, appealForm, MinePage } from './mine-page'
@@ -75,33 +75,29 @@ async function requireCredential(c: PageContext) {
   return credential
 }
 
-const readBefore = (c: PageContext): [number, string] | null => {
-  const cursor = decodeCursor(c.req.query('cursor'))
-  return Array.isArray(cursor) ? cursor : null
-}
+const queueList = '/moderation'
 
 async function showQueue(c: PageContext): Promise<Response> {
   const credential = await requireCredential(c)
   const now = c.var.context.clock.now()
   const { frame, answers } = await readPage(c, {
-    cases: selectCases(credential, now, { after: readBefore(c), limit: pageMax + 1 }),
+    cases: selectCases(credential, now, {
+      after: decodeKeyset(queueList, c.req.query('cursor')),
+      limit: pageMax + 1,
+    }),
     appeals: selectOpenAppeals(credential, now, pageMax),
     banAppeals: selectOpenBanAppeals(credential, now, pageMax),
   })
   if (!frame.viewer) await requireViewer(c, 'read')
   if (frame.viewer?.queueCount == null) throw moderationErrors.forbidden()
-  const { cases, appeals, banAppeals } = answers
-  const last = cases[pageMax - 1]
-  const next = cases.length > pageMax && last ? encodeCursor([last.since, last.reportId]) : null
+  const { appeals, banAppeals } = answers
+  const { page: cases, next } = splitPage(answers.cases, pageMax, queueList, (row) => [
+    row.since,
+    row.reportId,
+  ])
   return sendPage(
     c,
-    <QueuePage
-      frame={frame}
-      cases={cases.slice(0, pageMax)}
-      appeals={appeals}
-      banAppeals={banAppeals}
-      next={next}
-    />,
+    <QueuePage frame={frame} cases={cases} appeals={appeals} banAppeals={banAppeals} next={next} />,
   )
 }
 
@@ -134,7 +130,7 @@ async function appealByForm(c: PageContext): Promise<Response> {
   const viewer = await requireViewer(c, 'write', { isWriting: false })
   if (!read.isValid) return showMine(c, read.form, 400)
   try {
-    await appealAction(c.var.context, toActor(viewer, null), read.value)
+    await appealAction(c.var.context, await readFormActor(c, viewer), read.value)
   } catch (error) {
     const { form, status } = rejectForm(appealForm, read.form, error)
     return showMine(c, form, status)
@@ -148,24 +144,22 @@ async function showLog(c: PageContext): Promise<Response> {
   const now = c.var.context.clock.now()
   const { frame, answers } = await readPage(c, {
     community: selectCommunity(name, await readReader(c)),
-    actions: selectLog(name, { before: readBefore(c), limit: pageMax + 1 }),
+    actions: selectLog(name, {
+      before: decodeKeyset(moderationLogPath(name), c.req.query('cursor')),
+      limit: pageMax + 1,
+    }),
     moderators: selectModerators(name),
     bans: selectBans(name, now),
     mayModerate: selectMayModerate(credential, now, name),
     openings: selectOpenings(credential, now, { community: name, limit: openings.listed }),
   })
-  const { community, actions, ...rest } = answers
+  const { community, actions: rows, ...rest } = answers
   if (!community) throw communityErrors.unknownPage()
-  const last = actions[pageMax - 1]
+  const path = moderationLogPath(community.name)
+  const { page: actions, next } = splitPage(rows, pageMax, path, (row) => [row.createdAt, row.id])
   return sendPage(
     c,
-    <LogPage
-      frame={frame}
-      community={community.name}
-      actions={actions.slice(0, pageMax)}
-      next={actions.length > pageMax && last ? [last.createdAt, last.id] : null}
-      {...rest}
-    />,
+    <LogPage frame={frame} community={community.name} actions={actions} next={next} {...rest} />,
   )
 }
 
@@ -211,7 +205,7 @@ async function reportByForm(c: PageContext): Promise<Response> {
   const postId = c.req.param('id') ?? ''
   try {
     const on = toRef(postId, commentId)
-    await reportContent(c.var.context, toActor(viewer, null), on, read.value)
+    await reportContent(c.var.context, await readFormActor(c, viewer), on, read.value)
   } catch (error) {
     const { form, status } = rejectForm(reportForm, read.form, error)
     if (status === 404) throw error

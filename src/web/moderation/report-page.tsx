@@ -4,6 +4,7 @@ import { contentPath, postPath } from '../../shared/paths'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
 import { describeText, type FormDefinition, type FormState } from '../form/form-state'
+import { FormKey } from '../frame/form-key'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 
@@ -44,6 +45,7 @@ export const ReportPage: FC<ReportPageProps> = (props) => {
       </p>
       <ErrorSummary problem={form.problem} />
       <form class="form up4" method="post" action={`${postPath(postId)}/report`}>
+        <FormKey />
         {commentId !== null && <input type="hidden" name="comment_id" value={commentId} />}
         <Field
           form={form}

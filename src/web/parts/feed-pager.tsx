@@ -5,6 +5,7 @@ import { Pager } from './pager'
 /** Link to the next page of a list of posts. */
 export const FeedPager: FC<{ path: string; sort: string; next: Cursor | null }> = (props) => {
   const { path, sort, next } = props
-  const href = next === null ? null : `${path}?sort=${sort}&cursor=${encodeCursor(next)}`
+  const list = `${path}?sort=${sort}`
+  const href = next === null ? null : `${list}&cursor=${encodeCursor(list, next)}`
   return <Pager href={href}>Older posts</Pager>
 }

@@ -6,6 +6,7 @@ import { formatExact } from '../../shared/format'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
 import type { FormDefinition, FormState } from '../form/form-state'
+import { FormKey } from '../frame/form-key'
 import type { Frame } from '../frame/frame'
 import { TableHead } from '../parts/table-head'
 import { invitationLabels } from './people-labels'
@@ -51,6 +52,7 @@ export const InvitationBlock: FC<InvitationBlockProps> = ({ frame, invitations, 
         </div>
       )}
       <form class="filter up3" method="post" action="/admin/people/invitations">
+        <FormKey />
         <Field
           form={form}
           as="select"

@@ -2,14 +2,13 @@ import type { Hono } from 'hono'
 import * as z from 'zod'
 import { selectAccountByName } from '../../hub/accounts/queries'
 import { roleLabels } from '../../hub/accounts/role-labels'
-import { decodeCursor, encodeCursor } from '../../hub/cursor'
+import { decodeCount, splitPage } from '../../hub/cursor'
 import {
   type HubEnv,
   httpErrors,
   readCredential,
   requireAdmin,
   requireViewer,
-  toActor,
 } from '../../hub/http/page-entry'
 import {
   createInvitation,
@@ -48,7 +47,7 @@ import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
 import { toProblem } from '../form/to-problem'
-import { readForm } from '../frame/read-form'
+import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { type InvitationState, invitationForm } from './invitation-block'
 import { personPath } from './people-labels'
@@ -152,7 +151,7 @@ async function sendAction(c: PageContext, action: string): Promise<Response> {
   const name = c.req.param('name') ?? ''
   const sent = {
     context: c.var.context,
-    actor: toActor(viewer, null),
+    actor: await readFormActor(c, viewer),
     name,
     id: c.req.param('id') ?? '',
     read: await readForm(c),
@@ -205,13 +204,13 @@ async function showPeople(
     kind: c.req.query('kind') ?? '',
     state: c.req.query('state') ?? '',
   }
-  const cursor = decodeCursor(c.req.query('cursor'))
+  const list = '/admin/people'
   const filter = {
     text: values.q.slice(0, 60),
     role: find(roles, values.role),
     kind: find(['human', 'agent'] as const, values.kind),
     state: find(accountStates, values.state),
-    before: typeof cursor === 'number' ? cursor : null,
+    before: decodeCount(list, c.req.query('cursor')) || null,
     limit: pageSize + 1,
   }
   const { frame, answers } = await readPage(c, {
@@ -219,17 +218,15 @@ async function showPeople(
     invitations: selectInvitations(null, invitationsShown),
   })
   await assertAdmin(c, frame.viewer)
-  const { rows, invitations } = answers
-  const last = rows[pageSize - 1]
-  const cursorText = rows.length > pageSize && last ? encodeCursor(last.seq) : null
+  const { page: rows, next } = splitPage(answers.rows, pageSize, list, ({ seq }) => seq)
   return sendPage(
     c,
     <PeoplePage
       frame={frame}
-      rows={rows.slice(0, pageSize)}
+      rows={rows}
       values={values}
-      next={cursorText && new URLSearchParams({ ...values, cursor: cursorText }).toString()}
-      invitations={invitations}
+      next={next && new URLSearchParams({ ...values, cursor: next }).toString()}
+      invitations={answers.invitations}
       invitation={invitation}
     />,
     status,
@@ -251,7 +248,7 @@ async function sendInvitation(c: PageContext): Promise<Response> {
   const read = readFormWith(invitationInput, await readForm(c), invitationForm)
   if (!read.isValid) return showPeople(c, { form: read.form, url: null }, 400)
   try {
-    const actor = toActor(viewer, null)
+    const actor = await readFormActor(c, viewer)
     const { answer } = await createInvitation(c.var.context, viewer, actor, read.value)
     return showPeople(c, { form: read.form, url: `${c.var.origin}/join/${answer.token}` })
   } catch (error) {

@@ -5,6 +5,7 @@ import { roleLabels } from '../../hub/accounts/role-labels'
 import { accountPath } from '../../shared/paths'
 import { Field } from '../form/field'
 import { createForm } from '../form/form-state'
+import { FormKey } from '../frame/form-key'
 import { personPath } from './people-labels'
 
 const Section: FC<{ title: string; action: string; button: string; children?: unknown }> = (
@@ -59,6 +60,7 @@ export const BanForm: FC<{ name: string }> = ({ name }) => {
   const form = createForm({ kind: 'ban', reason: '', days: '7' })
   return (
     <Section title="Ban or mute" action={`${personPath(name)}/ban`} button="Apply">
+      <FormKey />
       <Field
         form={form}
         as="select"

@@ -3,6 +3,7 @@ import { limits } from '../../shared/config'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
 import { assetPaths } from '../frame/assets'
+import { FormKey } from '../frame/form-key'
 import type { Frame } from '../frame/frame'
 import type { PostFormState, ReplyFormState } from './post-forms'
 
@@ -39,6 +40,7 @@ export const PostComposer: FC<PostComposerProps> = (props) => {
     <>
       <ErrorSummary problem={form.problem} />
       <form class="say" method="post" action="/posts-new" data-preview={assetPaths().preview}>
+        <FormKey />
         <Field
           form={form}
           name="title"
@@ -129,6 +131,7 @@ export const ReplyComposer: FC<ReplyComposerProps> = (props) => {
         action={`${path}/comments`}
         data-preview={assetPaths().preview}
       >
+        <FormKey />
         <input type="hidden" name="post_id" value={postId} />
         {parentId && <input type="hidden" name="parent_id" value={parentId} />}
         <Field

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import type { Cursor } from '../../hub/cursor'
+import { type Cursor, decodeCount, decodeKeyset } from '../../hub/cursor'
 import { type PostSort, postFields, preparePostLists, toPostCursor } from '../../hub/posts/queries'
 import { communities } from '../../hub/schema/communities'
 import { posts } from '../../hub/schema/posts'
@@ -36,6 +36,16 @@ export interface FeedPage {
   within: { community?: string; author?: string }
   /** The viewer, whose own votes are shown. */
   viewer: { credential: Credential | null; now: number }
+}
+
+/** Parses the cursor of a page of posts, as `FeedPager` links it; null on the first page. @throws VALIDATION */
+export function readFeedCursor(
+  path: string,
+  sort: PostSort,
+  text: string | undefined,
+): Cursor | null {
+  const decode = sort === 'rising' && text ? decodeCount : decodeKeyset
+  return decode(`${path}?sort=${sort}`, text)
 }
 
 /** Returns for whom a page reads. */

@@ -3,7 +3,7 @@ import { toAuthor } from '../../hub/accounts/queries'
 import { toResumePromises } from '../../hub/activations/resume-view'
 import { redactApproval } from '../../hub/approvals/redact-approval'
 import { commentInput, commentReads, createComment } from '../../hub/comments/actions'
-import { decodeCursor } from '../../hub/cursor'
+import { decodeKeyset } from '../../hub/cursor'
 import { stopFollowing } from '../../hub/following/actions'
 import {
   type HubEnv,
@@ -24,7 +24,7 @@ import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
 import type { Frame } from '../frame/frame'
-import { readForm, readFormKey } from '../frame/read-form'
+import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { threadStatements } from './page-queries'
 import { type ReplyFormState, replyForm } from './post-forms'
@@ -52,7 +52,7 @@ export function registerThreadPages(app: Hono<HubEnv>): void {
         const comment = { postId, parentId, content }
         const reads = commentReads(comment, await readReader(c))
         const { viewer, answers } = await requireViewerWith(c, 'write', reads)
-        const actor = toActor(viewer, await readFormKey(c))
+        const actor = await readFormActor(c, viewer)
         const { answer } = await createComment(c.var.context, actor, comment, {
           ...answers,
           author: toAuthor(viewer),
@@ -92,7 +92,7 @@ export function registerThreadPages(app: Hono<HubEnv>): void {
 async function showThread(c: PageContext, reply: ReplyFormState, status = 200): Promise<Response> {
   const viewer = { credential: await readCredential(c), now: c.var.context.clock.now() }
   const window = {
-    before: decodeCursor(c.req.query('before')),
+    before: decodeKeyset(postPath(c.req.param('id') ?? ''), c.req.query('before')),
     linked: c.req.query('comment') || reply.typed.parent_id,
   }
   const statements = threadStatements(c.req.param('id') ?? '', window, viewer)

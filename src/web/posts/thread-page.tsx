@@ -200,7 +200,7 @@ const isRequester = (viewer: PageViewer | null, { requesters }: ThreadActivation
 const EarlierLink: FC<ThreadPageProps> = ({ post, comments, hasEarlier }) => {
   const first = comments[0]
   if (!hasEarlier || !first) return null
-  const cursor = encodeCursor([first.createdAt, first.id])
+  const cursor = encodeCursor(postPath(post.id), [first.createdAt, first.id])
   return (
     <p class="pager">
       <a href={`${postPath(post.id)}?before=${encodeURIComponent(cursor)}#count`}>

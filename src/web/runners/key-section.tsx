@@ -3,6 +3,7 @@ import type { RunnerKeyRow } from '../../hub/runners/queries'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
 import type { FormDefinition, FormState } from '../form/form-state'
+import { FormKey } from '../frame/form-key'
 import { RelativeTime } from '../parts/relative-time'
 import { TableHead } from '../parts/table-head'
 
@@ -35,6 +36,7 @@ export const KeySection: FC<KeySectionProps> = ({ keys, form, created, origin, n
     {keys.length === 0 ? <p class="meta up3">No keys yet.</p> : <KeyTable keys={keys} now={now} />}
     <ErrorSummary problem={form.problem} />
     <form class="form up4" method="post" action="/runners/keys">
+      <FormKey />
       <Field
         form={form}
         name="label"

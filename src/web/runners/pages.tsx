@@ -21,7 +21,7 @@ import { selectRunnerKeys } from '../../hub/runners/queries'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
-import { readForm } from '../frame/read-form'
+import { readForm, readFormKey } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { type RunnerKeyFormState, runnerKeyForm } from './key-section'
 import { RunnersPage } from './runners-page'
@@ -90,7 +90,7 @@ async function addKey(c: PageContext): Promise<Response> {
   const read = readFormWith(runnerKeyInput, await readForm(c), runnerKeyForm)
   if (!read.isValid) return showRunners(c, { form: read.form, status: 400 })
   try {
-    const actor = { accountId, keyId, idempotencyKey: null }
+    const actor = { accountId, keyId, idempotencyKey: await readFormKey(c) }
     const { answer } = await createRunnerKey(c.var.context, actor, read.value)
     return showRunners(c, { form: emptyForm(), created: answer })
   } catch (error) {

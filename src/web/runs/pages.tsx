@@ -37,7 +37,7 @@ export function registerRunPages(app: Hono<HubEnv>): void {
 async function showRuns(c: PageContext, viewForm: RunViewFormState, status = 200) {
   const { filter, ...read } = readFilter(c, runFilterFields, runFilterForm)
   const reader = await readReader(c)
-  const before = decodeKeyset(c.req.query('cursor'))
+  const before = decodeKeyset('/runs', c.req.query('cursor'))
   const hasTotals = c.req.query('totals') !== undefined
   const { frame, answers } = await readPage(c, {
     ...runListStatements({ ...filter, reader, before, limit: runLists.pageDefault + 1 }, hasTotals),
@@ -49,7 +49,7 @@ async function showRuns(c: PageContext, viewForm: RunViewFormState, status = 200
     c,
     <RunsPage
       {...{ frame, rows, totals, totalsEdge, views, viewForm, ...read }}
-      next={next && encodeCursor(next)}
+      next={next && encodeCursor('/runs', next)}
     />,
     read.problem ? 400 : status,
   )

@@ -14,6 +14,9 @@ import { Icon } from '../parts/icons'
 import { StatusShape } from '../parts/meter'
 import { Pager } from '../parts/pager'
 
+/** The list of agents, for its cursors. */
+export const agentList = '/scheduler#agents'
+
 const linkTo = (page: AgentPageRequest, change: Partial<AgentPageRequest>): string =>
   `/scheduler${writeAgentQuery({ ...page, after: null, ...change })}#agents`
 
@@ -25,7 +28,7 @@ const writeAgentQuery = (page: AgentPageRequest): string => {
   const params = new URLSearchParams()
   if (page.state !== 'all') params.set('state', page.state)
   if (page.name) params.set('name', page.name)
-  if (page.after) params.set('cursor', encodeCursor(page.after))
+  if (page.after) params.set('cursor', encodeCursor(agentList, page.after))
   const query = params.toString()
   return query && `?${query}`
 }

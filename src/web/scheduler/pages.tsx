@@ -1,11 +1,13 @@
 import type { Hono } from 'hono'
+import { decodeKeyset } from '../../hub/cursor'
 import { type HubEnv, readReader, requireAdminViewer, toActor } from '../../hub/http/page-entry'
 import { type AgentPageRequest, agentStates, boardStatements } from '../../hub/scheduler/queries'
-import { readAgentCursor, readBoard } from '../../hub/scheduler/read-board'
+import { readBoard } from '../../hub/scheduler/read-board'
 import { pauseAgents } from '../../hub/system/actions'
 import { schedulerPages } from '../../shared/config'
 import { sendCsv } from '../frame/send-csv'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { agentList } from './agent-section'
 import { formatSchedulerCsv } from './scheduler-csv'
 import { SchedulerPage } from './scheduler-page'
 
@@ -36,7 +38,7 @@ export function registerSchedulerPages(app: Hono<HubEnv>): void {
 const readAgentPage = (c: PageContext): AgentPageRequest => ({
   state: agentStates.find((state) => state === c.req.query('state')) ?? 'all',
   name: (c.req.query('name') ?? '').trim().slice(0, 100),
-  after: readAgentCursor(c.req.query('cursor')),
+  after: decodeKeyset(agentList, c.req.query('cursor')),
   limit: schedulerPages.agents,
 })
 

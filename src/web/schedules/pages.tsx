@@ -7,10 +7,11 @@ import { readFiles, type Saver, saveDefinition } from '../../hub/definitions/sav
 import { grantErrors } from '../../hub/grants/errors'
 import { type HubEnv, requireViewer, toAppError } from '../../hub/http/page-entry'
 import { run } from '../../shared/db/batch'
+import { AppError } from '../../shared/errors'
 import type { FormState } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { toProblem } from '../form/to-problem'
-import { readForm } from '../frame/read-form'
+import { readForm, runFormOnce } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { selectLastRuns, selectScheduleNames } from './page-queries'
 import { emptyForm, type ScheduleField, scheduleForm, scheduleInput } from './schedule-form'
@@ -125,14 +126,21 @@ async function save(
   const { name } = definition
   const { agents } = context
   const { edit, base } = sent
-  const changed = agents.schedules.edit(await readFiles(context, name, definition), edit)
-  if (!changed) return showGone(c, sent)
+  const files = await readFiles(context, name, definition)
+  const change = (): DefinitionFiles => {
+    const changed = agents.schedules.edit(files, edit)
+    if (changed) return changed
+    throw scheduleGone()
+  }
   try {
     if (!isPreview) {
-      await saveDefinition(context, editor, name, changed, { baseVersion: base, allowGrants: [] })
+      await runFormOnce(c, editor, 'schedules.save', async () => {
+        const options = { baseVersion: base, allowGrants: [] }
+        return (await saveDefinition(context, editor, name, change(), options)).version
+      })
       return c.redirect(schedulesPath(name), 303)
     }
-    const checked = await agents.checkDefinition(changed)
+    const checked = await agents.checkDefinition(change())
     if (!checked.ok) throw definitionErrors.invalid(name, checked.problems)
     return show(c, { ...sent, preview: edit })
   } catch (error) {
@@ -140,11 +148,14 @@ async function save(
   }
 }
 
+const scheduleGone = () =>
+  new AppError('TOO_LATE', 'This schedule is not in the definition any more.')
+
 /** Shows that the schedule is gone; what was typed is in the form of a new one. */
 function showGone(c: PageContext, { edit, form }: Sent): Promise<Response> {
   const kept = edit.kind === 'change' ? ' What you typed is in the form for a new schedule.' : ''
   const problem = {
-    message: 'This schedule is not in the definition any more.',
+    message: scheduleGone().message,
     hint: `Somebody changed it since you opened the page. The list below is current.${kept}`,
   }
   return show(c, { form: { ...form, problem } }, 409)
@@ -156,12 +167,10 @@ function readEdit(action: string, key: string): ScheduleEdit | null {
 }
 
 /** Shows the form again: with the problem at its field, or above it. */
-function showRejected(
-  c: PageContext,
-  { form, edited = null, base }: Sent,
-  error: unknown,
-): Promise<Response> {
+function showRejected(c: PageContext, sent: Sent, error: unknown): Promise<Response> {
+  const { form, edited = null, base } = sent
   const { code, details = [], status } = toAppError(error)
+  if (code === 'TOO_LATE') return showGone(c, sent)
   if (code === 'CONFLICT') {
     const problem = {
       message: 'Somebody else changed the definition.',

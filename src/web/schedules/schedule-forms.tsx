@@ -2,6 +2,7 @@ import type { FC } from 'hono/jsx'
 import type { ScheduleEntry } from '../../agents/contract/agents'
 import { Field } from '../form/field'
 import type { FormState } from '../form/form-state'
+import { FormKey } from '../frame/form-key'
 import { formOf, type ScheduleField } from './schedule-form'
 import { schedulesPath } from './schedules-path'
 
@@ -51,6 +52,7 @@ interface ScheduleFormProps extends FormProps {
 
 const ScheduleForm: FC<ScheduleFormProps> = ({ name, base, form, edited, prefix }) => (
   <form class="form up2" method="post" action={schedulesPath(name)}>
+    <FormKey />
     <input type="hidden" name="base" value={String(base)} />
     {edited !== null && <input type="hidden" name="key" value={edited} />}
     <Field

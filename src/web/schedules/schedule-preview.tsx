@@ -4,6 +4,7 @@ import { countedRunsMax } from '../../agents/contract/schedules'
 import { formatMoney, formatPlural } from '../../shared/format'
 import { formatRunCost } from '../agents/format-run-cost'
 import type { FormState } from '../form/form-state'
+import { FormKey } from '../frame/form-key'
 import { NextRuns } from './next-runs'
 import type { ScheduleField } from './schedule-form'
 import { schedulesPath } from './schedules-path'
@@ -66,6 +67,7 @@ export const Preview: FC<PreviewProps> = ({ name, base, form, edited, preview })
       )}
       {rehearsal && <RehearsalBlock rehearsal={rehearsal} />}
       <form class="acts up3" method="post" action={schedulesPath(name)}>
+        <FormKey />
         <input type="hidden" name="base" value={String(base)} />
         {edited !== null && <input type="hidden" name="key" value={edited} />}
         {(Object.keys(form.typed) as ScheduleField[]).map((field) => (

@@ -3,6 +3,7 @@ import type { ScheduleEntry } from '../../agents/contract/agents'
 import { activationPath } from '../../shared/paths'
 import { ErrorSummary } from '../form/error-summary'
 import type { FormState } from '../form/form-state'
+import { FormKey } from '../frame/form-key'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
@@ -102,6 +103,7 @@ const Entry: FC<EntryProps> = ({ entry, index, ...props }) => {
         />
       )}
       <form class="acts up2" method="post" action={schedulesPath(name)}>
+        <FormKey />
         <input type="hidden" name="base" value={String(base)} />
         <input type="hidden" name="key" value={entry.key} />
         <button type="submit" class="btn" name="do" value={entry.isPaused ? 'resume' : 'pause'}>

@@ -1,13 +1,13 @@
 import type { Hono } from 'hono'
 import type { SearchHit } from '../../hub/contract/hub'
-import { decodeCursor } from '../../hub/cursor'
+import { decodeCount } from '../../hub/cursor'
 import { type HubEnv, readReader } from '../../hub/http/page-entry'
 import { hitTypes, selectHits } from '../../hub/search/queries'
 import { readSearchTerms } from '../../hub/search/search-terms'
 import { toSearchHit } from '../../hub/search/to-search-hit'
 import { limits } from '../../shared/config'
 import { page, readPage, sendPage } from '../frame/send-page'
-import { SearchPage } from './search-page'
+import { SearchPage, searchPath } from './search-page'
 
 /** Registers `GET /search?q=&type=&cursor=`. Input without any word finds nothing. */
 export function registerSearchPages(app: Hono<HubEnv>): void {
@@ -17,8 +17,7 @@ export function registerSearchPages(app: Hono<HubEnv>): void {
       async (c) => {
         const text = (c.req.query('q') ?? '').slice(0, limits.search.queryCharsMax)
         const only = hitTypes.find((type) => type === c.req.query('type')) ?? null
-        const cursor = decodeCursor(c.req.query('cursor'))
-        const offset = typeof cursor === 'number' ? cursor : 0
+        const offset = decodeCount(searchPath(text, only), c.req.query('cursor'))
         const terms = readSearchTerms(text, 'all')
         const shown = limits.search.resultsDefault
         const reader = await readReader(c)

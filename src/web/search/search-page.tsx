@@ -1,6 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { SearchHit } from '../../hub/contract/hub'
-import { type Cursor, encodeCursor } from '../../hub/cursor'
+import { encodeCursor } from '../../hub/cursor'
 import { accountPath, commentPath, communityPath, postPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
@@ -14,7 +14,7 @@ export interface SearchPageProps {
   /** The kind of hits shown; null for all kinds. */
   type: SearchHit['type'] | null
   hits: SearchHit[]
-  next: Cursor | null
+  next: number | null
 }
 
 const typeLabels = {
@@ -79,13 +79,13 @@ export const SearchPage: FC<SearchPageProps> = ({ frame, text, type, hits, next 
         <Hit hit={hit} now={frame.now} />
       ))}
     </ol>
-    <Pager href={next === null ? null : `${searchPath(text, type)}&cursor=${encodeCursor(next)}`}>
-      More results
-    </Pager>
+    <Pager href={next === null ? null : linkTo(searchPath(text, type), next)}>More results</Pager>
   </Layout>
 )
 
-const searchPath = (text: string, type: string | null): string =>
+const linkTo = (list: string, next: number): string => `${list}&cursor=${encodeCursor(list, next)}`
+
+export const searchPath = (text: string, type: string | null): string =>
   `/search?q=${encodeURIComponent(text)}${type ? `&type=${type}` : ''}`
 
 function toPath(hit: SearchHit): string {

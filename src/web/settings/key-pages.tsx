@@ -1,11 +1,11 @@
 import type { Hono } from 'hono'
-import { type HubEnv, requireViewer, toActor } from '../../hub/http/page-entry'
+import { type HubEnv, requireViewer } from '../../hub/http/page-entry'
 import { createKey, keyInput, removeKey } from '../../hub/keys/actions'
 import { selectOwnExpiry, selectOwnKeys } from '../../hub/keys/queries'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
-import { readForm } from '../frame/read-form'
+import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { type KeyFormState, KeysPage, keyForm } from './keys-page'
 import {
@@ -43,7 +43,7 @@ async function addKey(c: PageContext): Promise<Response> {
     if (!read.isValid) return showKeys(c, { form: read.form, status: 400 })
     const { answer } = await createKey(
       c.var.context,
-      toActor(viewer, null),
+      await readFormActor(c, viewer),
       viewer.keyId,
       read.value,
     )

@@ -4,6 +4,7 @@ import { formatDay } from '../../shared/format'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
 import { type FormDefinition, type FormState, invalidText } from '../form/form-state'
+import { FormKey } from '../frame/form-key'
 import type { Frame } from '../frame/frame'
 import { RelativeTime } from '../parts/relative-time'
 import { SettingsLayout } from './settings-layout'
@@ -86,6 +87,7 @@ export const KeysPage: FC<KeysPageProps> = ({ frame, form, keys, created, endsAt
       <h2>New key</h2>
       <ErrorSummary problem={form.problem} />
       <form class="form up4" method="post" action="/settings/keys">
+        <FormKey />
         <Field form={form} name="label" label="Name" maxlength={100} />
         <Field form={form} as="select" name="scopes" label="Scopes" options={scopeLabels} />
         <Field

@@ -1,12 +1,12 @@
 import type { Hono } from 'hono'
-import { type HubEnv, requireViewer, toActor } from '../../hub/http/page-entry'
+import { type HubEnv, requireViewer } from '../../hub/http/page-entry'
 import { createReviewHook, removeReviewHook, reviewHookInput } from '../../hub/review-hooks/actions'
 import { reviewHookErrors } from '../../hub/review-hooks/errors'
 import { selectReviewHooks } from '../../hub/review-hooks/queries'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
-import { readForm } from '../frame/read-form'
+import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import {
   assertSignedIn,
@@ -53,7 +53,7 @@ async function addHook(c: PageContext): Promise<Response> {
   try {
     const viewer = await requireReadingSender(c)
     if (!read.isValid) return showHooks(c, { form: read.form, status: 400 })
-    const actor = toActor(viewer, null)
+    const actor = await readFormActor(c, viewer)
     const { answer } = await createReviewHook(c.var.context, actor, viewer, read.value)
     return showHooks(c, { form: emptyForm(), created: answer })
   } catch (error) {

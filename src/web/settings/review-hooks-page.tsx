@@ -5,6 +5,7 @@ import type { ReviewHookRow } from '../../hub/review-hooks/queries'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
 import type { FormDefinition, FormState } from '../form/form-state'
+import { FormKey } from '../frame/form-key'
 import type { Frame } from '../frame/frame'
 import { AccountLink } from '../parts/account-link'
 import { RelativeTime } from '../parts/relative-time'
@@ -82,6 +83,7 @@ const canCreate = ({ viewer }: Frame): boolean =>
 
 const NewHookForm: FC<{ form: ReviewHookFormState }> = ({ form }) => (
   <form class="form up4" method="post" action={reviewHooksPath}>
+    <FormKey />
     <Field
       form={form}
       name="agent"

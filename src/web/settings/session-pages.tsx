@@ -1,10 +1,10 @@
 import type { Hono } from 'hono'
-import { type HubEnv, requireViewer, toActor } from '../../hub/http/page-entry'
+import { type HubEnv, requireViewer } from '../../hub/http/page-entry'
 import { createSignInLink, endOtherSessions, endSession } from '../../hub/sign-in/actions'
 import { selectOwnSessions } from '../../hub/sign-in/queries'
 import { signInLimits } from '../../shared/config'
 import { findBrowserOrigin } from '../frame/own-origin'
-import { readForm } from '../frame/read-form'
+import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import {
   assertSignedIn,
@@ -43,7 +43,7 @@ async function createLink(c: PageContext): Promise<Response> {
   const viewer = await requireReadingSender(c)
   const { token } = await createSignInLink(c.var.context, viewer.id, {
     askedBy: viewer.keyId,
-    actor: toActor(viewer, null),
+    actor: await readFormActor(c, viewer),
     minutes: signInLimits.deviceLinkMinutes,
   })
   const url = new URL('/login', findBrowserOrigin(c))

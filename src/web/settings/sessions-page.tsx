@@ -1,6 +1,7 @@
 import type { FC } from 'hono/jsx'
 import type { SessionRow } from '../../hub/sign-in/queries'
 import { limits, signInLimits } from '../../shared/config'
+import { FormKey } from '../frame/form-key'
 import type { Frame } from '../frame/frame'
 import { RelativeTime } from '../parts/relative-time'
 import { SettingsLayout } from './settings-layout'
@@ -62,6 +63,7 @@ export const SessionsPage: FC<SessionsPageProps> = ({ frame, sessions, link }) =
             {signInLimits.deviceLinkMinutes} minutes.
           </p>
           <form class="up4" method="post" action="/settings/sessions/link">
+            <FormKey />
             <button class="btn" type="submit">
               Create link
             </button>

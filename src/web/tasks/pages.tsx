@@ -1,11 +1,11 @@
 import type { Hono } from 'hono'
-import { type HubEnv, requireAdminViewer, toActor } from '../../hub/http/page-entry'
+import { type HubEnv, requireAdminViewer } from '../../hub/http/page-entry'
 import { assignTask, taskInput } from '../../hub/tasks/actions'
 import { accountPath } from '../../shared/paths'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
 import { Layout } from '../frame/layout'
-import { readForm } from '../frame/read-form'
+import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { TaskForm, type TaskFormState, taskForm } from './task-form'
 
@@ -24,7 +24,7 @@ async function handleTaskForm(c: PageContext): Promise<Response> {
   const read = readFormWith(taskInput, await readForm(c), taskForm)
   if (!read.isValid) return showFormAgain(c, name, read.form, 400)
   try {
-    await assignTask(c.var.context, toActor(viewer, null), name, read.value)
+    await assignTask(c.var.context, await readFormActor(c, viewer), name, read.value)
   } catch (error) {
     const { form, status } = rejectForm(taskForm, read.form, error)
     if (status !== 400) throw error

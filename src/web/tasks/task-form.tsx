@@ -4,6 +4,7 @@ import { accountPath } from '../../shared/paths'
 import { ErrorSummary } from '../form/error-summary'
 import { Field } from '../form/field'
 import { createForm, describeText, type FormDefinition, type FormState } from '../form/form-state'
+import { FormKey } from '../frame/form-key'
 
 type TaskField = 'task' | 'model'
 export type TaskFormState = FormState<TaskField>
@@ -29,6 +30,7 @@ export const TaskForm: FC<{ name: string; submitted?: TaskFormState }> = ({ name
       <summary>Assign a task to {name}</summary>
       <ErrorSummary problem={form.problem} />
       <form class="form up2" method="post" action={`${accountPath(name)}/activate`}>
+        <FormKey />
         <Field
           form={form}
           as="textarea"

@@ -164,3 +164,97 @@ test('D3: a problem of a schedule is reported by field', () => {
   }
   expect(findCronProblem('0 0 30 2 *', 'UTC')).toMatchObject({ field: 'cron' })
 })
+
+/** November 2026: the 1st is a Sunday. Days of the month on which a schedule is due. */
+const days: [cron: string, days: number[]][] = [
+  ['0 9 * * *', Array.from({ length: 30 }, (_, at) => at + 1)],
+  ['0 9 ? * ?', Array.from({ length: 30 }, (_, at) => at + 1)],
+  ['0 9 ? * *', Array.from({ length: 30 }, (_, at) => at + 1)],
+  // As Quartz writes them.
+  ['0 9 ? * MON', [2, 9, 16, 23, 30]],
+  [
+    '0 9 ? * MON-FRI',
+    [2, 3, 4, 5, 6, 9, 10, 11, 12, 13, 16, 17, 18, 19, 20, 23, 24, 25, 26, 27, 30],
+  ],
+  ['0 9 ? 11 2,4', [3, 5, 10, 12, 17, 19, 24, 26]],
+  ['0 9 15 * ?', [15]],
+  ['0 9 1,20 * ?', [1, 20]],
+  ['0 9 L * ?', [30]],
+  ['0 9 ? * FRI#2', [13]],
+  // Either field restricts days: one of them is enough (cron(5)).
+  ['0 9 1,15 * 5', [1, 6, 13, 15, 20, 27]],
+  ['0 9 13 * FRI', [6, 13, 20, 27]],
+  ['0 9 1-7 * MON', [1, 2, 3, 4, 5, 6, 7, 9, 16, 23, 30]],
+  ['0 9 2-30/7 * 0', [1, 2, 8, 9, 15, 16, 22, 23, 29, 30]],
+  // One begins with a star: both have to fit.
+  ['0 9 */2 * 1', [9, 23]],
+  ['0 9 */2 * ?', [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29]],
+  ['0 9 */10 * 0-6', [1, 11, 21]],
+  ['0 9 1-7 * */7', [1]],
+  ['0 9 8-14 * */3', [8, 11, 14]],
+  ['0 9 */1 * SUN', [1, 8, 15, 22, 29]],
+  ['0 9 * * 7', [1, 8, 15, 22, 29]],
+  ['0   9  ?  *  SAT', [7, 14, 21, 28]],
+  ['\t0 9 ?\t* 6 ', [7, 14, 21, 28]],
+]
+
+test.each(days)('S7: %s is due on these days of a month', (cron, expected) => {
+  const due = listDue(cron, 'Europe/Berlin', '2026-10-31T12:00', 32)
+  const inMonth = due.filter((at) => at.startsWith('2026-11'))
+  expect(inMonth.map((at) => Number(at.slice(8, 10)))).toEqual(expected)
+  expect(inMonth.every((at) => at.endsWith('T08:00'))).toBe(true)
+  expect(findCronProblem(cron, 'Europe/Berlin')).toBeNull()
+})
+
+test('S7: days of both fields, by the rule of cron(5) alone', () => {
+  const fields: [text: string, isOn: (day: number) => boolean][] = [
+    ['*', () => true],
+    ['?', () => true],
+    ['*/2', (day) => day % 2 === 1],
+    ['*/5', (day) => day % 5 === 1],
+    ['5', (day) => day === 5],
+    ['1-10', (day) => day <= 10],
+    ['3,17', (day) => day === 3 || day === 17],
+    ['10-20/4', (day) => day === 10 || day === 14 || day === 18],
+  ]
+  const weekdays: [text: string, isOn: (weekday: number) => boolean][] = [
+    ['*', () => true],
+    ['?', () => true],
+    ['*/2', (weekday) => weekday % 2 === 0],
+    ['*/3', (weekday) => weekday % 3 === 0],
+    ['1', (weekday) => weekday === 1],
+    ['MON-FRI', (weekday) => weekday >= 1 && weekday <= 5],
+    ['0,3', (weekday) => weekday === 0 || weekday === 3],
+    ['7', (weekday) => weekday === 0],
+  ]
+  for (const [day, isDay] of fields) {
+    for (const [weekday, isWeekday] of weekdays) {
+      const isEither = !/^[*?]/.test(day) && !/^[*?]/.test(weekday)
+      const expected = Array.from(
+        { length: 61 },
+        (_, at) => new Date(utc('2026-11-01T06:30') + at * 24 * hour),
+      )
+        .filter((at) => {
+          const [onDay, onWeekday] = [isDay(at.getUTCDate()), isWeekday(at.getUTCDay())]
+          return isEither ? onDay || onWeekday : onDay && onWeekday
+        })
+        .map((at) => at.toISOString().slice(0, 16))
+      const cron = `30 6 ${day} * ${weekday}`
+      const due = listDue(cron, 'UTC', '2026-10-31T12:00', expected.length)
+      expect(due, cron).toEqual(expected)
+    }
+  }
+})
+
+test('D3: ? stands for days only', () => {
+  for (const cron of [
+    '? 9 * * *',
+    '0 ? * * *',
+    '0 9 * ? *',
+    '0 9 ?/2 * *',
+    '0 9 1? * *',
+    '0 9 * * ?,1',
+  ]) {
+    expect(findCronProblem(cron, 'UTC'), cron).toMatchObject({ field: 'cron' })
+  }
+})

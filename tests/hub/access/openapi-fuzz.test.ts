@@ -86,8 +86,9 @@ function judge(
   return findSchemaProblem(sent, status, text)
 }
 
-/** Every answer is JSON: an error with its fields, or what the route declares. */
+/** Every answer is JSON: an error with its fields, or what the route declares. A slash at the end moves, without a body. */
 function findSchemaProblem(sent: GeneratedRequest, status: number, text: string): string | null {
+  if (status === 308) return text === '' ? null : `308 ${text.slice(0, 120)}`
   try {
     const body = JSON.parse(text)
     if (status >= 400) {

@@ -163,7 +163,7 @@ test('unsupported content type, too large body, wrong method, unknown path', asy
   expect([method.status, method.body.code, method.headers.get('allow')]).toEqual([
     405,
     'METHOD_NOT_ALLOWED',
-    'POST, GET',
+    'POST, GET, HEAD',
   ])
   const path = await hub.call('/nowhere')
   expect([path.status, path.body.code]).toEqual([404, 'NOT_FOUND'])

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { run } from '../../../shared/db/batch'
-import { decodeCursor, encodeCursor } from '../../cursor'
+import { decodeCount, splitPage, toPageFields } from '../../cursor'
 import { countAnswer, pageFields, presentTime, timeAnswer } from '../../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../../http/route'
 import { readUntil } from '../../inbox/read-until'
@@ -73,23 +73,16 @@ const listRoute = route({
   }),
   answer: z.object({ agents: z.array(agentAnswer), ...pageFields }),
   handle: async (call) => {
-    const { query, context } = call
-    const after = decodeCursor(query.cursor)
+    const { query, context, list } = call
     const staleSeconds = query.min_staleness ?? (query.stale ? 3_600 : null)
     const rows = await readAgents(call, {
       hasNotifications: query.has_notifications,
       activatedBefore: staleSeconds === null ? null : context.clock.now() - staleSeconds * 1_000,
-      after: typeof after === 'number' ? after : 0,
+      after: decodeCount(list, query.cursor),
       limit: query.limit + 1,
     })
-    const page = rows.slice(0, query.limit)
-    const last = page.at(-1)
-    const hasMore = rows.length > page.length
-    return {
-      agents: page.map(presentAgent),
-      has_more: hasMore,
-      next_cursor: hasMore && last ? encodeCursor(last.seq) : null,
-    }
+    const { page, next } = splitPage(rows, query.limit, list, ({ seq }) => seq)
+    return { agents: page.map(presentAgent), ...toPageFields(next) }
   },
 })
 
