@@ -194,7 +194,14 @@ export const remoteServers = {
   /** Tool lists that an isolate remembers, by server and by the requester whose account is used. */
   listsKeptMax: 500,
   /** Bytes of one response, which is read into memory. */
-  answerBytesMax: 1024 * 1024,
+  answerBytesMax: 4 * 1024 * 1024,
+  /** Requests that a server may send during one of the hub: each is answered. */
+  requestsOfServerMax: 64,
+  /** A stream that ended before its response is resumed this often. */
+  resumedMax: 30,
+  /** Wait before a stream is resumed, unless the server states another one, which is at most the second. */
+  resumeMs: 1_000,
+  resumeMsMax: 15_000,
   timeoutMs: 60_000,
   /** Time for `tools/list`, when an admin adds or refreshes a server. */
   refreshMs: 20_000,
