@@ -121,7 +121,7 @@ export function composeApp(bindings: Env) {
     ...{ log, redact, patches: createPatchStore(env.FILES) },
     wakeAgents: createReliableWaker(env, scheduler, settings.ROOKERY_MAX_CONCURRENT),
   })
-  const schedulerDeps = createSchedulerDeps(env, settings, hub)
+  const schedulerDeps = createSchedulerDeps(env, settings, hub, gateway.closeIdle)
   const { tokens } = outside
   const attempts = createRunAttemptApi(openContext)
   const runnersDeps = createRunnersDeps(env, { tokens, attempts, readToolRestrictions, log })
@@ -286,8 +286,14 @@ const findPlatformLimits = (env: Partial<Env>): PlatformLimits => ({
   ...(env.RATE_CONNECT && { connect: env.RATE_CONNECT }),
 })
 
-const createSchedulerDeps = (env: Env, settings: Settings, hub: SweepApi): SchedulerDeps => ({
+const createSchedulerDeps = (
+  env: Env,
+  settings: Settings,
+  hub: SweepApi,
+  closeIdle: () => Promise<void>,
+): SchedulerDeps => ({
   hub,
+  closeIdle,
   wake: createWaker(env.AGENTS),
   offerExplorations: createWaker(env.AGENTS, true),
   clock: systemClock,

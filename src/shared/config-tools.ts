@@ -203,6 +203,16 @@ export const remoteServers = {
   resumeMs: 1_000,
   resumeMsMax: 15_000,
   timeoutMs: 60_000,
+  /** Time to open a session, in which one call opens it for all of its run; the others look this often. */
+  openMs: 20_000,
+  lookEveryMs: 100,
+  /** A session that its run has not used for this time is closed; its use is recorded this often. */
+  sessionIdleMs: 900_000,
+  sessionTouchMs: 60_000,
+  /** What is left of a session whose run did not end in this time is deleted. */
+  sessionKeptMs: 604_800_000,
+  /** Sessions that one sweep closes. */
+  sessionsClosedAtOnce: 20,
   /** Time for `tools/list`, when an admin adds or refreshes a server. */
   refreshMs: 20_000,
 } as const

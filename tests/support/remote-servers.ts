@@ -72,11 +72,13 @@ export const setSessions = async (
 export const takeSent = async (name: string): Promise<SentRequest[]> =>
   (await fetch(`${externalUrls.mcp}/sessions-sent/${name}`)).json()
 
-/** Adds a server that keeps sessions, with some of its tools mapped. */
+/** Adds a server that keeps sessions, with some of its tools mapped: `get` only reads. */
 export async function addSessions(name: string, tools: string[]): Promise<void> {
   const { remote } = await add(name, `${externalUrls.mcp}/sessions/${name}`)
   if (remote.failure !== null) throw new Error(remote.failure)
   for (const tool of tools) {
-    await api('PUT', `/${name}/tools/${tool}`, { grant: `${name}:use`, tier: 'write' })
+    await api('PUT', `/${name}/tools/${tool}`, {
+      ...{ grant: `${name}:use`, tier: tool === 'get' ? 'read' : 'write' },
+    })
   }
 }

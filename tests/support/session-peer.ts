@@ -140,6 +140,7 @@ const doing: Record<string, (peer: Peer, response: ServerResponse, call: Call) =
   break: poll,
   cut: (_peer, response, { id }) =>
     openStream(response).end(toEvent({ id, result: says('cut') }).trimEnd()),
+  hang: (_peer, response) => void openStream(response).write(': wait\n\n'),
   mute: (_peer, response) => openStream(response).end(': nothing\n\n'),
   flood: (_peer, response, { id }) => {
     openStream(response)

@@ -10,6 +10,7 @@ import type { ToolContext } from '../tool/define-tool'
 import { remoteErrors } from './errors'
 import { withClient } from './open-client'
 import { hashOffer, type OfferedTool } from './pin'
+import type { RunSessions } from './run-sessions'
 
 /** The accepted version of a remote tool, and how to check it against its server's current list. */
 export interface RemoteCall {
@@ -25,18 +26,22 @@ export interface RemoteCall {
    */
   isDue(owner: AccountId | null): boolean
   note(tools: OfferedTool[], owner: AccountId | null): Promise<void>
+  sessions: Pick<RunSessions, 'use'>
 }
 
+const renewedNote = 'The server had ended its session: what it held is gone.'
+
 /**
- * Calls a tool of a remote server. When the server's list is due, it is read first: a tool whose
+ * Calls a tool of a remote server, in the session of the run if there is one. When the server's list is due, it is read first: a tool whose
  * description changed since an admin accepted it does not run.
  */
 export async function callRemote(
-  { server, tool, pinnedHash, timeoutMs, isDue, note }: RemoteCall,
-  { input, outside, signal, progress }: ToolContext<Record<string, unknown>>,
+  { server, tool, pinnedHash, timeoutMs, isDue, note, sessions }: RemoteCall,
+  { input, outside, signal, progress, actor }: ToolContext<Record<string, unknown>>,
 ): Promise<string> {
   if (!outside) throw new Error('The gateway opens the service first.')
-  return withClient({ connection: outside, timeoutMs, progress }, async (client) => {
+  const link = { connection: outside, timeoutMs, progress, signal }
+  const send = async (client: Client) => {
     if (isDue(outside.owner)) {
       const tools = await listRemoteTools(client)
       await note(tools, outside.owner)
@@ -44,15 +49,20 @@ export async function callRemote(
       if (!now || (await hashOffer(now)) !== pinnedHash)
         throw remoteErrors.toolChanged(server, tool)
     }
-    const params = { name: tool, arguments: input, _meta: { progressToken: 1 } }
-    const result = await client.request({ method: 'tools/call', params }, CallToolResultSchema, {
+    const params = { name: tool, arguments: input, _meta: { progressToken: crypto.randomUUID() } }
+    return client.request({ method: 'tools/call', params }, CallToolResultSchema, {
       signal,
       timeout: timeoutMs,
     })
-    const text = toText(result)
-    if (result.isError === true) throw remoteErrors.toolFailed(tool, server, text)
-    return text
-  })
+  }
+  const { activationId: runId } = actor
+  const { value: result, isRenewed } =
+    runId === null
+      ? { value: await withClient(link, send), isRenewed: false }
+      : await sessions.use({ runId, link, actor }, send)
+  const text = [...(isRenewed ? [`[${renewedNote}]`] : []), toText(result)].join('\n')
+  if (result.isError === true) throw remoteErrors.toolFailed(tool, server, text)
+  return text
 }
 
 /** Returns the tools of a server, from a limited number of pages. Duplicates and oversized tools are skipped. */

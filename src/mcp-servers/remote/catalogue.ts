@@ -2,6 +2,7 @@ import { remoteServers } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import type { AccountId, Clock } from '../../shared/ids'
+import type { Cipher } from '../credentials/cipher'
 import type { RemoteCatalogue } from '../gateway/tool-registry'
 import type { ToolServer } from '../tool/define-tool'
 import { hashOffer, type OfferedTool } from './pin'
@@ -15,6 +16,7 @@ import {
 } from './queries'
 import { reconcile } from './reconcile'
 import { remoteServices } from './remote-services'
+import { createRunSessions } from './run-sessions'
 import { toTool } from './to-tool'
 
 export interface Catalogue extends RemoteCatalogue {
@@ -25,6 +27,8 @@ export interface Catalogue extends RemoteCatalogue {
 interface CatalogueDeps {
   db: Db
   clock: Clock
+  /** Encrypts the sessions of runs. */
+  cipher: Cipher
   /** The time of a call; absent: the default. */
   toolTimeoutMs?: number | undefined
 }
@@ -33,7 +37,7 @@ interface CatalogueDeps {
  * Creates the cache of usable remote tools of an isolate. Every policy contains the current version, so
  * the database is read only after a change.
  */
-export function createCatalogue({ db, clock, toolTimeoutMs }: CatalogueDeps): Catalogue {
+export function createCatalogue({ db, clock, cipher, toolTimeoutMs }: CatalogueDeps): Catalogue {
   let held = 0
   let known: ToolServer[] = []
   /** By server and requester: when a list was read, and the hashes of its tools. */
@@ -45,7 +49,9 @@ export function createCatalogue({ db, clock, toolTimeoutMs }: CatalogueDeps): Ca
     if (noted.size > remoteServers.listsKeptMax && oldest !== undefined) noted.delete(oldest)
   }
 
+  const sessions = createRunSessions({ db, clock, cipher })
   const listing = {
+    sessions,
     timeoutMs: toolTimeoutMs ?? remoteServers.timeoutMs,
     isDue(server: string, pinnedHash: string, owner: AccountId | null) {
       const last = noted.get(toKey(server, owner))
@@ -81,6 +87,7 @@ export function createCatalogue({ db, clock, toolTimeoutMs }: CatalogueDeps): Ca
 
   const catalogue: Catalogue = {
     servers: () => known,
+    sessions,
     refresh: (version) => (version <= held ? undefined : load()),
     async note(server, tools) {
       const now = clock.now()

@@ -2,6 +2,7 @@ import { waitUntil } from 'cloudflare:workers'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
 import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/cfworker'
+import { remoteServers } from '../../shared/config'
 import { AppError } from '../../shared/errors'
 import { excerpt } from '../fetch/explain-answer'
 import { remoteErrors } from './errors'
@@ -45,7 +46,7 @@ async function runWithClient<Result>(
   )
   const transport = new RemoteTransport(link, session)
   try {
-    await client.connect(transport)
+    await client.connect(transport, { timeout: link.timeoutMs ?? remoteServers.timeoutMs })
     return await use(client, transport)
   } catch (error) {
     throw explain(link.connection.service, error)

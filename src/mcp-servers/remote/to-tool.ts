@@ -5,6 +5,7 @@ import { createArgumentCheck } from './check-arguments'
 import { type OfferedTool, type Pin, toPlain } from './pin'
 import { hasInvisibleNames, toPlainSchema } from './plain-schema'
 import type { RemoteToolRow } from './queries'
+import type { RunSessions } from './run-sessions'
 
 /** When a server's list was last read, and how to store a new one. */
 interface Listing {
@@ -12,6 +13,7 @@ interface Listing {
   note(server: string, tools: OfferedTool[], owner: AccountId | null): Promise<void>
   /** The time in milliseconds that a call has. */
   timeoutMs: number
+  sessions: Pick<RunSessions, 'use'>
 }
 
 /** Converts a remote tool to one of the gateway; none when it is not mapped or its arguments are unreadable. */
@@ -27,6 +29,7 @@ export function toTool(row: RemoteToolRow, listing: Listing): Tool[] {
     tool: name,
     pinnedHash,
     timeoutMs: listing.timeoutMs,
+    sessions: listing.sessions,
     isDue: (owner: AccountId | null) => listing.isDue(server, pinnedHash, owner),
     note: (tools: OfferedTool[], owner: AccountId | null) => listing.note(server, tools, owner),
   }

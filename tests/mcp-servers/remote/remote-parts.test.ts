@@ -103,7 +103,10 @@ const rowWith = (inputSchema: object): RemoteToolRow => ({
   ...{ updatedAt: 0, updatedBy: 'ada' },
 })
 const present = (row: RemoteToolRow) => presentTools([row])[0]
-const listing = { isDue: () => false, note: async () => undefined, timeoutMs: 60_000 }
+const listing = {
+  ...{ isDue: () => false, note: async () => undefined, timeoutMs: 60_000 },
+  sessions: { use: async () => Promise.reject(new Error('No call is made.')) },
+}
 
 it('M12: no text of a schema brings characters that nobody sees to a model', () => {
   const unit = {
