@@ -182,11 +182,16 @@ export const askLimits = {
 /** Limits of remote MCP servers, added by an admin. */
 export const remoteServers = {
   serversMax: 50,
-  /** Tools of one server; further ones are not offered. */
-  toolsMax: 200,
-  pagesMax: 20,
-  descriptionCharsMax: 4_000,
-  schemaCharsMax: 16_384,
+  /** Tools of one server, and pages of its list; further ones are not offered. */
+  toolsMax: 1_000,
+  pagesMax: 100,
+  toolNameCharsMax: 128,
+  /** A longer description is truncated for models. */
+  descriptionCharsMax: 16_384,
+  /** Of a tool's description and schema together. */
+  schemaCharsMax: 65_536,
+  /** Reasons why tools of a list are not offered. */
+  problemsMax: 50,
   /** Tools with a deeper schema are not offered: indented for people, the schema would be far longer. */
   schemaDepthMax: 32,
   /** A tool list older than this is refreshed with the next call. */

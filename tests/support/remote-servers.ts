@@ -10,9 +10,11 @@ interface Shown {
   hash: string
   offered_hash: string | null
   diff: string[] | null
+  text: string
 }
 interface Remote {
   failure: string | null
+  problems: string[]
   tools: Shown[]
 }
 

@@ -84,6 +84,9 @@ const remoteAnswer = z
     description: z.string(),
     read_at: z.iso.datetime().nullable(),
     failure: z.string().nullable().describe('why its tools could not be read'),
+    problems: z
+      .array(z.string())
+      .describe('what its last list held that could not be read, a sentence each'),
     oauth_client_id: z.string().nullable(),
     updated_at: z.iso.datetime().nullable(),
     updated_by: z.string(),

@@ -64,6 +64,8 @@ export interface RemoteServerSummary {
   read_at: string | null
   /** Why the last refresh failed; null: it succeeded. */
   failure: string | null
+  /** What the last list held that could not be read, a sentence each. */
+  problems: string[]
   /** How this hub is registered for people who connect their accounts; null: it registers itself. */
   oauth_client_id: string | null
   updated_at: string | null

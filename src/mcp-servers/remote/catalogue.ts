@@ -14,6 +14,7 @@ import {
   selectVersion,
   updateReadState,
 } from './queries'
+import type { ToolList } from './read-tools'
 import { reconcile } from './reconcile'
 import { remoteServices } from './remote-services'
 import { createRunSessions } from './run-sessions'
@@ -21,7 +22,7 @@ import { toTool } from './to-tool'
 
 export interface Catalogue extends RemoteCatalogue {
   /** Stores a server's current list of tools. Mapped tools that changed are hidden. */
-  note(server: string, tools: OfferedTool[]): Promise<void>
+  note(server: string, list: ToolList): Promise<void>
 }
 
 interface CatalogueDeps {
@@ -60,8 +61,8 @@ export function createCatalogue({ db, clock, cipher, toolTimeoutMs }: CatalogueD
       return !last.hashes.has(pinnedHash)
     },
     // What one account is shown decides about its own calls, and hides no tool from others.
-    note: (server: string, tools: OfferedTool[], owner: AccountId | null) =>
-      owner === null ? catalogue.note(server, tools) : keep(toKey(server, owner), tools),
+    note: (server: string, list: ToolList, owner: AccountId | null) =>
+      owner === null ? catalogue.note(server, list) : keep(toKey(server, owner), list.tools),
   }
   /** Loads the tools. Requests do not share a load, since cancelling one would stop it for all. */
   const load = async () => {
@@ -89,16 +90,16 @@ export function createCatalogue({ db, clock, cipher, toolTimeoutMs }: CatalogueD
     servers: () => known,
     sessions,
     refresh: (version) => (version <= held ? undefined : load()),
-    async note(server, tools) {
+    async note(server, list) {
       const now = clock.now()
       const rows = await run(db, selectTools(server))
-      const writes = await reconcile(server, rows, tools, now)
-      await keep(toKey(server, null), tools)
+      const writes = await reconcile(server, rows, list, now)
+      await keep(toKey(server, null), list.tools)
       if (writes.length === 0) return
       await batch(db, {
         writes,
         version: countToolsChange(),
-        readState: updateReadState(server, { now, failure: null }),
+        readState: updateReadState(server, { now, failure: null, problems: list.problems }),
       })
     },
   }

@@ -1,6 +1,6 @@
 import { createDiffBudget, type DiffBudget, diffLines } from '../../shared/diff-lines'
 import type { RemoteServerSummary, RemoteToolState } from '../contract/tool-admin'
-import { type Pin, showInvisible } from './pin'
+import { findCut, type Pin, showInvisible } from './pin'
 import { hasInvisibleNames } from './plain-schema'
 import type { RemoteServerRow, RemoteToolRow } from './queries'
 
@@ -13,7 +13,9 @@ const stateOf = ({ grant, offeredHash }: RemoteToolRow, { inputSchema }: Pin): R
 /** Formats a description and its arguments for people, with invisible characters shown. */
 function toReadable({ description, inputSchema, annotations }: Pin): string {
   const hints = annotations === null ? '' : `\n${JSON.stringify(annotations)}`
-  return showInvisible(`${description}\n\n${JSON.stringify(inputSchema, null, 2)}${hints}`)
+  const cut = findCut(description)
+  const note = cut === null ? '' : `\n\n[${cut}]`
+  return showInvisible(`${description}${note}\n\n${JSON.stringify(inputSchema, null, 2)}${hints}`)
 }
 
 /** Returns the changes of a tool, a line each with its sign; null when it did not change. */
@@ -58,6 +60,7 @@ export const summarizeServer = (row: RemoteServerRow): RemoteServerSummary => ({
   description: row.description,
   read_at: toTime(row.readAt),
   failure: row.failure,
+  problems: row.problems.map(showInvisible),
   oauth_client_id: row.oauthClientId,
   updated_at: toTime(row.updatedAt),
   updated_by: row.updatedBy,

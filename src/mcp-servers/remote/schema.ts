@@ -9,6 +9,8 @@ export const remoteServers = sqliteTable('remote_servers', {
   /** Its list of tools was read last, and what went wrong then. */
   readAt: integer('read_at'),
   failure: text('failure'),
+  /** What that list held that could not be read, with the reasons. */
+  problems: text('problems', { mode: 'json' }).$type<string[]>().notNull().default([]),
   /** The client id that an admin registered for the hub, for people who connect their accounts. */
   oauthClientId: text('oauth_client_id'),
   updatedAt: integer('updated_at').notNull(),

@@ -2,15 +2,16 @@ import type { AccountId } from '../../shared/ids'
 import { buildTool, type Tool } from '../tool/define-tool'
 import { callRemote } from './call-remote'
 import { createArgumentCheck } from './check-arguments'
-import { type OfferedTool, type Pin, toPlain } from './pin'
+import { type Pin, toPlain } from './pin'
 import { hasInvisibleNames, toPlainSchema } from './plain-schema'
 import type { RemoteToolRow } from './queries'
+import type { ToolList } from './read-tools'
 import type { RunSessions } from './run-sessions'
 
 /** When a server's list was last read, and how to store a new one. */
 interface Listing {
   isDue(server: string, pinnedHash: string, owner: AccountId | null): boolean
-  note(server: string, tools: OfferedTool[], owner: AccountId | null): Promise<void>
+  note(server: string, list: ToolList, owner: AccountId | null): Promise<void>
   /** The time in milliseconds that a call has. */
   timeoutMs: number
   sessions: Pick<RunSessions, 'use'>
@@ -31,7 +32,7 @@ export function toTool(row: RemoteToolRow, listing: Listing): Tool[] {
     timeoutMs: listing.timeoutMs,
     sessions: listing.sessions,
     isDue: (owner: AccountId | null) => listing.isDue(server, pinnedHash, owner),
-    note: (tools: OfferedTool[], owner: AccountId | null) => listing.note(server, tools, owner),
+    note: (list: ToolList, owner: AccountId | null) => listing.note(server, list, owner),
   }
   const isRead = tier === 'read'
   const facts = {

@@ -42,6 +42,16 @@ const Server: FC<{ server: RemoteServerSummary; tools: RemoteToolSummary[] }> = 
     <h2>{server.name}</h2>
     <p>{server.description}</p>
     {server.failure !== null && <p class="warn">Last refresh failed: {server.failure}</p>}
+    {server.problems.length > 0 && (
+      <div class="warn">
+        <p>Not everything in its list could be read:</p>
+        <ul>
+          {server.problems.map((problem) => (
+            <li>{problem}</li>
+          ))}
+        </ul>
+      </div>
+    )}
     <div class="acts">
       <a class="btn" href={`${connectPath(server.name)}?next=/tools/remote`}>
         Connect your account<span class="vh"> at {server.name}</span>

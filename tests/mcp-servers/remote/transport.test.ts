@@ -1,9 +1,11 @@
 import { exports } from 'cloudflare:workers'
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createAccount } from '../../support/cast'
+import { adminKey, createAccount } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
-import { addSessions, setSessions, takeSent } from '../../support/remote-servers'
+import { externalUrls } from '../../support/external-services'
+import { openBrowser } from '../../support/own-accounts'
+import { add, addSessions, api, setSessions, takeSent } from '../../support/remote-servers'
 import { allow } from '../../support/services'
 
 /** The whole Worker, and a remote MCP server over HTTP that uses all that its transport allows. */
@@ -13,7 +15,7 @@ const tools = ['ask', 'poll', 'cut', 'mute', 'flood', 'raw', 'break', 'fail']
 
 beforeAll(async () => {
   const wren = await createAccount('wren', 'agent')
-  await allow(wren.id, ['desk:*'])
+  await allow(wren.id, ['desk:*', 'odd:*'])
   await setSessions('desk')
   await addSessions('desk', tools)
   client = await connectMcp((request) => exports.default.fetch(request), wren.key, '/mcp')
@@ -89,4 +91,89 @@ describe('a stream of events', () => {
 it('M12: the id of a session reaches nobody who reads a result', async () => {
   const text = await use('fail')
   expect(text).toBe('Error: The tool fail of desk failed: it failed in [session]')
+})
+
+describe('the list of a server', () => {
+  const toTool = (name: string, more: object = {}) => ({
+    ...{ name, description: `The tool ${name}.`, inputSchema: { type: 'object' } },
+    ...more,
+  })
+  const list = (tools: unknown[], more: object = {}) => ({ list: { tools, ...more } })
+  const refresh = async (name: string) => (await api('POST', `/${name}/refresh`)).remote
+
+  it('M12: may have 344 tools and 2 MB, and a cursor that is null', async () => {
+    const long = { description: 'd'.repeat(6_000) }
+    const tools = Array.from({ length: 344 }, (_, at) => toTool(`t${at}`, long))
+    await setSessions('big', list(tools, { nextCursor: null }))
+    const { remote } = await add('big', `${externalUrls.mcp}/sessions/big`)
+    expect(remote).toMatchObject({ failure: null, problems: [] })
+    expect(remote.tools).toHaveLength(344)
+  })
+
+  it('M12: shows what it leaves out, and an accepted tool goes on working beside it', async () => {
+    await setSessions('odd', list([toTool('get'), toTool('set')]))
+    await addSessions('odd', ['get', 'set'])
+    const bad = [toTool('set', { inputSchema: 3 }), { name: null }, toTool('get')]
+    await setSessions('odd', list(bad))
+    const { tools, problems } = await refresh('odd')
+    const told = ['Tool "set": inputSchema is not an object', 'Tool 2 of the list: it has no name']
+    expect(problems).toEqual(told)
+    expect(tools.map(({ name, state }) => [name, state])).toEqual([
+      ['get', 'usable'],
+      ['set', 'gone'],
+    ])
+    const admin = await openBrowser({ id: 'admin', name: 'admin', key: adminKey })
+    expect(await admin.read('/tools/remote')).toContain('Tool &quot;set&quot;: inputSchema')
+    const { tools: listed } = await client.listTools()
+    expect(listed.map(({ name }) => name)).toContain('odd_get')
+    await setSessions('odd', list([toTool('get'), toTool('set')]))
+    expect(await refresh('odd')).toMatchObject({ problems: [], tools: [{}, { state: 'usable' }] })
+  })
+
+  it('M12: an admin reads what a model is not shown of a description', async () => {
+    await setSessions(
+      'odd',
+      list([toTool('get'), toTool('long', { description: 'd'.repeat(20_000) })]),
+    )
+    await refresh('odd')
+    await api('PUT', '/odd/tools/long', { grant: 'odd:use', tier: 'read' })
+    const { tools } = await refresh('odd')
+    const cut = 'Models are shown the first 16,384 of 20,000 characters of this description.'
+    expect(tools.find(({ name }) => name === 'long')?.text).toContain(cut)
+    const { tools: listed } = await client.listTools()
+    const shown = listed.find(({ name }) => name === 'odd_long')?.description
+    expect(shown).toMatch(new RegExp(`^d{16384}\n\\[${cut}\\]`))
+  })
+})
+
+it.each([
+  [
+    'null members',
+    '{"content":[{"type":"text","text":"fine"}],"structuredContent":null,"isError":null}',
+    'fine',
+  ],
+  [
+    'an unknown block',
+    '{"content":[{"type":"x"},{"type":"text","text":"fine"}]}',
+    '[Content 1 is of the unknown type "x": not shown]\nfine',
+  ],
+  [
+    'a large number',
+    '{"content":[],"structuredContent":{"id":12345678901234567891}}',
+    '{"id":12345678901234567891}',
+  ],
+])('M12: a result with %s is read', async (_what, raw, expected) => {
+  await setSessions('desk', { raw })
+  expect(await use('raw')).toBe(expected)
+})
+
+it('M12: null for what a server need not say when a session is opened is absent', async () => {
+  await setSessions('desk', {
+    opening: {
+      instructions: null,
+      _meta: null,
+      capabilities: { tools: { listChanged: null }, logging: null },
+    },
+  })
+  expect(await use('cut')).toBe('cut')
 })
