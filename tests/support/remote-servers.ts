@@ -11,6 +11,7 @@ interface Shown {
   offered_hash: string | null
   diff: string[] | null
   text: string
+  problem: string | null
 }
 interface Remote {
   failure: string | null

@@ -63,7 +63,8 @@ const toolAnswer = z.object({
   remote_name: z.string().describe('name on its server'),
   state: z
     .enum(['usable', 'unmapped', 'unreadable', 'changed', 'gone'])
-    .describe('unreadable: the name of an argument contains invisible characters'),
+    .describe('unreadable: no model can be given its arguments; see problem'),
+  problem: z.string().nullable().describe('why no model can be given its arguments'),
   grant: z.string().nullable(),
   tier: z.enum(['read', 'write', 'destructive']).nullable(),
   description: z.string(),

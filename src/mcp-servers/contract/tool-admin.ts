@@ -72,7 +72,7 @@ export interface RemoteServerSummary {
   updated_by: string
 }
 
-/** The state of a remote tool; `unreadable`: the name of an argument contains invisible characters. */
+/** The state of a remote tool; `unreadable`: no model can be given its arguments. */
 export type RemoteToolState = 'usable' | 'unmapped' | 'unreadable' | 'changed' | 'gone'
 
 export interface RemoteToolSummary {
@@ -81,6 +81,8 @@ export interface RemoteToolSummary {
   name: string
   tool: string
   state: RemoteToolState
+  /** Why no model can be given its arguments, after "Hidden:"; null: one can. */
+  problem: string | null
   /** Null: the tool is hidden. */
   grant: string | null
   tier: Tier | null

@@ -3,8 +3,9 @@ import { buildTool, type Tool } from '../tool/define-tool'
 import { callRemote } from './call-remote'
 import { createArgumentCheck } from './check-arguments'
 import { type Pin, toPlain } from './pin'
-import { hasInvisibleNames, toPlainSchema } from './plain-schema'
+import { toPlainSchema } from './plain-schema'
 import type { RemoteToolRow } from './queries'
+import { type Fields, isFields } from './read-message'
 import type { ToolList } from './read-tools'
 import type { RunSessions } from './run-sessions'
 
@@ -17,14 +18,14 @@ interface Listing {
   sessions: Pick<RunSessions, 'use'>
 }
 
-/** Converts a remote tool to one of the gateway; none when it is not mapped or its arguments are unreadable. */
+/** Converts a remote tool to one of the gateway; none when it is not mapped or no model could be given its arguments. */
 export function toTool(row: RemoteToolRow, listing: Listing): Tool[] {
   const { server, name, pinnedHash, grant, tier } = row
   if (grant === null || tier === null) return []
   const pin = row.pinned
-  if (hasInvisibleNames(pin.inputSchema)) return []
-  const inputSchema = { ...toPlainSchema(pin.inputSchema), type: 'object' }
-  const check = createArgumentCheck(inputSchema)
+  const plain = toPlainSchema(pin.inputSchema)
+  if (typeof plain === 'string') return []
+  const check = createArgumentCheck(plain.schema)
   const call = {
     server,
     tool: name,
@@ -51,11 +52,12 @@ export function toTool(row: RemoteToolRow, listing: Listing): Tool[] {
   return [
     buildTool<Record<string, unknown>>(
       facts,
-      () => inputSchema,
-      (args) => {
-        const problems = check(args)
+      () => plain.schema,
+      (_args, exact) => {
+        const cleaned = isFields(exact) ? plain.clean(exact) : exact
+        const problems = check(cleaned)
         if (problems.length > 0) return { ok: false, problems }
-        return { ok: true, input: args as Record<string, unknown> }
+        return { ok: true, input: plain.toServer(cleaned as Fields) }
       },
     ),
   ]

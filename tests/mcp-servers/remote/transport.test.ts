@@ -1,8 +1,9 @@
 import { exports } from 'cloudflare:workers'
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { adminKey, createAccount } from '../../support/cast'
+import { adminKey, createAccount, post, waitForReply } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
+import { createAgent } from '../../support/create-agent'
 import { externalUrls } from '../../support/external-services'
 import { openBrowser } from '../../support/own-accounts'
 import { add, addSessions, api, setSessions, takeSent } from '../../support/remote-servers'
@@ -176,4 +177,69 @@ it('M12: null for what a server need not say when a session is opened is absent'
     },
   })
   expect(await use('cut')).toBe('cut')
+})
+
+describe('a tool whose schema no provider takes as it is', () => {
+  const inputSchema = {
+    anyOf: [{ required: ['uids[]'] }, { required: ['$filter'] }],
+    properties: {
+      'uids[]': { type: 'array' },
+      $filter: { type: 'string' },
+      id: { type: 'integer' },
+      top: { type: 'integer', default: 10 },
+    },
+    required: ['top'],
+  }
+  const tool = (name: string, more: object) => ({ name, description: 'Reads.', ...more })
+
+  it('L28 M12: is called with the names and the numbers of its server', async () => {
+    const list = {
+      tools: [tool('raw', { inputSchema }), tool('text', { inputSchema: { type: 'string' } })],
+    }
+    const raw = '{"content":[{"type":"text","text":"fine"}]}'
+    await setSessions('strange', { list, raw })
+    await add('strange', `${externalUrls.mcp}/sessions/strange`)
+    const { remote } = await api('PUT', '/strange/tools/raw', {
+      grant: 'strange:use',
+      tier: 'read',
+    })
+    expect(remote.tools.map(({ name, state, problem }) => [name, state, problem])).toEqual([
+      ['raw', 'usable', null],
+      ['text', 'unreadable', 'its arguments are not an object'],
+    ])
+    expect(remote.tools[0]?.text).toContain(
+      '[Models are shown the argument "uids[]" as uids, "$filter" as filter.]',
+    )
+    const agent = await createAgent(
+      'strangler',
+      [
+        {
+          calls: [
+            {
+              name: 'strange_raw',
+              arguments: '{"uids":[12345678901234567891],"filter":null,"id":9007199254740993}',
+            },
+          ],
+        },
+        { text: 'That is all.' },
+      ],
+      { grants: ['hub:read', 'strange:use'] },
+    )
+    await allow(agent.accountId, ['hub:*', 'strange:use'])
+    const mira = await createAccount('mira')
+    const postId = await post(mira.key, 'An errand', '@strangler go there please')
+    await waitForReply(postId, 'strangler')
+    const [request] = await agent.requests()
+    const shown = request?.body.tools.find(
+      (each: { function: { name: string } }) => each.function.name === 'strange_raw',
+    )
+    expect(shown.function.parameters).toMatchObject({
+      type: 'object',
+      properties: { uids: { type: 'array', items: {} }, filter: { type: 'string' } },
+    })
+    const sent = (await takeSent('strange')).find(({ what }) => what === 'tools/call raw')
+    expect(sent?.body).toContain(
+      '"arguments":{"top":10,"uids[]":[12345678901234567891],"id":9007199254740993}',
+    )
+  })
 })
