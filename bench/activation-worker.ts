@@ -143,6 +143,7 @@ function createDeps({ model, hooks, remembers }: World, replies: Replies): Agent
       refresh: () => undefined,
       isGranted: () => true,
       measureFiles: () => null,
+      endRun: async () => {},
       list: () => [tool],
       describe: () => tool,
       call: async (_caller, call) => {

@@ -32,7 +32,7 @@ export function createOutside(env: Env, settings: Settings) {
     toolTimeoutMs: readToolTimeout(settings),
   }
   const { toolTimeoutMs } = base
-  const catalogue = createCatalogue(base)
+  const catalogue = createCatalogue({ ...base, cipher })
   const known = createRecentSecrets()
   const vault = createVault({ ...base, cipher, readVariable: readSecret })
   const dns = settings.ROOKERY_DNS_OVER_HTTPS

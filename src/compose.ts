@@ -123,7 +123,7 @@ export function composeApp(bindings: Env) {
     ...{ log, redact, patches: createPatchStore(env.FILES), lane },
     wakeAgents: createReliableWaker(env, scheduler, settings.ROOKERY_MAX_CONCURRENT),
   })
-  const schedulerDeps = createSchedulerDeps(env, settings, hub)
+  const schedulerDeps = createSchedulerDeps(env, settings, hub, gateway.closeIdle)
   const { tokens } = outside
   const attempts = createRunAttemptApi(openContext)
   const runnersDeps = createRunnersDeps(env, { tokens, attempts, readToolRestrictions, log })
@@ -300,8 +300,14 @@ const findPlatformLimits = (env: Partial<Env>): PlatformLimits => ({
   ...(env.RATE_CONNECT && { connect: env.RATE_CONNECT }),
 })
 
-const createSchedulerDeps = (env: Env, settings: Settings, hub: SweepApi): SchedulerDeps => ({
+const createSchedulerDeps = (
+  env: Env,
+  settings: Settings,
+  hub: SweepApi,
+  closeIdle: () => Promise<void>,
+): SchedulerDeps => ({
   hub,
+  closeIdle,
   wake: createWaker(env.AGENTS),
   offerExplorations: createWaker(env.AGENTS, true),
   clock: systemClock,

@@ -182,11 +182,16 @@ export const askLimits = {
 /** Limits of remote MCP servers, added by an admin. */
 export const remoteServers = {
   serversMax: 50,
-  /** Tools of one server; further ones are not offered. */
-  toolsMax: 200,
-  pagesMax: 20,
-  descriptionCharsMax: 4_000,
-  schemaCharsMax: 16_384,
+  /** Tools of one server, and pages of its list; further ones are not offered. */
+  toolsMax: 1_000,
+  pagesMax: 100,
+  toolNameCharsMax: 128,
+  /** A longer description is truncated for models. */
+  descriptionCharsMax: 16_384,
+  /** Of a tool's description and schema together. */
+  schemaCharsMax: 65_536,
+  /** Reasons why tools of a list are not offered. */
+  problemsMax: 50,
   /** Tools with a deeper schema are not offered: indented for people, the schema would be far longer. */
   schemaDepthMax: 32,
   /** A tool list older than this is refreshed with the next call. */
@@ -194,8 +199,25 @@ export const remoteServers = {
   /** Tool lists that an isolate remembers, by server and by the requester whose account is used. */
   listsKeptMax: 500,
   /** Bytes of one response, which is read into memory. */
-  answerBytesMax: 1024 * 1024,
+  answerBytesMax: 4 * 1024 * 1024,
+  /** Requests that a server may send during one of the hub: each is answered. */
+  requestsOfServerMax: 64,
+  /** A stream that ended before its response is resumed this often. */
+  resumedMax: 30,
+  /** Wait before a stream is resumed, unless the server states another one, which is at most the second. */
+  resumeMs: 1_000,
+  resumeMsMax: 15_000,
   timeoutMs: 60_000,
+  /** Time to open a session, in which one call opens it for all of its run; the others look this often. */
+  openMs: 20_000,
+  lookEveryMs: 100,
+  /** A session that its run has not used for this time is closed; its use is recorded this often. */
+  sessionIdleMs: 900_000,
+  sessionTouchMs: 60_000,
+  /** What is left of a session whose run did not end in this time is deleted. */
+  sessionKeptMs: 604_800_000,
+  /** Sessions that one sweep closes. */
+  sessionsClosedAtOnce: 20,
   /** Time for `tools/list`, when an admin adds or refreshes a server. */
   refreshMs: 20_000,
 } as const

@@ -15,3 +15,33 @@ const keepDigits = (_key: string, value: unknown, context?: { source?: string })
     : value
 
 const isWhole = (source: string): boolean => /^-?\d+$/.test(source)
+
+/** A number that a JavaScript number cannot hold. `JSON.stringify` writes it as it was read. */
+export interface RawNumber {
+  readonly rawJSON: string
+}
+
+/** Of ES2025 (JSON.parse source text access), which the types do not have yet. */
+const { rawJSON, isRawJSON } = JSON as unknown as {
+  rawJSON(text: string): RawNumber
+  isRawJSON(value: unknown): value is RawNumber
+}
+
+export const isRawNumber = isRawJSON
+
+/**
+ * Parses JSON as `JSON.parse` does, except that a number that a JavaScript number cannot hold becomes a `RawNumber`, so
+ * that it is passed on unchanged.
+ *
+ * @throws SyntaxError for text that is not JSON
+ */
+export const parseLosslessJson = (text: string): unknown =>
+  // Only an exponent makes a number too large with fewer digits.
+  /\d{16}|\d[eE]/.test(text) ? JSON.parse(text, keepNumber) : JSON.parse(text)
+
+/** @param context the text that the value was read from */
+const keepNumber = (_key: string, value: unknown, context?: { source?: string }): unknown => {
+  if (typeof value !== 'number' || context?.source === undefined) return value
+  const isLost = isWhole(context.source) ? !Number.isSafeInteger(value) : !Number.isFinite(value)
+  return isLost ? rawJSON(context.source) : value
+}

@@ -1,12 +1,13 @@
 /**
  * Remote MCP servers over real HTTP: the reference server at `/everything`, and at `/hostile/<name>` one
- * whose behavior is set at `/tell/<name>`.
+ * whose behavior is set at `/tell/<name>`; see session-peer.ts for one that keeps sessions.
  */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { formsOf } from './forms.ts'
 import { listen, type Peer } from './listen.ts'
+import { answerSessions } from './session-peer.ts'
 
 /** Tools of a hostile server, and its default behavior when one is called. */
 export interface HostileBehavior {
@@ -165,7 +166,8 @@ function createEverything() {
 export async function startMcpPeers(): Promise<Peer> {
   const everything = createEverything()
   return listen((request, response, bytes) => {
-    const [, kind, name = ''] = (request.url ?? '').split('/')
+    const [, kind = '', name = ''] = (request.url ?? '').split('/')
+    if (kind.startsWith('sessions')) return answerSessions(kind, name, request, response, bytes)
     const body = bytes.length > 0 ? JSON.parse(bytes.toString()) : undefined
     if (kind === 'everything') return void everything(request, response, body)
     if (kind === 'tell') {

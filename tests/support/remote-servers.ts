@@ -1,6 +1,7 @@
 import { externalUrls } from './external-services'
 import type { HostileBehavior } from './mcp-peers'
 import { asAdmin } from './services'
+import type { SentRequest, SessionBehavior } from './session-peer'
 
 interface Shown {
   name: string
@@ -9,9 +10,12 @@ interface Shown {
   hash: string
   offered_hash: string | null
   diff: string[] | null
+  text: string
+  problem: string | null
 }
 interface Remote {
   failure: string | null
+  problems: string[]
   tools: Shown[]
 }
 
@@ -53,3 +57,31 @@ export const remoteEchoes = [
   ...['echo', 'echo-structured', 'echo-links', 'echo-in-stream', 'echo-in-pieces'],
   ...['echo-as-failure', 'echo-as-error', 'echo-as-status', 'echo-as-page'],
 ]
+
+/** Sets the behavior of a server that keeps sessions. Returns how many it holds; none after a restart. */
+export const setSessions = async (
+  name: string,
+  behavior: SessionBehavior & { isRestarted?: boolean } = {},
+): Promise<number> => {
+  const body = JSON.stringify(behavior)
+  const url = `${externalUrls.mcp}/sessions-set/${name}`
+  const { sessions } = await (await fetch(url, { method: 'POST', body })).json<{
+    sessions: number
+  }>()
+  return sessions
+}
+
+/** Takes the requests that a server that keeps sessions has received since the last time. */
+export const takeSent = async (name: string): Promise<SentRequest[]> =>
+  (await fetch(`${externalUrls.mcp}/sessions-sent/${name}`)).json()
+
+/** Adds a server that keeps sessions, with some of its tools mapped: `get` only reads. */
+export async function addSessions(name: string, tools: string[]): Promise<void> {
+  const { remote } = await add(name, `${externalUrls.mcp}/sessions/${name}`)
+  if (remote.failure !== null) throw new Error(remote.failure)
+  for (const tool of tools) {
+    await api('PUT', `/${name}/tools/${tool}`, {
+      ...{ grant: `${name}:use`, tier: tool === 'get' ? 'read' : 'write' },
+    })
+  }
+}

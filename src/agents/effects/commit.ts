@@ -30,6 +30,8 @@ export async function commit(
   // not awaited: a slow or unreachable collector must not delay the agent
   if (answer.kind === 'done') void deps.exporter?.push(request.activationId, request.trace)
   notifyWatchers(context, null)
+  // Not awaited either. What a crash leaves open is closed once it is idle.
+  void deps.tools.endRun(request.activationId, listCalledTools(context.getActivation().events))
   const others = answer.waiting.filter((id) => id !== agentId)
   if (others.length > 0) void deps.wakeAgents(others)
   return {
@@ -78,6 +80,12 @@ const findProgramType = (events: LoopEvent[]): Pick<CommitRequest, 'program'> =>
   const program = findLoadedFacts(events)?.program
   return program ? { program: program.type } : {}
 }
+
+const listCalledTools = (events: LoopEvent[]): string[] =>
+  events.flatMap((event) => {
+    if (event.type === 'program_called') return [event.name]
+    return event.type === 'model_answered' ? event.answer.calls.map(({ name }) => name) : []
+  })
 
 /** Returns the newest audit entry of each call: one that waited for an approval ran after it, or was denied. */
 function listAudit(events: LoopEvent[]): CommitRequest['audit'] {

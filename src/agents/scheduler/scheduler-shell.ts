@@ -15,6 +15,8 @@ export interface SchedulerDeps {
   wake(agentIds: AccountId[]): Promise<boolean>
   /** Wakes agents to explore; false when one could not be reached. */
   offerExplorations(agentIds: AccountId[]): Promise<boolean>
+  /** Closes what runs hold open at services and have not used for a while; absent: they hold nothing. Never throws. */
+  closeIdle?(): Promise<void>
   clock: Clock
   mode: SchedulingMode
   /** Running activations allowed on the hub. */
@@ -206,6 +208,8 @@ export class SchedulerShell {
     await this.#wake(this.#deps.wake, answer?.wake ?? [])
     await this.#startDueSchedules()
     await this.#offerExplorations()
+    // Not awaited: a slow server delays nobody.
+    void this.#deps.closeIdle?.()
     if (answer?.nextAttemptAt) this.sweepAt(answer.nextAttemptAt)
     if (answer)
       for (const [token, at] of this.#armed) if (isArmingExpired(at, now)) this.disarm(token)

@@ -3,11 +3,11 @@ import { manySql, type Statement } from '../../shared/db/statement'
 import type { ColumnRow, ReferenceRow } from './tables'
 
 /**
- * Which tables are copied. Not the search index, which is built again, what the platform keeps, this transfer, and who
- * watches now, which is noted during a transfer too.
+ * Which tables are copied. Not the search index, which is built again, what the platform keeps, this transfer, who
+ * watches now, which is noted during a transfer too, and sessions with other servers, which end with their runs.
  */
 const isCopiedSql =
-  sql.raw(`t.type = 'table' AND t.name NOT IN ('transfers', 'live_objects') AND t.sql NOT LIKE 'CREATE VIRTUAL%'
+  sql.raw(`t.type = 'table' AND t.name NOT IN ('transfers', 'live_objects', 'remote_sessions') AND t.sql NOT LIKE 'CREATE VIRTUAL%'
   AND substr(t.name, 1, 12) <> 'search_index' AND substr(t.name, 1, 4) <> '_cf_'
   AND substr(t.name, 1, 7) <> 'sqlite_' AND t.name <> 'd1_migrations'`)
 

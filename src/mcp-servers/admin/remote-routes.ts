@@ -63,7 +63,8 @@ const toolAnswer = z.object({
   remote_name: z.string().describe('name on its server'),
   state: z
     .enum(['usable', 'unmapped', 'unreadable', 'changed', 'gone'])
-    .describe('unreadable: the name of an argument contains invisible characters'),
+    .describe('unreadable: no model can be given its arguments; see problem'),
+  problem: z.string().nullable().describe('why no model can be given its arguments'),
   grant: z.string().nullable(),
   tier: z.enum(['read', 'write', 'destructive']).nullable(),
   description: z.string(),
@@ -84,6 +85,9 @@ const remoteAnswer = z
     description: z.string(),
     read_at: z.iso.datetime().nullable(),
     failure: z.string().nullable().describe('why its tools could not be read'),
+    problems: z
+      .array(z.string())
+      .describe('what its last list held that could not be read, a sentence each'),
     oauth_client_id: z.string().nullable(),
     updated_at: z.iso.datetime().nullable(),
     updated_by: z.string(),

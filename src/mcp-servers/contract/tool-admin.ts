@@ -64,13 +64,15 @@ export interface RemoteServerSummary {
   read_at: string | null
   /** Why the last refresh failed; null: it succeeded. */
   failure: string | null
+  /** What the last list held that could not be read, a sentence each. */
+  problems: string[]
   /** How this hub is registered for people who connect their accounts; null: it registers itself. */
   oauth_client_id: string | null
   updated_at: string | null
   updated_by: string
 }
 
-/** The state of a remote tool; `unreadable`: the name of an argument contains invisible characters. */
+/** The state of a remote tool; `unreadable`: no model can be given its arguments. */
 export type RemoteToolState = 'usable' | 'unmapped' | 'unreadable' | 'changed' | 'gone'
 
 export interface RemoteToolSummary {
@@ -79,6 +81,8 @@ export interface RemoteToolSummary {
   name: string
   tool: string
   state: RemoteToolState
+  /** Why no model can be given its arguments, after "Hidden:"; null: one can. */
+  problem: string | null
   /** Null: the tool is hidden. */
   grant: string | null
   tier: Tier | null

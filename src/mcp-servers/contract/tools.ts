@@ -190,6 +190,12 @@ export interface ToolApi {
   isGranted(policy: GrantPolicy, grant: string): boolean
   /** Returns what the caller's own files take up; null when it may use none. */
   measureFiles(caller: ToolCaller, policy: GrantPolicy): Promise<FileUse> | null
+  /**
+   * Closes what the calls of an ended run hold open at services. Never throws.
+   *
+   * @param tools names of the tools that the run has called
+   */
+  endRun(activationId: ActivationId, tools: string[]): Promise<void>
   /** Runs one call. Never throws: a failure becomes an error result. */
   call(
     caller: ToolCaller,

@@ -196,8 +196,10 @@ const fillIn = (
 const scrubAnswers =
   (fetch: GuardedFetch, scrubber: Scrubber): GuardedFetch =>
   async (request) => {
-    const { watch, isDecodedLater } = request
-    const clean = watch && { watch: (line: string) => watch(scrubber.text(line)) }
+    const { onEvent, isDecodedLater } = request
+    const clean = onEvent && {
+      onEvent: (event: string, of: Headers) => onEvent(scrubber.text(event), of),
+    }
     const answer = await fetch({ ...request, ...clean })
     const headers = new Headers(
       [...answer.headers].map(([name, value]) => [name, scrubber.text(value)]),

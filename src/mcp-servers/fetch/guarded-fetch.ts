@@ -13,8 +13,11 @@ export interface ServiceRequest {
   /** The body is read up to this size. */
   bytesMax?: number
   timeoutMs?: number
-  /** Called with each line as it arrives; true: stop reading. */
-  watch?(line: string): boolean
+  /**
+   * Called with each server-sent event as it arrives, without its final blank line; true: stop reading. The text of a
+   * response with events is then empty.
+   */
+  onEvent?(event: string, headers: Headers): boolean
   /** Ends a session or a call. It is sent even after the call was cancelled, with a short timeout. */
   isClosing?: boolean
   /** The caller decodes base64 and redacts the result; redacting the base64 would corrupt it. */
@@ -158,21 +161,39 @@ function toNextHop(
 
 async function readAnswer(
   response: Response,
-  { bytesMax = outside.bodyBytesMax, watch }: ServiceRequest,
+  { bytesMax = outside.bodyBytesMax, onEvent }: ServiceRequest,
 ): Promise<ServiceResponse> {
-  const read = await readText(response, bytesMax, watch && watchLines(watch))
-  return { status: response.status, headers: response.headers, ...read }
+  const { status, headers } = response
+  const isStream = response.ok && isEventStream(headers)
+  if (!onEvent || !isStream) return { status, headers, ...(await readText(response, bytesMax)) }
+  const events = splitEvents((event) => onEvent(event, headers))
+  const read = await readText(response, bytesMax, events.add)
+  if (read.text !== null && !read.isTruncated) events.end()
+  return { status, headers, ...read, text: read.text === null ? null : '' }
 }
 
-/** Splits a text that arrives in parts into lines, and passes on each complete line. */
-function watchLines(watch: (line: string) => boolean): (part: string) => boolean {
+/** Whether a response is a stream of server-sent events. */
+export const isEventStream = (headers: Headers): boolean =>
+  /^text\/event-stream\b/i.test(headers.get('content-type') ?? '')
+
+const betweenEvents = /(?:\r\n|\n|\r(?!\n)){2}/
+
+/** Splits a text that arrives in parts into server-sent events, and passes on each complete one. */
+function splitEvents(onEvent: (event: string) => boolean) {
   let begun = ''
-  return (part) => {
+  let isStopped = false
+  const add = (part: string): boolean => {
     begun += part
-    // A long line is split once it is complete, not again with each part.
-    if (!part.includes('\n')) return false
-    const lines = begun.split(/\r\n|\n/)
-    begun = lines.pop() ?? ''
-    return lines.some(watch)
+    // A long event is split once it is complete, not again with each part.
+    if (!/[\r\n]/.test(part)) return false
+    const events = begun.split(betweenEvents)
+    begun = events.pop() ?? ''
+    isStopped = events.some(onEvent)
+    return isStopped
+  }
+  return {
+    add,
+    /** Passes on the last event, whose blank line is missing. */
+    end: () => void (!isStopped && begun.trim() !== '' && onEvent(begun)),
   }
 }

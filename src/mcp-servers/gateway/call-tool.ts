@@ -63,13 +63,13 @@ async function runStages(
     return toResult(pipeline, entry, { outcome: null, text })
   }
   const args = readArguments(call.arguments)
-  entry.argumentsHash = await hashArguments(call.arguments, args.ok ? args.value : undefined)
+  entry.argumentsHash = await hashArguments(call.arguments, args.ok ? args.exact : undefined)
 
   const found = await findTool(pipeline, caller, call.tool)
   if (!found.tool) return refuse('unknown_tool', describeUnknown(found, caller, entry.tool))
   const { tool } = found
 
-  const prepared = args.ok ? tool.prepare(args.value) : args
+  const prepared = args.ok ? tool.prepare(args.value, args.exact) : args
   if (!prepared.ok) return refuse('invalid', describeProblems(tool.name, prepared.problems))
   entry.grant = prepared.grant
 

@@ -5,7 +5,7 @@ import { workspaceServer } from '../workspace/server'
 import { callTool } from './call-tool'
 import { decide, isGranted } from './decide'
 import type { Gateway, GatewayDeps } from './gateway'
-import type { NamedTool } from './tool-registry'
+import type { NamedTool, OpenConnection, RemoteCatalogue } from './tool-registry'
 import { createToolRegistry } from './tool-registry'
 
 const fileServer = workspaceServer.name
@@ -13,6 +13,13 @@ const fileServer = workspaceServer.name
 /** Creates the gateway. Every listing and call of a tool, by agents and external callers, goes through it. */
 export function createGateway(deps: GatewayDeps): Gateway {
   const tools = createToolRegistry(deps.servers, deps.remote)
+  const { hub, remote, connect, reportFailure } = deps
+  /** Sessions end by themselves too, so a failure is only reported. */
+  const close = async (work: Work) => {
+    if (!remote || !connect) return
+    const closing = work(remote.sessions, (ask) => connect({ ...ask, hub }))
+    await closing.catch((cause: unknown) => reportFailure?.('sessions', cause))
+  }
   return {
     servers: () => tools.servers().map(({ name, description }) => ({ name, description })),
     refresh: tools.refresh,
@@ -34,6 +41,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
         .some((tool) => tool.server === fileServer && decide(policy, caller, tool).isAllowed)
         ? deps.workspaceOf(caller.accountId, caller.privacy ?? noPrivacy, false).measure()
         : null,
+    endRun: async (activationId, names) => {
+      const isRemote = names.some((name) => !tools.getOwn(name))
+      if (isRemote) await close((sessions, open) => sessions.end(activationId, open))
+    },
+    closeIdle: () => close((sessions, open) => sessions.endIdle(open)),
     call: (caller, call, signal, progress) =>
       callTool({ ...deps, tools, resultBytesMax: activationLimits.toolResultBytes }, caller, call, {
         signal,
@@ -41,6 +53,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
       }),
   }
 }
+
+type Work = (sessions: RemoteCatalogue['sessions'], connect: OpenConnection) => Promise<void>
 
 const describeTool = (tool: NamedTool): ToolDescription => ({
   name: tool.name,

@@ -30,6 +30,8 @@ export interface Gateway extends ToolApi {
   servers(): { name: string; description: string }[]
   /** Whether a tool has calls that write. One that this isolate has not loaded may have. */
   canWrite(name: string): boolean
+  /** Closes what runs hold open at services and have not used for a while. Never throws. */
+  closeIdle(): Promise<void>
   /** Returns the limit that counts the calls of a tool by outside callers. */
   findCallClass(name: string): CallClass
 }

@@ -1,3 +1,5 @@
+import { isRawNumber } from '../../shared/exact-json'
+
 /**
  * Returns the SHA-256, in hex, of the canonical JSON of a call's arguments: keys sorted, no white space.
  * The audit log compares calls by it without storing their content.
@@ -24,7 +26,7 @@ function canonicalize(raw: string, value: unknown): string {
 
 function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys)
-  if (typeof value !== 'object' || value === null) return value
+  if (typeof value !== 'object' || value === null || isRawNumber(value)) return value
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
   return Object.fromEntries(entries.map(([key, each]) => [key, sortKeys(each)]))
 }

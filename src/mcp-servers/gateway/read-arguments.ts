@@ -1,12 +1,20 @@
 import type { ErrorDetail } from '../../shared/errors'
+import { parseLosslessJson } from '../../shared/exact-json'
 
-export type Arguments = { ok: true; value: unknown } | { ok: false; problems: ErrorDetail[] }
+export type Arguments =
+  | {
+      ok: true
+      value: unknown
+      /** The same, with numbers that JavaScript cannot hold as they were written. */
+      exact: unknown
+    }
+  | { ok: false; problems: ErrorDetail[] }
 
 /** Parses the arguments that the model wrote. Empty text means no arguments. */
 export function readArguments(raw: string): Arguments {
-  if (raw.trim() === '') return { ok: true, value: {} }
+  if (raw.trim() === '') return { ok: true, value: {}, exact: {} }
   try {
-    return { ok: true, value: JSON.parse(raw) }
+    return { ok: true, value: JSON.parse(raw), exact: parseLosslessJson(raw) }
   } catch {
     return { ok: false, problems: [{ path: '', message: 'The arguments are not valid JSON' }] }
   }

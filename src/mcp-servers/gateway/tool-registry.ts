@@ -1,4 +1,6 @@
 import type { GrantPolicy } from '../../hub/contract/hub'
+import type { ActivationId } from '../../shared/ids'
+import type { Connect, ConnectionRequest } from '../credentials/connection'
 import type { Tool, ToolServer } from '../tool/define-tool'
 
 /** A tool with its full name, such as `hub_search`. */
@@ -20,7 +22,17 @@ export interface RemoteCatalogue {
   servers(): readonly ToolServer[]
   /** Loads at least this version; undefined when it is loaded already. */
   refresh(version: number): Promise<void> | undefined
+  /** What runs hold open at servers. */
+  sessions: {
+    /** Closes the sessions of a run that has ended. */
+    end(runId: ActivationId, connect: OpenConnection): Promise<void>
+    /** Closes sessions that were not used for a while. */
+    endIdle(connect: OpenConnection): Promise<void>
+  }
 }
+
+/** Connects to a server again, to close a session. */
+export type OpenConnection = (request: Omit<ConnectionRequest, 'hub'>) => ReturnType<Connect>
 
 /** All tools by full name: the built-in ones and those of remote servers. */
 export interface ToolRegistry {

@@ -2,6 +2,7 @@ import { remoteServers } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import type { AccountId, Clock } from '../../shared/ids'
+import type { Cipher } from '../credentials/cipher'
 import type { RemoteCatalogue } from '../gateway/tool-registry'
 import type { ToolServer } from '../tool/define-tool'
 import { hashOffer, type OfferedTool } from './pin'
@@ -13,18 +14,22 @@ import {
   selectVersion,
   updateReadState,
 } from './queries'
+import type { ToolList } from './read-tools'
 import { reconcile } from './reconcile'
 import { remoteServices } from './remote-services'
+import { createRunSessions } from './run-sessions'
 import { toTool } from './to-tool'
 
 export interface Catalogue extends RemoteCatalogue {
   /** Stores a server's current list of tools. Mapped tools that changed are hidden. */
-  note(server: string, tools: OfferedTool[]): Promise<void>
+  note(server: string, list: ToolList): Promise<void>
 }
 
 interface CatalogueDeps {
   db: Db
   clock: Clock
+  /** Encrypts the sessions of runs. */
+  cipher: Cipher
   /** The time of a call; absent: the default. */
   toolTimeoutMs?: number | undefined
 }
@@ -33,7 +38,7 @@ interface CatalogueDeps {
  * Creates the cache of usable remote tools of an isolate. Every policy contains the current version, so
  * the database is read only after a change.
  */
-export function createCatalogue({ db, clock, toolTimeoutMs }: CatalogueDeps): Catalogue {
+export function createCatalogue({ db, clock, cipher, toolTimeoutMs }: CatalogueDeps): Catalogue {
   let held = 0
   let known: ToolServer[] = []
   /** By server and requester: when a list was read, and the hashes of its tools. */
@@ -45,7 +50,9 @@ export function createCatalogue({ db, clock, toolTimeoutMs }: CatalogueDeps): Ca
     if (noted.size > remoteServers.listsKeptMax && oldest !== undefined) noted.delete(oldest)
   }
 
+  const sessions = createRunSessions({ db, clock, cipher })
   const listing = {
+    sessions,
     timeoutMs: toolTimeoutMs ?? remoteServers.timeoutMs,
     isDue(server: string, pinnedHash: string, owner: AccountId | null) {
       const last = noted.get(toKey(server, owner))
@@ -54,8 +61,8 @@ export function createCatalogue({ db, clock, toolTimeoutMs }: CatalogueDeps): Ca
       return !last.hashes.has(pinnedHash)
     },
     // What one account is shown decides about its own calls, and hides no tool from others.
-    note: (server: string, tools: OfferedTool[], owner: AccountId | null) =>
-      owner === null ? catalogue.note(server, tools) : keep(toKey(server, owner), tools),
+    note: (server: string, list: ToolList, owner: AccountId | null) =>
+      owner === null ? catalogue.note(server, list) : keep(toKey(server, owner), list.tools),
   }
   /** Loads the tools. Requests do not share a load, since cancelling one would stop it for all. */
   const load = async () => {
@@ -81,17 +88,18 @@ export function createCatalogue({ db, clock, toolTimeoutMs }: CatalogueDeps): Ca
 
   const catalogue: Catalogue = {
     servers: () => known,
+    sessions,
     refresh: (version) => (version <= held ? undefined : load()),
-    async note(server, tools) {
+    async note(server, list) {
       const now = clock.now()
       const rows = await run(db, selectTools(server))
-      const writes = await reconcile(server, rows, tools, now)
-      await keep(toKey(server, null), tools)
+      const writes = await reconcile(server, rows, list, now)
+      await keep(toKey(server, null), list.tools)
       if (writes.length === 0) return
       await batch(db, {
         writes,
         version: countToolsChange(),
-        readState: updateReadState(server, { now, failure: null }),
+        readState: updateReadState(server, { now, failure: null, problems: list.problems }),
       })
     },
   }

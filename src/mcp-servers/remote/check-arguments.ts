@@ -1,6 +1,6 @@
 import { type ErrorDetail, limitDetails } from '../../shared/errors'
-
-type Fields = Record<string, unknown>
+import { isRawNumber } from '../../shared/exact-json'
+import { type Fields, isFields } from './read-message'
 
 /**
  * Creates a check of arguments against a remote server's schema. It covers required and unknown
@@ -24,9 +24,6 @@ export function createArgumentCheck(schema: Fields): (args: unknown) => ErrorDet
     ])
   }
 }
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const findMissing = (required: unknown, args: Fields): ErrorDetail[] =>
   (Array.isArray(required) ? required : [])
@@ -57,8 +54,8 @@ const tests = new Map<unknown, (value: unknown) => boolean>([
   ['null', (value) => value === null],
   ['boolean', (value) => typeof value === 'boolean'],
   ['string', (value) => typeof value === 'string'],
-  ['number', (value) => typeof value === 'number'],
-  ['integer', Number.isInteger],
+  ['number', (value) => typeof value === 'number' || isRawNumber(value)],
+  ['integer', (value) => Number.isInteger(isRawNumber(value) ? Number(value.rawJSON) : value)],
   ['array', Array.isArray],
   ['object', isFields],
 ])

@@ -7,6 +7,13 @@ const invalid = (field: string, message: string): AppError =>
     details: [{ path: `body.${field}`, message }],
   })
 
+/** A server does not know a session any more, by which nothing has run. */
+export class SessionEndedError extends AppError {
+  constructor(server: string) {
+    super('UNAVAILABLE', `The server ${server} ended its session.`)
+  }
+}
+
 /** Errors of remote MCP servers, as models and admins read them. */
 export const remoteErrors = {
   toolFailed: (tool: string, server: string, text: string) =>
@@ -27,6 +34,12 @@ export const remoteErrors = {
       hint: `An admin connects their own account at ${connectPath(server)} and refreshes the server, or sets a credential. Calls of agents use the account of the requester where the policy says "as requester".`,
     }),
   timedOut: (server: string) => new AppError('UNAVAILABLE', `The server ${server} timed out.`),
+  noResponse: (server: string) =>
+    new AppError('UNAVAILABLE', `The server ${server} ended its answer without a result.`),
+  tooManyRequests: (server: string) =>
+    new AppError('UNAVAILABLE', `The server ${server} sent too many requests during the call.`, {
+      hint: `The limit is ${remoteServers.requestsOfServerMax}. It may not work with a client that grants it nothing.`,
+    }),
   refused: (server: string, code: number, message: string) =>
     new AppError('VALIDATION', `The server ${server} refused the request (${code}): ${message}`),
   notMcp: (server: string, cause: unknown) =>

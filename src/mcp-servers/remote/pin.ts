@@ -1,4 +1,5 @@
 import { remoteServers } from '../../shared/config'
+import { formatCount } from '../../shared/format'
 import { hashArguments } from '../gateway/hash-arguments'
 
 /** A remote server's description of a tool, as an admin accepted it. */
@@ -22,9 +23,22 @@ const unseen = /[^\P{C}\n\t]|\p{Default_Ignorable_Code_Point}/gu
 /** Removes invisible characters, which can hide instructions from the admin who accepts a tool. */
 export const removeInvisible = (text: string): string => text.replace(unseen, '')
 
+const charsMax = remoteServers.descriptionCharsMax
+
+/** Returns what a model is not shown of a description, for both; null: it is shown all of it. */
+export function findCut(text: string): string | null {
+  const { length } = removeInvisible(text)
+  return length <= charsMax
+    ? null
+    : `Models are shown the first ${formatCount(charsMax)} of ${formatCount(length)} characters of this description.`
+}
+
 /** Converts a description to the text for models: truncated and without invisible characters. */
-export const toPlain = (text: string): string =>
-  removeInvisible(text).slice(0, remoteServers.descriptionCharsMax).trim()
+export function toPlain(text: string): string {
+  const shown = removeInvisible(text).slice(0, charsMax).toWellFormed().trim()
+  const cut = findCut(text)
+  return cut === null ? shown : `${shown}\n[${cut}]`
+}
 
 /** Converts a text for people: invisible characters are shown as their code points. */
 export const showInvisible = (text: string): string =>

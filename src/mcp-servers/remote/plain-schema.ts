@@ -1,23 +1,246 @@
+import { flattenRoot, isObjectSchema, resolvePointer } from './flatten-schema'
 import { removeInvisible } from './pin'
+import { type Fields, isFields } from './read-message'
+import { createArgumentWalk } from './walk-arguments'
 
-/** Returns a schema for models, without invisible characters in its texts. */
-export const toPlainSchema = (schema: Record<string, unknown>) =>
-  walk(schema) as Record<string, unknown>
-
-function walk(value: unknown): unknown {
-  if (typeof value === 'string') return removeInvisible(value)
-  if (Array.isArray(value)) return value.map(walk)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, walk(each)]))
+/** A server's schema in the form that every model provider takes, and the way back. */
+export interface PlainSchema {
+  schema: Fields
+  /** Arguments whose names no provider takes, and their names for models. */
+  renamed: ReadonlyMap<string, string>
+  /** Removes what models write for an argument that they leave out. */
+  clean(args: Fields): Fields
+  /** Converts cleaned arguments to those of the server: with its names, and with the defaults of what it requires. */
+  toServer(args: Fields): Fields
 }
+
+/**
+ * Adapts a schema to all providers: the root is an object with properties and no alternatives, the names of arguments have
+ * the characters that providers take, arrays have items, references lead somewhere, and keywords have values of
+ * their types. What the adapted schema no longer says, the server checks.
+ *
+ * @returns as text the reason why a schema cannot be adapted
+ */
+export function toPlainSchema(given: Fields): PlainSchema | string {
+  if (hasInvisibleNames(given)) return 'the name of an argument contains invisible characters'
+  const root = flattenRoot(given)
+  if (!isObjectSchema(root)) return 'its arguments are not an object'
+  const renamed = renameAll(root)
+  const defaults = listDefaults(root)
+  const adapted = adapt(root, { root, renamed })
+  const required = (Array.isArray(adapted.required) ? adapted.required : []).filter(
+    (name) => !defaults.some(([optional]) => (renamed.get(optional) ?? optional) === name),
+  )
+  const schema: Fields = {
+    ...adapted,
+    type: 'object',
+    properties: adapted.properties ?? {},
+    required,
+  }
+  if (required.length === 0) delete schema.required
+  const walk = createArgumentWalk(schema)
+  const originals = new Map([...renamed].map(([name, plain]) => [plain, name]))
+  return {
+    schema,
+    renamed,
+    clean: (args) => walk(args, { originals: none, isClean: false }),
+    toServer: (args) => ({
+      ...Object.fromEntries(defaults),
+      ...(originals.size > 0 ? walk(args, { originals, isClean: true }) : args),
+    }),
+  }
+}
+
+const none: ReadonlyMap<string, string> = new Map()
+
+/** Returns the required arguments that have a default, with it: who leaves one out means the default. */
+function listDefaults({ properties, required }: Fields): [string, unknown][] {
+  if (!isFields(properties) || !Array.isArray(required)) return []
+  return Object.entries(properties).flatMap(([name, schema]): [string, unknown][] =>
+    isFields(schema) && 'default' in schema && required.includes(name)
+      ? [[name, schema.default]]
+      : [],
+  )
+}
+
+/** The names that Anthropic and OpenAI take. */
+const isPlainName = (name: string): boolean => /^[a-zA-Z0-9_.-]{1,64}$/.test(name)
+
+function renameAll(root: Fields): Map<string, string> {
+  const names = listNames(root)
+  const taken = new Set(names)
+  const renamed = new Map<string, string>()
+  for (const name of names) {
+    if (isPlainName(name)) continue
+    const plain =
+      name
+        .replace(/[^a-zA-Z0-9_.-]+/g, '_')
+        .replace(/^_|_$/g, '')
+        .slice(0, 60) || 'argument'
+    let free = plain
+    for (let next = 2; taken.has(free); next++) free = `${plain}_${next}`
+    taken.add(free)
+    renamed.set(name, free)
+  }
+  return renamed
+}
+
+/** Returns the names of all arguments, at any depth. */
+function listNames(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(listNames)
+  if (!isFields(value)) return []
+  const { properties } = value
+  const own = isFields(properties) ? Object.keys(properties) : []
+  return [...new Set([...own, ...Object.values(value).flatMap(listNames)])]
+}
+
+interface Context {
+  root: Fields
+  renamed: ReadonlyMap<string, string>
+}
+
+/** Adapts the value of a keyword; undefined: the keyword is dropped. */
+type AdaptValue = (value: unknown, context: Context, schema: Fields) => unknown
+
+function adapt(given: unknown, context: Context): Fields {
+  if (!isFields(given)) return given === false ? { not: {} } : {}
+  const entries = Object.entries(given).flatMap(([keyword, value]) => {
+    const adaptValue = keywords.get(keyword) ?? toVisible
+    const adapted = adaptValue(value, context, given)
+    return adapted === undefined ? [] : [[keyword, adapted]]
+  })
+  const schema: Fields = Object.fromEntries(entries)
+  const isArray = [schema.type].flat().includes('array')
+  return isArray && !('items' in schema) ? { ...schema, items: {} } : schema
+}
+
+const adaptAll: AdaptValue = (value, context) =>
+  Array.isArray(value) && value.length > 0 ? value.map((each) => adapt(each, context)) : undefined
+
+const adaptEach: AdaptValue = (value, context) =>
+  isFields(value)
+    ? Object.fromEntries(Object.entries(value).map(([name, each]) => [name, adapt(each, context)]))
+    : undefined
+
+const adaptProperties: AdaptValue = (value, context) =>
+  isFields(value)
+    ? Object.fromEntries(
+        Object.entries(value).map(([name, each]) => [
+          context.renamed.get(name) ?? name,
+          adapt(each, context),
+        ]),
+      )
+    : undefined
+
+const adaptNames: AdaptValue = (value, { renamed }) => {
+  if (!Array.isArray(value)) return undefined
+  const names = value.filter((name): name is string => typeof name === 'string')
+  return [...new Set(names)].map((name) => renamed.get(name) ?? name)
+}
+
+const adaptOne: AdaptValue = (value, context) =>
+  isFields(value) || typeof value === 'boolean' ? adapt(value, context) : undefined
+
+/** A list of schemas by place, as of earlier drafts, becomes one for all places. */
+const adaptItems: AdaptValue = (value, context, schema) => {
+  if (!Array.isArray(value)) return adaptOne(value, context, schema)
+  const anyOf = adaptAll(value, context, schema)
+  return anyOf === undefined ? {} : { anyOf }
+}
+
+const types = new Set<unknown>([
+  'null',
+  'boolean',
+  'string',
+  'number',
+  'integer',
+  'array',
+  'object',
+])
+
+const adaptType: AdaptValue = (value) => {
+  const known = [...new Set([value].flat().filter((type) => types.has(type)))]
+  return known.length > 1 ? known : known[0]
+}
+
+const adaptReference: AdaptValue = (value, { root, renamed }) => {
+  if (typeof value !== 'string' || resolvePointer(root, value) === undefined) return undefined
+  const segments = value.split('/')
+  const plain = segments.map((segment, at) =>
+    segments[at - 1] === 'properties' ? (renamed.get(decodeSegment(segment)) ?? segment) : segment,
+  )
+  return plain.join('/')
+}
+
+const decodeSegment = (segment: string): string =>
+  decodeURIComponent(segment).replaceAll('~1', '/').replaceAll('~0', '~')
+
+/** As a number, as in the standard, also where an earlier draft has it as a mark of another limit. */
+const adaptExclusive =
+  (limit: 'minimum' | 'maximum'): AdaptValue =>
+  (value, _context, schema) =>
+    keepNumber(value === true ? schema[limit] : value)
+
+const adaptLimit =
+  (exclusive: 'exclusiveMinimum' | 'exclusiveMaximum'): AdaptValue =>
+  (value, _context, schema) =>
+    schema[exclusive] === true ? undefined : keepNumber(value)
+
+const keepNumber = (value: unknown) => (typeof value === 'number' ? value : undefined)
+const keepCount: AdaptValue = (value) =>
+  Number.isSafeInteger(value) && Number(value) >= 0 ? value : undefined
+const keepBoolean: AdaptValue = (value) => (typeof value === 'boolean' ? value : undefined)
+const keepText: AdaptValue = (value) =>
+  typeof value === 'string' ? removeInvisible(value) : undefined
+const keepList: AdaptValue = (value) =>
+  Array.isArray(value) && value.length > 0 ? toVisible(value) : undefined
+
+/** Returns data without invisible characters in its texts. */
+function toVisible(value: unknown): unknown {
+  if (typeof value === 'string') return removeInvisible(value)
+  if (Array.isArray(value)) return value.map(toVisible)
+  if (!isFields(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, toVisible(each)]))
+}
+
+const each = (adaptValue: AdaptValue, ...names: string[]): [string, AdaptValue][] =>
+  names.map((name) => [name, adaptValue])
+
+/** The keywords of JSON Schema that providers check; all others are kept as they are. */
+const keywords = new Map<string, AdaptValue>([
+  ...each(adaptProperties, 'properties'),
+  ...each(adaptEach, 'patternProperties', '$defs', 'definitions', 'dependentSchemas'),
+  ...each(adaptAll, 'anyOf', 'oneOf', 'allOf', 'prefixItems'),
+  ...each(adaptOne, 'not', 'if', 'then', 'else', 'contains', 'propertyNames'),
+  ...each(adaptItems, 'items'),
+  [
+    'additionalProperties',
+    (value, context, schema) =>
+      typeof value === 'boolean' ? value : adaptOne(value, context, schema),
+  ],
+  ...each(adaptNames, 'required'),
+  ...each(() => undefined, 'dependentRequired', 'dependencies', 'additionalItems'),
+  ...each(adaptType, 'type'),
+  ...each(adaptReference, '$ref'),
+  ...each(keepList, 'enum', 'examples'),
+  ...each(keepText, 'title', 'description', 'format', 'pattern', '$schema', '$id', '$comment'),
+  ...each(keepBoolean, 'uniqueItems', 'readOnly', 'writeOnly', 'deprecated', 'nullable'),
+  ...each(keepCount, 'minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties'),
+  ...each(keepCount, 'maxProperties', 'minContains', 'maxContains'),
+  ...each(keepNumber, 'multipleOf'),
+  ...each(adaptLimit('exclusiveMinimum'), 'minimum'),
+  ...each(adaptLimit('exclusiveMaximum'), 'maximum'),
+  ...each(adaptExclusive('minimum'), 'exclusiveMinimum'),
+  ...each(adaptExclusive('maximum'), 'exclusiveMaximum'),
+])
 
 /**
  * Whether the name of an argument contains invisible characters. A call has to repeat the name exactly,
  * so it can be neither shown to a model nor changed.
  */
-export function hasInvisibleNames(schema: unknown): boolean {
+function hasInvisibleNames(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.some(hasInvisibleNames)
-  if (typeof schema !== 'object' || schema === null) return false
+  if (!isFields(schema)) return false
   return Object.entries(schema).some(
     ([key, value]) =>
       isUnseen(key) ||

@@ -1,19 +1,34 @@
 import { createDiffBudget, type DiffBudget, diffLines } from '../../shared/diff-lines'
 import type { RemoteServerSummary, RemoteToolState } from '../contract/tool-admin'
-import { type Pin, showInvisible } from './pin'
-import { hasInvisibleNames } from './plain-schema'
+import { findCut, type Pin, showInvisible } from './pin'
+import { toPlainSchema } from './plain-schema'
 import type { RemoteServerRow, RemoteToolRow } from './queries'
 
-const stateOf = ({ grant, offeredHash }: RemoteToolRow, { inputSchema }: Pin): RemoteToolState => {
+const stateOf = (
+  { grant, offeredHash }: RemoteToolRow,
+  problem: string | null,
+): RemoteToolState => {
   if (grant !== null && offeredHash !== null) return offeredHash === '' ? 'gone' : 'changed'
-  if (hasInvisibleNames(inputSchema)) return 'unreadable'
+  if (problem !== null) return 'unreadable'
   return grant === null ? 'unmapped' : 'usable'
 }
 
 /** Formats a description and its arguments for people, with invisible characters shown. */
 function toReadable({ description, inputSchema, annotations }: Pin): string {
   const hints = annotations === null ? '' : `\n${JSON.stringify(annotations)}`
-  return showInvisible(`${description}\n\n${JSON.stringify(inputSchema, null, 2)}${hints}`)
+  const note = [findCut(description), findRenamed(inputSchema)]
+    .filter((text) => text !== null)
+    .map((text) => `\n\n[${text}]`)
+    .join('')
+  return showInvisible(`${description}${note}\n\n${JSON.stringify(inputSchema, null, 2)}${hints}`)
+}
+
+/** Returns which arguments have other names for models; null: none. */
+function findRenamed(inputSchema: Pin['inputSchema']): string | null {
+  const plain = toPlainSchema(inputSchema)
+  if (typeof plain === 'string' || plain.renamed.size === 0) return null
+  const names = [...plain.renamed].map(([name, shown]) => `${JSON.stringify(name)} as ${shown}`)
+  return `Models are shown the argument ${names.join(', ')}.`
 }
 
 /** Returns the changes of a tool, a line each with its sign; null when it did not change. */
@@ -32,12 +47,15 @@ const toTime = (at: number | null): string | null =>
 
 function presentTool(row: RemoteToolRow, budget: DiffBudget) {
   const pin = row.pinned
+  const plain = toPlainSchema(pin.inputSchema)
+  const problem = typeof plain === 'string' ? plain : null
   return {
     /** The name on this hub, its full name, and the name on its server. */
     name: row.wireName,
     tool: `${row.server}_${row.wireName}`,
     remote_name: row.name,
-    state: stateOf(row, pin),
+    state: stateOf(row, problem),
+    problem,
     grant: row.grant,
     tier: row.tier,
     description: showInvisible(pin.description),
@@ -58,6 +76,7 @@ export const summarizeServer = (row: RemoteServerRow): RemoteServerSummary => ({
   description: row.description,
   read_at: toTime(row.readAt),
   failure: row.failure,
+  problems: row.problems.map(showInvisible),
   oauth_client_id: row.oauthClientId,
   updated_at: toTime(row.updatedAt),
   updated_by: row.updatedBy,

@@ -65,12 +65,17 @@ export const deleteServer = (name: string): Statement<boolean> =>
 export const deleteTools = (server: string): Statement<void> =>
   write(orm.delete(remoteTools).where(eq(remoteTools.server, server)))
 
-/** Stores when a server's tools were read, and why that failed. No tool changes by it. */
+/** Stores when a server's tools were read, and why that failed or what was left out. No tool changes by it. */
 export const updateReadState = (
   name: string,
-  { now, failure }: { now: number; failure: string | null },
+  { now, ...set }: { now: number; failure: string | null; problems?: string[] },
 ): Statement<void> =>
-  write(orm.update(remoteServers).set({ readAt: now, failure }).where(eq(remoteServers.name, name)))
+  write(
+    orm
+      .update(remoteServers)
+      .set({ readAt: now, ...set })
+      .where(eq(remoteServers.name, name)),
+  )
 
 export const putTool = ({ server, name, ...set }: RemoteToolRow): Statement<void> =>
   write(

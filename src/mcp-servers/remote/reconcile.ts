@@ -1,20 +1,25 @@
 import type { Statement } from '../../shared/db/statement'
 import { hashOffer, type OfferedTool, type Pin } from './pin'
 import { deleteTool, offerTool, putTool, type RemoteToolRow } from './queries'
+import type { ToolList } from './read-tools'
 import { toWireName } from './wire-name'
 
-/** Returns the statements that store a server's current list of tools; none when nothing changed. */
+/**
+ * Returns the statements that store a server's current list of tools; none when nothing changed. Of a list that was cut,
+ * nothing is known about tools that are not in it.
+ */
 export async function reconcile(
   server: string,
   rows: RemoteToolRow[],
-  tools: OfferedTool[],
+  { tools, isWhole }: ToolList,
   now: number,
 ): Promise<Statement<void>[]> {
   const writes: Statement<void>[] = []
   const taken = new Set(rows.map(({ wireName }) => wireName))
+  const known = new Map(rows.map((row) => [row.name, row]))
   for (const tool of tools) {
     const hash = await hashOffer(tool)
-    const row = rows.find(({ name }) => name === tool.name)
+    const row = known.get(tool.name)
     const pin = toPin(tool)
     if (row && row.grant !== null) {
       writes.push(...toOffer(row, hash === row.pinnedHash ? null : { pin, hash }))
@@ -25,7 +30,8 @@ export async function reconcile(
       writes.push(putTool(hiddenTool(server, tool.name, wireName, { pin, hash }, now)))
     }
   }
-  const gone = rows.filter(({ name }) => !tools.some((tool) => tool.name === name))
+  const listed = new Set(tools.map(({ name }) => name))
+  const gone = isWhole ? rows.filter(({ name }) => !listed.has(name)) : []
   return [
     ...writes,
     ...gone.flatMap((row) =>

@@ -114,8 +114,8 @@ export function createRemotes(deps: RemotesDeps) {
     /** Reads the tools of a server; the reason of a failure is stored with it. */
     async refresh(name: string, admin: Admin) {
       await remotes.find(name)
-      const failure = await read(deps, name, admin)
-      await run(db, updateReadState(name, { now: clock.now(), failure }))
+      const outcome = await read(deps, name, admin)
+      await run(db, updateReadState(name, { now: clock.now(), ...outcome }))
       return remotes.find(name)
     },
 
@@ -218,8 +218,12 @@ function checkGrant(
   }
 }
 
-/** Reads the tools of a server, with the admin's own account if there is one. @returns why that failed; null: it succeeded */
-async function read(deps: RemotesDeps, name: string, admin: Admin): Promise<string | null> {
+/** Reads the tools of a server, with the admin's own account if there is one. @returns why that failed, or what was left out */
+async function read(
+  deps: RemotesDeps,
+  name: string,
+  admin: Admin,
+): Promise<{ failure: string | null; problems?: string[] }> {
   const actor: Actor = {
     accountId: admin.id,
     name: admin.name,
@@ -233,11 +237,11 @@ async function read(deps: RemotesDeps, name: string, admin: Admin): Promise<stri
   try {
     const hasOwn = await deps.accounts.has(admin.id, name)
     const { connection } = await deps.connect({ ...target, owner: hasOwn ? admin : null })
-    const tools = await withClient({ connection }, listRemoteTools)
-    await deps.catalogue.note(name, tools)
-    return null
+    const list = await withClient({ connection }, listRemoteTools)
+    await deps.catalogue.note(name, list)
+    return { failure: null, problems: list.problems }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return [error.message, error.hint].filter(Boolean).join(' ')
+    return { failure: [error.message, error.hint].filter(Boolean).join(' ') }
   }
 }

@@ -1,4 +1,5 @@
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { AccountId, ActivationId } from '../../shared/ids'
 import type { Pin } from './pin'
 
 export const remoteServers = sqliteTable('remote_servers', {
@@ -8,6 +9,8 @@ export const remoteServers = sqliteTable('remote_servers', {
   /** Its list of tools was read last, and what went wrong then. */
   readAt: integer('read_at'),
   failure: text('failure'),
+  /** What that list held that could not be read, with the reasons. */
+  problems: text('problems', { mode: 'json' }).$type<string[]>().notNull().default([]),
   /** The client id that an admin registered for the hub, for people who connect their accounts. */
   oauthClientId: text('oauth_client_id'),
   updatedAt: integer('updated_at').notNull(),
@@ -43,3 +46,29 @@ export const toolsVersion = sqliteTable('tools_version', {
   id: integer('id').primaryKey(),
   version: integer('version').notNull(),
 })
+
+/** Sessions that runs hold with servers. */
+export const remoteSessions = sqliteTable(
+  'remote_sessions',
+  {
+    runId: text('run_id').$type<ActivationId>().notNull(),
+    server: text('server').notNull(),
+    /** The requester whose account is used; '' for a credential of the hub. */
+    owner: text('owner').$type<AccountId | ''>().notNull(),
+    /** Of each session that is opened in this place; the server does not know it. */
+    id: text('id').notNull(),
+    /** What later requests need, encrypted; null while it is opened, and after it ended. */
+    ciphertext: text('ciphertext'),
+    iv: text('iv'),
+    keyId: text('key_id'),
+    /** One call opens it, at the latest until then; null: none does. */
+    openingUntil: integer('opening_until'),
+    /** An earlier session in this place ended before its run. */
+    hasEnded: integer('has_ended', { mode: 'boolean' }).notNull(),
+    usedAt: integer('used_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.runId, table.server, table.owner] }),
+    index('remote_sessions_by_use').on(table.usedAt),
+  ],
+)

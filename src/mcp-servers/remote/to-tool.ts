@@ -2,33 +2,38 @@ import type { AccountId } from '../../shared/ids'
 import { buildTool, type Tool } from '../tool/define-tool'
 import { callRemote } from './call-remote'
 import { createArgumentCheck } from './check-arguments'
-import { type OfferedTool, type Pin, toPlain } from './pin'
-import { hasInvisibleNames, toPlainSchema } from './plain-schema'
+import { type Pin, toPlain } from './pin'
+import { toPlainSchema } from './plain-schema'
 import type { RemoteToolRow } from './queries'
+import { type Fields, isFields } from './read-message'
+import type { ToolList } from './read-tools'
+import type { RunSessions } from './run-sessions'
 
 /** When a server's list was last read, and how to store a new one. */
 interface Listing {
   isDue(server: string, pinnedHash: string, owner: AccountId | null): boolean
-  note(server: string, tools: OfferedTool[], owner: AccountId | null): Promise<void>
+  note(server: string, list: ToolList, owner: AccountId | null): Promise<void>
   /** The time in milliseconds that a call has. */
   timeoutMs: number
+  sessions: Pick<RunSessions, 'use'>
 }
 
-/** Converts a remote tool to one of the gateway; none when it is not mapped or its arguments are unreadable. */
+/** Converts a remote tool to one of the gateway; none when it is not mapped or no model could be given its arguments. */
 export function toTool(row: RemoteToolRow, listing: Listing): Tool[] {
   const { server, name, pinnedHash, grant, tier } = row
   if (grant === null || tier === null) return []
   const pin = row.pinned
-  if (hasInvisibleNames(pin.inputSchema)) return []
-  const inputSchema = { ...toPlainSchema(pin.inputSchema), type: 'object' }
-  const check = createArgumentCheck(inputSchema)
+  const plain = toPlainSchema(pin.inputSchema)
+  if (typeof plain === 'string') return []
+  const check = createArgumentCheck(plain.schema)
   const call = {
     server,
     tool: name,
     pinnedHash,
     timeoutMs: listing.timeoutMs,
+    sessions: listing.sessions,
     isDue: (owner: AccountId | null) => listing.isDue(server, pinnedHash, owner),
-    note: (tools: OfferedTool[], owner: AccountId | null) => listing.note(server, tools, owner),
+    note: (list: ToolList, owner: AccountId | null) => listing.note(server, list, owner),
   }
   const isRead = tier === 'read'
   const facts = {
@@ -47,11 +52,12 @@ export function toTool(row: RemoteToolRow, listing: Listing): Tool[] {
   return [
     buildTool<Record<string, unknown>>(
       facts,
-      () => inputSchema,
-      (args) => {
-        const problems = check(args)
+      () => plain.schema,
+      (_args, exact) => {
+        const cleaned = isFields(exact) ? plain.clean(exact) : exact
+        const problems = check(cleaned)
         if (problems.length > 0) return { ok: false, problems }
-        return { ok: true, input: args as Record<string, unknown> }
+        return { ok: true, input: plain.toServer(cleaned as Fields) }
       },
     ),
   ]

@@ -125,7 +125,8 @@ export interface Tool {
   timeoutMs: number | null
   /** JSON Schema of the arguments, built at first use. */
   readInputSchema(): Record<string, unknown>
-  prepare(args: unknown): PreparedCall | { ok: false; problems: ErrorDetail[] }
+  /** @param exact the same arguments, with numbers that JavaScript cannot hold as they were written; absent: there are none */
+  prepare(args: unknown, exact?: unknown): PreparedCall | { ok: false; problems: ErrorDetail[] }
 }
 
 /** A named set of tools. Callers use the name `<server>_<tool>`. */
@@ -171,7 +172,10 @@ export function defineTool<Schema extends z.ZodObject>(declared: ToolDeclaration
 export function buildTool<Input>(
   facts: ToolFacts<Input>,
   readInputSchema: () => Record<string, unknown>,
-  readInput: (args: unknown) => { ok: true; input: Input } | { ok: false; problems: ErrorDetail[] },
+  readInput: (
+    args: unknown,
+    exact: unknown,
+  ) => { ok: true; input: Input } | { ok: false; problems: ErrorDetail[] },
 ): Tool {
   const { grant } = facts
   const grantShape = typeof grant === 'string' ? grant : grant.shape
@@ -193,8 +197,8 @@ export function buildTool<Input>(
     doing: facts.doing,
     timeoutMs: facts.timeoutMs ?? null,
     readInputSchema,
-    prepare(args) {
-      const read = readInput(args)
+    prepare(args, exact = args) {
+      const read = readInput(args, exact)
       if (!read.ok) return read
       const { input } = read
       const needed = typeof grant === 'string' ? grant : grant.of(input)

@@ -42,6 +42,16 @@ const Server: FC<{ server: RemoteServerSummary; tools: RemoteToolSummary[] }> = 
     <h2>{server.name}</h2>
     <p>{server.description}</p>
     {server.failure !== null && <p class="warn">Last refresh failed: {server.failure}</p>}
+    {server.problems.length > 0 && (
+      <div class="warn">
+        <p>Not everything in its list could be read:</p>
+        <ul>
+          {server.problems.map((problem) => (
+            <li>{problem}</li>
+          ))}
+        </ul>
+      </div>
+    )}
     <div class="acts">
       <a class="btn" href={`${connectPath(server.name)}?next=/tools/remote`}>
         Connect your account<span class="vh"> at {server.name}</span>
@@ -73,7 +83,7 @@ const Server: FC<{ server: RemoteServerSummary; tools: RemoteToolSummary[] }> = 
 const stateLabels: Record<RemoteToolSummary['state'], string> = {
   usable: 'Available',
   unmapped: 'Hidden: set its grant and tier',
-  unreadable: 'Hidden: the name of an argument contains invisible characters',
+  unreadable: 'Hidden',
   changed: 'Hidden: its server changed the description',
   gone: 'Hidden: its server no longer has the tool',
 }
@@ -81,7 +91,11 @@ const stateLabels: Record<RemoteToolSummary['state'], string> = {
 const Tool: FC<{ tool: RemoteToolSummary }> = ({ tool }) => (
   <details class="up3" id={tool.tool} {...(isWaiting(tool) ? { open: true } : {})}>
     <summary>
-      <code>{tool.tool}</code> <span class="meta">{stateLabels[tool.state]}</span>
+      <code>{tool.tool}</code>{' '}
+      <span class="meta">
+        {stateLabels[tool.state]}
+        {tool.state === 'unreadable' && `: ${tool.problem}`}
+      </span>
     </summary>
     {isWaiting(tool) ? <Change tool={tool} /> : <Lines text={tool.text} />}
     <MapForm tool={tool} />

@@ -53,5 +53,6 @@ export const tools: ToolApi = {
   describe: (name) => ({ isIdempotent: true, isSequential: false, doing: name }),
   isGranted: () => true,
   measureFiles: () => null,
+  endRun: async () => {},
   call: () => new Promise<never>(() => {}),
 }

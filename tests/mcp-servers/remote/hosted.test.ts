@@ -1,5 +1,6 @@
 import { env, exports } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createCipher } from '../../../src/mcp-servers/credentials/cipher'
 import { createCatalogue } from '../../../src/mcp-servers/remote/catalogue'
 import { createDb } from '../../../src/shared/db/db'
 import { systemClock } from '../../../src/shared/ids'
@@ -213,7 +214,9 @@ function createSlowCatalogue() {
     return results
   }
   const slow = { prepare: (sql: string) => env.DB.prepare(sql), batch } as unknown as D1Database
-  const catalogue = createCatalogue({ db: { ...createDb(env.DB), d1: slow }, clock: systemClock })
+  const catalogue = createCatalogue({
+    ...{ db: { ...createDb(env.DB), d1: slow }, clock: systemClock, cipher: createCipher([]) },
+  })
   const toolsOf = (server: string) =>
     catalogue.servers().find(({ name }) => name === server)?.tools.length
   return { catalogue, goOn, toolsOf }

@@ -3,8 +3,8 @@ import { createArgumentCheck } from '../../../src/mcp-servers/remote/check-argum
 import { hashOffer, showInvisible, toPlain } from '../../../src/mcp-servers/remote/pin'
 import { presentTools } from '../../../src/mcp-servers/remote/present'
 import type { RemoteToolRow } from '../../../src/mcp-servers/remote/queries'
+import { parseEvent, parseMessages } from '../../../src/mcp-servers/remote/read-message'
 import { toTool } from '../../../src/mcp-servers/remote/to-tool'
-import { watchLine } from '../../../src/mcp-servers/remote/watch-line'
 import { toWireName } from '../../../src/mcp-servers/remote/wire-name'
 import { createDiffBudget, diffLines } from '../../../src/shared/diff-lines'
 
@@ -103,7 +103,10 @@ const rowWith = (inputSchema: object): RemoteToolRow => ({
   ...{ updatedAt: 0, updatedBy: 'ada' },
 })
 const present = (row: RemoteToolRow) => presentTools([row])[0]
-const listing = { isDue: () => false, note: async () => undefined, timeoutMs: 60_000 }
+const listing = {
+  ...{ isDue: () => false, note: async () => undefined, timeoutMs: 60_000 },
+  sessions: { use: async () => Promise.reject(new Error('No call is made.')) },
+}
 
 it('M12: no text of a schema brings characters that nobody sees to a model', () => {
   const unit = {
@@ -228,18 +231,31 @@ it('M12: no schema of a stranger takes long to check by', () => {
   expect(performance.now() - begun).toBeLessThan(1_000)
 })
 
-it('M12: progress is told while an answer comes, and the answer ends the wait', () => {
-  const seen: string[] = []
-  const watch = (value: unknown) =>
-    watchLine(`data: ${JSON.stringify(value)}`, (text) => seen.push(text))
-  const method = 'notifications/progress'
-  expect(watch({ method, params: { progress: 1, total: 4 } })).toBe(false)
-  expect(watch({ method, params: { progress: 2, message: 'm'.repeat(999) } })).toBe(false)
-  expect(watch({ id: 3, method: 'sampling/createMessage' })).toBe(false)
-  expect(watchLine('event: message')).toBe(false)
-  expect(watchLine('data: {')).toBe(false)
-  expect(watchLine('data: null')).toBe(false)
-  expect(watch({ id: 3, result: {} })).toBe(true)
-  expect(watch({ id: 3, error: {} })).toBe(true)
-  expect(seen).toEqual(['1 of 4', 'm'.repeat(200)])
+it('M12: of an event is read what the standard names, whatever ends its lines', () => {
+  for (const end of ['\n', '\r\n', '\r']) {
+    const lines = ['\uFEFFid: 7', 'event: message', ': comment', 'data: {', 'data:}', 'retry: 25']
+    const expected = { id: '7', retryMs: 25, data: '{\n}' }
+    expect(parseEvent(lines.join(end))).toEqual(expected)
+  }
+  expect(parseEvent('data')).toEqual({ id: null, retryMs: null, data: '' })
+  expect(parseEvent('id\nretry: soon\ndata:  x')).toEqual({ id: '', retryMs: null, data: ' x' })
+})
+
+it.each([
+  ['{"id":1,"method":"ping","params":null}', [{ jsonrpc: '2.0', id: 1, method: 'ping' }]],
+  ['{"jsonrpc":"2.0","id":1,"result":{},"error":null,"more":1}', [{ id: 1, result: {} }]],
+  ['[{"id":1,"result":{}},{"method":"x"}]', [{ id: 1 }, { method: 'x' }]],
+  ['{"id":1,"result":"text"}', [{ id: 1, error: { code: -32_603 } }]],
+  ['{"id":null,"error":{"message":"bad"}}', [{ id: -1, error: { code: -32_603, message: 'bad' } }]],
+  ['{"id":2,"error":{"code":"E1"}}', [{ id: 2, error: { message: '{"code":"E1"}' } }]],
+  ['null', []],
+  ['[1,"x",{}]', []],
+])('M12: of a message is read what is there: %s', (text, messages) => {
+  expect(parseMessages(text)).toMatchObject(messages)
+})
+
+it('M12: a number that does not fit is passed on as it was', () => {
+  const text =
+    '{"id":1,"result":{"a":9007199254740993,"b":-12345678901234567890,"c":1e999,"d":0.1}}'
+  expect(JSON.stringify(parseMessages(text)[0])).toContain(text.slice(8, -1))
 })

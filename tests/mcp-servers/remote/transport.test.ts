@@ -1,0 +1,245 @@
+import { exports } from 'cloudflare:workers'
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { adminKey, createAccount, post, waitForReply } from '../../support/cast'
+import { connectMcp, textOf } from '../../support/connect-mcp'
+import { createAgent } from '../../support/create-agent'
+import { externalUrls } from '../../support/external-services'
+import { openBrowser } from '../../support/own-accounts'
+import { add, addSessions, api, setSessions, takeSent } from '../../support/remote-servers'
+import { allow } from '../../support/services'
+
+/** The whole Worker, and a remote MCP server over HTTP that uses all that its transport allows. */
+let client: Client
+
+const tools = ['ask', 'poll', 'cut', 'mute', 'flood', 'raw', 'break', 'fail']
+
+beforeAll(async () => {
+  const wren = await createAccount('wren', 'agent')
+  await allow(wren.id, ['desk:*', 'odd:*'])
+  await setSessions('desk')
+  await addSessions('desk', tools)
+  client = await connectMcp((request) => exports.default.fetch(request), wren.key, '/mcp')
+})
+beforeEach(async () => {
+  await setSessions('desk')
+  await takeSent('desk')
+})
+
+const use = async (tool: string, args: Record<string, unknown> = {}) =>
+  textOf(await client.callTool({ name: `desk_${tool}`, arguments: args }))
+const listSent = async () => (await takeSent('desk')).map(({ what }) => what)
+
+const answers = [
+  'ping {}',
+  'roots/list -32601',
+  'elicitation/create -32601',
+  'sampling/createMessage -32601',
+  'future/thing -32601',
+].join('\n')
+
+describe('the requests of a server during a call', () => {
+  it('M12: are answered while its stream is open: a ping, and that nothing else is granted', async () => {
+    expect(await use('ask')).toBe(answers)
+    const sent = await listSent()
+    expect(sent.filter((what) => what === 'response')).toHaveLength(5)
+  })
+
+  it('M12: are bounded, so that a server cannot occupy the hub', async () => {
+    expect(await use('flood')).toMatch(/^Error: The server desk sent too many requests/)
+    expect((await listSent()).filter((what) => what === 'response').length).toBeLessThan(100)
+  })
+})
+
+describe('a stream of events', () => {
+  it.each([false, true])(
+    'M12: opens a session and ends it (streaming: %s)',
+    async (isStreaming) => {
+      await setSessions('desk', { isStreaming, isRestarted: true })
+      expect(await use('ask')).toBe(answers)
+      expect(await setSessions('desk')).toBe(0)
+      const sent = await takeSent('desk')
+      expect(sent.map(({ what }) => what)).toEqual([
+        ...['initialize', 'notifications/initialized', 'tools/call ask'],
+        ...Array.from({ length: 5 }, () => 'response'),
+        'DELETE',
+      ])
+      expect(new Set(sent.slice(1).map(({ session }) => session)).size).toBe(1)
+      expect(sent[1]?.session).toMatch(/^[\w-]{36}$/)
+    },
+  )
+
+  it.each([
+    ['that ends before the result', 'poll'],
+    ['that breaks', 'break'],
+  ])('M12: one %s is resumed where it ended, and the call is sent once', async (_what, tool) => {
+    expect(await use(tool)).toBe('polled')
+    const sent = await listSent()
+    expect(sent.filter((what) => what.startsWith('tools/call'))).toHaveLength(1)
+    expect(sent.filter((what) => what === 'GET')).toHaveLength(2)
+  })
+
+  it('M12: one whose last blank line is missing has ended with its last event', async () => {
+    expect(await use('cut')).toBe('cut')
+  })
+
+  it('M12: one that ends without a result and cannot be resumed ends the call', async () => {
+    expect(await use('mute')).toBe('Error: The server desk ended its answer without a result.')
+    expect(await listSent()).not.toContain('GET')
+  })
+})
+
+it('M12: the id of a session reaches nobody who reads a result', async () => {
+  const text = await use('fail')
+  expect(text).toBe('Error: The tool fail of desk failed: it failed in [session]')
+})
+
+describe('the list of a server', () => {
+  const toTool = (name: string, more: object = {}) => ({
+    ...{ name, description: `The tool ${name}.`, inputSchema: { type: 'object' } },
+    ...more,
+  })
+  const list = (tools: unknown[], more: object = {}) => ({ list: { tools, ...more } })
+  const refresh = async (name: string) => (await api('POST', `/${name}/refresh`)).remote
+
+  it('M12: may have 344 tools and 2 MB, and a cursor that is null', async () => {
+    const long = { description: 'd'.repeat(6_000) }
+    const tools = Array.from({ length: 344 }, (_, at) => toTool(`t${at}`, long))
+    await setSessions('big', list(tools, { nextCursor: null }))
+    const { remote } = await add('big', `${externalUrls.mcp}/sessions/big`)
+    expect(remote).toMatchObject({ failure: null, problems: [] })
+    expect(remote.tools).toHaveLength(344)
+  })
+
+  it('M12: shows what it leaves out, and an accepted tool goes on working beside it', async () => {
+    await setSessions('odd', list([toTool('get'), toTool('set')]))
+    await addSessions('odd', ['get', 'set'])
+    const bad = [toTool('set', { inputSchema: 3 }), { name: null }, toTool('get')]
+    await setSessions('odd', list(bad))
+    const { tools, problems } = await refresh('odd')
+    const told = ['Tool "set": inputSchema is not an object', 'Tool 2 of the list: it has no name']
+    expect(problems).toEqual(told)
+    expect(tools.map(({ name, state }) => [name, state])).toEqual([
+      ['get', 'usable'],
+      ['set', 'gone'],
+    ])
+    const admin = await openBrowser({ id: 'admin', name: 'admin', key: adminKey })
+    expect(await admin.read('/tools/remote')).toContain('Tool &quot;set&quot;: inputSchema')
+    const { tools: listed } = await client.listTools()
+    expect(listed.map(({ name }) => name)).toContain('odd_get')
+    await setSessions('odd', list([toTool('get'), toTool('set')]))
+    expect(await refresh('odd')).toMatchObject({ problems: [], tools: [{}, { state: 'usable' }] })
+  })
+
+  it('M12: an admin reads what a model is not shown of a description', async () => {
+    await setSessions(
+      'odd',
+      list([toTool('get'), toTool('long', { description: 'd'.repeat(20_000) })]),
+    )
+    await refresh('odd')
+    await api('PUT', '/odd/tools/long', { grant: 'odd:use', tier: 'read' })
+    const { tools } = await refresh('odd')
+    const cut = 'Models are shown the first 16,384 of 20,000 characters of this description.'
+    expect(tools.find(({ name }) => name === 'long')?.text).toContain(cut)
+    const { tools: listed } = await client.listTools()
+    const shown = listed.find(({ name }) => name === 'odd_long')?.description
+    expect(shown).toMatch(new RegExp(`^d{16384}\n\\[${cut}\\]`))
+  })
+})
+
+it.each([
+  [
+    'null members',
+    '{"content":[{"type":"text","text":"fine"}],"structuredContent":null,"isError":null}',
+    'fine',
+  ],
+  [
+    'an unknown block',
+    '{"content":[{"type":"x"},{"type":"text","text":"fine"}]}',
+    '[Content 1 is of the unknown type "x": not shown]\nfine',
+  ],
+  [
+    'a large number',
+    '{"content":[],"structuredContent":{"id":12345678901234567891}}',
+    '{"id":12345678901234567891}',
+  ],
+])('M12: a result with %s is read', async (_what, raw, expected) => {
+  await setSessions('desk', { raw })
+  expect(await use('raw')).toBe(expected)
+})
+
+it('M12: null for what a server need not say when a session is opened is absent', async () => {
+  await setSessions('desk', {
+    opening: {
+      instructions: null,
+      _meta: null,
+      capabilities: { tools: { listChanged: null }, logging: null },
+    },
+  })
+  expect(await use('cut')).toBe('cut')
+})
+
+describe('a tool whose schema no provider takes as it is', () => {
+  const inputSchema = {
+    anyOf: [{ required: ['uids[]'] }, { required: ['$filter'] }],
+    properties: {
+      'uids[]': { type: 'array' },
+      $filter: { type: 'string' },
+      id: { type: 'integer' },
+      top: { type: 'integer', default: 10 },
+    },
+    required: ['top'],
+  }
+  const tool = (name: string, more: object) => ({ name, description: 'Reads.', ...more })
+
+  it('L28 M12: is called with the names and the numbers of its server', async () => {
+    const list = {
+      tools: [tool('raw', { inputSchema }), tool('text', { inputSchema: { type: 'string' } })],
+    }
+    const raw = '{"content":[{"type":"text","text":"fine"}]}'
+    await setSessions('strange', { list, raw })
+    await add('strange', `${externalUrls.mcp}/sessions/strange`)
+    const { remote } = await api('PUT', '/strange/tools/raw', {
+      grant: 'strange:use',
+      tier: 'read',
+    })
+    expect(remote.tools.map(({ name, state, problem }) => [name, state, problem])).toEqual([
+      ['raw', 'usable', null],
+      ['text', 'unreadable', 'its arguments are not an object'],
+    ])
+    expect(remote.tools[0]?.text).toContain(
+      '[Models are shown the argument "uids[]" as uids, "$filter" as filter.]',
+    )
+    const agent = await createAgent(
+      'strangler',
+      [
+        {
+          calls: [
+            {
+              name: 'strange_raw',
+              arguments: '{"uids":[12345678901234567891],"filter":null,"id":9007199254740993}',
+            },
+          ],
+        },
+        { text: 'That is all.' },
+      ],
+      { grants: ['hub:read', 'strange:use'] },
+    )
+    await allow(agent.accountId, ['hub:*', 'strange:use'])
+    const mira = await createAccount('mira')
+    const postId = await post(mira.key, 'An errand', '@strangler go there please')
+    await waitForReply(postId, 'strangler')
+    const [request] = await agent.requests()
+    const shown = request?.body.tools.find(
+      (each: { function: { name: string } }) => each.function.name === 'strange_raw',
+    )
+    expect(shown.function.parameters).toMatchObject({
+      type: 'object',
+      properties: { uids: { type: 'array', items: {} }, filter: { type: 'string' } },
+    })
+    const sent = (await takeSent('strange')).find(({ what }) => what === 'tools/call raw')
+    expect(sent?.body).toContain(
+      '"arguments":{"top":10,"uids[]":[12345678901234567891],"id":9007199254740993}',
+    )
+  })
+})
