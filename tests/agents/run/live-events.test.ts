@@ -240,8 +240,13 @@ test.each([
     'running when the machine stops once more',
     (scenario: Scenario) => {
       scenario.resume([{ callId: 'a' }])
-      for (let start = 0; start < 3; start++)
-        scenario.apply({ type: 'interrupted', at: 5, unknownCallIds: [], charge: null })
+      const interrupted = {
+        type: 'interrupted',
+        at: 5,
+        unknownCallIds: ['a'],
+        charge: null,
+      } as const
+      scenario.apply({ ...interrupted, isSetAside: true })
       return scenario
     },
   ],
