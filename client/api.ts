@@ -3587,7 +3587,9 @@ export interface Routes {
   'POST /system/announce-stop': {
     query: undefined
     body: undefined
-    answer: Record<string, unknown>
+    answer: {
+      announced: boolean
+    }
   }
   /** Returns queue, slots, leases, and why each agent does not explore now. Agents are sorted by idle time, longest first. */
   'GET /system/scheduler': {
