@@ -240,13 +240,8 @@ test.each([
     'running when the machine stops once more',
     (scenario: Scenario) => {
       scenario.resume([{ callId: 'a' }])
-      const interrupted = {
-        type: 'interrupted',
-        at: 5,
-        unknownCallIds: ['a'],
-        charge: null,
-      } as const
-      scenario.apply({ ...interrupted, isSetAside: true })
+      const unknown = { unknownCallIds: ['a'], charge: null }
+      scenario.apply({ ...unknown, type: 'interrupted', at: 5, isSetAside: true })
       return scenario
     },
   ],
