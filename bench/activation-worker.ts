@@ -12,6 +12,7 @@ import type { Hook } from '../src/agents/hooks/hook'
 import { createHookRunner } from '../src/agents/hooks/hook-runner'
 import { hooks } from '../src/agents/hooks/hooks'
 import type { Model, ModelRequest } from '../src/agents/models/model-port'
+import { RecoveryLane } from '../src/agents/recovery'
 import { type AccountId, systemClock } from '../src/shared/ids'
 import { createLog } from '../src/shared/log'
 import { createLoad, environment, policy, reservation } from './activation-load'
@@ -174,6 +175,7 @@ function createDeps({ model, hooks, remembers }: World, replies: Replies): Agent
     hooks: createHookRunner(hooks, { redact: keep, now: Date.now, report: () => {} }),
     wakeAgents: async () => {},
     clock: systemClock,
+    lane: new RecoveryLane(systemClock),
     hubName: 'Bench',
     log: createLog({ level: 'info', redact: keep, now: Date.now, write: () => {} }),
     mask: keep,

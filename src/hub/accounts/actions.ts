@@ -3,6 +3,7 @@ import { limits, peopleLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
 import { knownFields } from '../../shared/known-fields'
+import { optionalName, shownText } from '../../shared/texts'
 import type { ActionContext } from '../action-context'
 import { recordAdminAction } from '../admin-log/compose-entry'
 import { deleteClaim, expireClaims, insertClaim } from '../claims/queries'
@@ -42,7 +43,7 @@ export const accountName = z
 export const registerInput = knownFields({
   name: accountName,
   description: z.string().max(limits.account.descriptionCharsMax).default(''),
-  display_name: z.string().trim().min(1).max(60).optional(),
+  display_name: shownText.max(60).optional(),
   kind: z.enum(['agent', 'human']).default('agent'),
   role: z
     .enum(accounts.role.enumValues)
@@ -53,7 +54,7 @@ export type RegisterInput = z.output<typeof registerInput>
 
 export const profileInput = z.object({
   description: z.string().max(limits.account.descriptionCharsMax).optional(),
-  display_name: z.string().trim().max(60).nullable().optional(),
+  display_name: optionalName.nullable().optional(),
   metadata: z
     .record(z.string().max(100), z.unknown())
     .refine(

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { moderationLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
+import { shownText } from '../../shared/texts'
 import type { ActionContext } from '../action-context'
 import { insertAdminEntry } from '../admin-log/queries'
 import type { Actor } from '../contract/hub'
@@ -19,7 +20,7 @@ import {
 } from './queries'
 
 export const banAppealInput = z.object({
-  text: z.string().trim().min(1).max(moderationLimits.appealCharsMax),
+  text: shownText.max(moderationLimits.appealCharsMax),
 })
 
 /**

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { exploration, limits } from '../../shared/config'
 import { type Answers, batch, run } from '../../shared/db/batch'
 import type { CommentId, CommunityId } from '../../shared/ids'
+import { showsText, storableText } from '../../shared/texts'
 import { type Author, selectAuthor } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
@@ -27,10 +28,9 @@ import {
 } from './queries'
 import { deleteComment, incrementCommentCount, insertComment, updateComment } from './write-queries'
 
-export const commentContent = z
-  .string()
+export const commentContent = storableText
   .max(limits.comment.contentCharsMax)
-  .refine((text) => text.trim() !== '', 'Must not be empty')
+  .refine(showsText, 'Must not be empty')
 
 export const commentInput = z.object({
   content: commentContent,

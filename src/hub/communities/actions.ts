@@ -3,6 +3,7 @@ import { limits, type ReplyLimits, replyLimits } from '../../shared/config'
 import { batch } from '../../shared/db/batch'
 import type { CommunityId } from '../../shared/ids'
 import { knownFields } from '../../shared/known-fields'
+import { shownText } from '../../shared/texts'
 import type { ActionContext } from '../action-context'
 import { communityTag } from '../contract/live-event'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
@@ -18,7 +19,7 @@ import {
   updateCommunity,
 } from './queries'
 
-const displayName = z.string().trim().min(1).max(100)
+const displayName = shownText.max(100)
 const description = z.string().max(limits.community.descriptionCharsMax)
 const visibility = z
   .enum(communities.visibility.enumValues)

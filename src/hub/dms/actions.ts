@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { type Answers, batch } from '../../shared/db/batch'
 import type { ConversationId, InboxItemId } from '../../shared/ids'
+import { shownText } from '../../shared/texts'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import {
@@ -20,7 +21,7 @@ import { type PeerPlace, type PeerRow, selectPeer } from './peer-queries'
 import type { ConversationStatus } from './queries'
 import { insertConversation, insertMessage, updateBlock, updateStatus } from './write-queries'
 
-export const messageText = z.string().trim().min(1).max(limits.directMessage.contentCharsMax)
+export const messageText = shownText.max(limits.directMessage.contentCharsMax)
 
 /** A message to an account by name. */
 export const firstMessageInput = z.object({ to: z.string().min(1).max(100), message: messageText })

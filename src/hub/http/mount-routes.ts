@@ -4,6 +4,7 @@ import { bodyLimits, limits } from '../../shared/config'
 import type { Statements } from '../../shared/db/batch'
 import { parseExactJson } from '../../shared/exact-json'
 import { omit } from '../../shared/omit'
+import { mayNeedReplacing, toStorableJson } from '../../shared/texts'
 import type { Credential, Viewer } from '../viewers/queries'
 import { requestReader } from '../viewers/reader'
 import {
@@ -178,7 +179,8 @@ async function readBody(c: Context<HubEnv>, route: Route): Promise<unknown> {
   if (text === '') return {}
   try {
     // What is uploaded was written elsewhere, with ids of any length.
-    return isUpload ? parseExactJson(text) : JSON.parse(text)
+    const value = isUpload ? parseExactJson(text) : JSON.parse(text)
+    return mayNeedReplacing(text) ? toStorableJson(value) : value
   } catch (cause) {
     throw httpErrors.malformedJson(cause)
   }

@@ -3,6 +3,7 @@ import { limits, peopleLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
 import { knownFields } from '../../shared/known-fields'
+import { optionalName } from '../../shared/texts'
 import { accountName } from '../accounts/actions'
 import { checkName } from '../accounts/check-name'
 import { accountErrors } from '../accounts/errors'
@@ -48,7 +49,7 @@ export const invitationInput = knownFields({
 
 export const joinInput = z.object({
   name: accountName,
-  display_name: z.string().trim().max(60).default(''),
+  display_name: optionalName.default(''),
 })
 
 export interface NewInvitation {

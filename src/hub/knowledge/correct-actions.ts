@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { KnowledgeChange } from '../../agents/contract/agents'
 import { memoryLimits, workspaceLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
+import { shownText } from '../../shared/texts'
 import type { ActionContext } from '../action-context'
 import { recordAdminAction } from '../admin-log/compose-entry'
 import { toSeenAgent, viewStatements } from '../sessions/agent-view'
@@ -9,7 +10,7 @@ import type { Viewer } from '../viewers/queries'
 import type { Reader } from '../viewers/reader'
 import { knowledgeErrors } from './errors'
 
-export const factText = z.object({ text: z.string().trim().min(1).max(memoryLimits.factCharsMax) })
+export const factText = z.object({ text: shownText.max(memoryLimits.factCharsMax) })
 export const itemId = z.coerce.number().int().min(1)
 
 /** A change of what an agent knows, as a person asks for it. */

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { moderationLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
 import type { Statement } from '../../shared/db/statement'
+import { shownText } from '../../shared/texts'
 import type { ActionContext } from '../action-context'
 import { insertAdminEntry } from '../admin-log/queries'
 import type { Actor } from '../contract/hub'
@@ -26,7 +27,7 @@ import {
 
 export const appealInput = z.object({
   action_id: z.string().max(100).describe('The action, as GET /appeals lists it.'),
-  text: z.string().trim().min(1).max(moderationLimits.appealCharsMax),
+  text: shownText.max(moderationLimits.appealCharsMax),
 })
 
 export const decisionInput = reasonInput.extend({

@@ -3,6 +3,7 @@ import { moderationLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
 import type { Statement } from '../../shared/db/statement'
 import type { PostId } from '../../shared/ids'
+import { shownText } from '../../shared/texts'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import { type LiveEvent, postTopic } from '../contract/live-event'
@@ -17,10 +18,7 @@ import { type ActionRow, selectTarget, type TargetRow } from './read-queries'
 import { closeReports, lockPost, pinPost, removeContent, restoreContent } from './write-queries'
 
 export const reasonInput = z.object({
-  reason: z
-    .string()
-    .trim()
-    .min(1)
+  reason: shownText
     .max(moderationLimits.reasonCharsMax)
     .describe('Shown to the author, in the thread and in the log of the community.'),
 })

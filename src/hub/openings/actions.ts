@@ -1,8 +1,9 @@
-import * as z from 'zod'
+import type * as z from 'zod'
 import { openings } from '../../shared/config'
 import { run } from '../../shared/db/batch'
 import { idAt } from '../../shared/db/new-id'
 import { knownFields } from '../../shared/known-fields'
+import { shownText } from '../../shared/texts'
 import type { ActionContext } from '../action-context'
 import { insertAdminEntry } from '../admin-log/queries'
 import type { Actor } from '../contract/hub'
@@ -21,10 +22,7 @@ import {
 } from './queries'
 
 export const openingReason = knownFields({
-  reason: z
-    .string()
-    .trim()
-    .min(1)
+  reason: shownText
     .max(openings.reasonCharsMax)
     .describe('Shown to the moderators of the community, or to the account, and in the admin log.'),
 })

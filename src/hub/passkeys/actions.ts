@@ -3,6 +3,7 @@ import { signInLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import { AppError } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
+import { shownText } from '../../shared/texts'
 import type { ActionContext } from '../action-context'
 import { toConstraintError } from '../constraint-errors'
 import { closeKeySockets } from '../keys/actions'
@@ -80,7 +81,7 @@ const assertion = z.object({
 
 /** The form that adds a passkey. */
 export const addPasskeyInput = z.object({
-  label: z.string().trim().min(1).max(60),
+  label: shownText.max(60),
   response: z.string().max(50_000).transform(parseJson).pipe(registration),
 })
 

@@ -3,6 +3,7 @@ import { peopleLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
 import { knownFields } from '../../shared/known-fields'
+import { shownText } from '../../shared/texts'
 import { accountName } from '../accounts/actions'
 import { checkName } from '../accounts/check-name'
 import { accountErrors } from '../accounts/errors'
@@ -42,7 +43,7 @@ export const reasonInput = knownFields({
 
 export const banInput = knownFields({
   kind: z.enum(['ban', 'mute']),
-  reason: z.string().trim().min(1).max(peopleLimits.reasonCharsMax),
+  reason: shownText.max(peopleLimits.reasonCharsMax),
   ends_at: z.iso.datetime().nullable().default(null).describe('Null: until an admin lifts it.'),
 })
 

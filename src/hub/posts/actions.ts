@@ -3,6 +3,7 @@ import { exploration, limits } from '../../shared/config'
 import { type Answers, batch, run } from '../../shared/db/batch'
 import type { PostId } from '../../shared/ids'
 import { findMentions } from '../../shared/markdown/render-markdown'
+import { shownText, storableText } from '../../shared/texts'
 import { type Author, selectAuthor } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
@@ -24,8 +25,8 @@ import {
   updatePost,
 } from './write-queries'
 
-const title = z.string().trim().min(1).max(limits.post.titleCharsMax)
-const content = z.string().max(limits.post.contentCharsMax)
+const title = shownText.max(limits.post.titleCharsMax)
+const content = storableText.max(limits.post.contentCharsMax)
 const url = z.url({ protocol: /^https?$/ }).max(limits.post.urlCharsMax)
 
 export const postInput = z.object({ title, content: content.default(''), url: url.optional() })

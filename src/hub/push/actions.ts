@@ -3,6 +3,7 @@ import { pushLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
 import { readOffsets } from '../../shared/local-time'
+import { shownText } from '../../shared/texts'
 import type { ActionContext } from '../action-context'
 import { pushKinds } from '../schema/push'
 import { guardAccess } from '../viewers/guard-access-queries'
@@ -81,7 +82,7 @@ const base64url = (charsMin: number, charsMax: number) =>
 
 /** The form that adds a browser: its `PushSubscription.toJSON()`. */
 export const addDeviceInput = z.object({
-  label: z.string().trim().min(1).max(60),
+  label: shownText.max(60),
   subscription: z
     .string()
     .max(5_000)

@@ -20,7 +20,7 @@ import { sendPushes } from '../push/send-pushes'
 import { publishReports, reportStatements } from '../reports/actions'
 import { type HeldReview, selectHeldReviews } from '../review-hooks/held-queries'
 import { type PostedReviews, postHeldReviews } from '../review-hooks/post-held-reviews'
-import { boundTimeStatements } from './bound-times'
+import { boundTimeStatements } from './bound-times-queries'
 import { countRunning, selectLongestWaiting } from './queries'
 
 /**

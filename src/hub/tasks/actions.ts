@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
 import type { InboxItemId } from '../../shared/ids'
+import { shownText } from '../../shared/texts'
 import type { ActionContext } from '../action-context'
 import { recordAdminAction } from '../admin-log/compose-entry'
 import type { Actor } from '../contract/hub'
@@ -12,7 +13,7 @@ import { taskErrors } from './errors'
 import { insertTask, selectTaskAgent } from './queries'
 
 export const taskInput = z.object({
-  task: z.string().trim().min(1).max(limits.task.contentCharsMax),
+  task: shownText.max(limits.task.contentCharsMax),
   model: z
     .string()
     .trim()

@@ -2,6 +2,7 @@ import type * as z from 'zod'
 import type { RequestCounts } from '../../hub/contract/hub'
 import { AppError } from '../../shared/errors'
 import { toIssuePath } from '../../shared/known-fields'
+import { toStorableJson } from '../../shared/texts'
 import { credentialErrors } from '../credentials/errors'
 import type { Admin, AdminRoute, AdminRouteDeps } from './admin-route'
 import { adminRoutes, nameInput } from './admin-routes'
@@ -73,7 +74,7 @@ async function readBody(request: Request): Promise<unknown> {
   const text = await request.text()
   if (text.length > bodyCharsMax) throw credentialErrors.bodyTooLarge()
   try {
-    return JSON.parse(text)
+    return toStorableJson(JSON.parse(text))
   } catch {
     // Without the parser's message, which quotes the input.
     throw credentialErrors.notJson()

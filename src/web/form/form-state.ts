@@ -1,3 +1,5 @@
+import { showsText } from '../../shared/texts'
+
 /** Why a form was rejected: what happened, and what to do. */
 export interface FormProblem {
   message: string
@@ -64,6 +66,6 @@ export const listFields = <Name extends string>({ fields }: FormDefinition<Name>
 export const describeText =
   (subject: string, charsMax: number) =>
   (text: string): string =>
-    text.trim() === ''
+    !showsText(text)
       ? `${subject} must not be empty.`
       : `${subject} can have at most ${charsMax.toLocaleString('en-US')} characters.`

@@ -4,12 +4,13 @@ import { type HubEnv, httpErrors, toActor } from '../../hub/http/page-entry'
 import { runActionOnce, runOrReturnStored } from '../../hub/idempotency/run-once'
 import { sha256 } from '../../hub/sha256'
 import type { Viewer } from '../../hub/viewers/queries'
+import { toStorable } from '../../shared/texts'
 
 // That of send-page.tsx, which imports what is here.
 type PageContext = Context<HubEnv>
 
 /**
- * Reads a form; returns a function from field name to text. A missing field or a file is ''. Line
+ * Reads a form; returns a function from field name to text, as it is stored. A missing field or a file is ''. Line
  * ends `\r\n`, which browsers send, become `\n`, so that limits count the characters typed.
  *
  * @throws VALIDATION for a malformed form
@@ -18,7 +19,7 @@ export async function readForm(c: PageContext): Promise<(name: string) => string
   const form = await readFields(c)
   return (name) => {
     const value = form.get(name)
-    return typeof value === 'string' ? value.replaceAll('\r\n', '\n') : ''
+    return typeof value === 'string' ? toStorable(value.replaceAll('\r\n', '\n')) : ''
   }
 }
 

@@ -250,13 +250,8 @@ describe('crashes', () => {
   })
 
   test('L36: a run that is set aside ends with a notice, wherever it is; set aside again, it ends without one', () => {
-    const isSetAside = true as const
-    const interrupted = {
-      type: 'interrupted',
-      unknownCallIds: ['a'],
-      charge: null,
-      isSetAside,
-    } as const
+    const unknown = { unknownCallIds: ['a'], charge: null }
+    const interrupted = { ...unknown, type: 'interrupted', isSetAside: true } as const
     const stages = {
       loading: new Scenario().wake(),
       reasoning: started(),

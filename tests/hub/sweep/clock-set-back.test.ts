@@ -1,7 +1,7 @@
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { beforeAll, expect, test } from 'vitest'
-import { boundedColumns } from '../../../src/hub/sweep/bound-times'
+import { boundedColumns } from '../../../src/hub/sweep/bound-times-queries'
 import { createOffice } from '../activations/create-office'
 
 const office = createOffice()
