@@ -15,7 +15,13 @@ import { findProgramSession, toAudience } from '../memory/program-sessions'
 import { calculateCostMax } from '../models/catalogue'
 import type { Model } from '../models/model-port'
 import { closeLostActivation } from './close-lost'
-import { type EffectContext, listTools, readDefinition, resolveModel } from './effect-context'
+import {
+  type EffectContext,
+  listTools,
+  readDefinition,
+  refreshTools,
+  resolveModel,
+} from './effect-context'
 import { findRatio } from './model-ratios'
 import { addPromptSizes, boundPromptTokens, measurePromptSize } from './price-call'
 import { toReplyTarget } from './reply-target'
@@ -188,6 +194,8 @@ async function gatherFacts(context: EffectContext, answer: LoadedActivation): Pr
     ...toProgramFacts(definition),
   }
   const hasPrivateSession = findSession(context, answer, facts)
+  // a change since the last run is in the first prompt already
+  await refreshTools(context)
   // a program lists its tools itself, and its prompt names none
   const tools = facts.program ? [] : listTools(context, facts)
   const names = tools.map(({ name }) => name)
@@ -247,6 +255,7 @@ const composePrompt = (
     load,
     reader: privacy?.reader ?? null,
     toolNames,
+    instructions: deps.tools.listInstructions(toolNames),
     contextTokens: limits.contextTokens,
     hubName: deps.hubName,
     memory,
