@@ -244,6 +244,28 @@ describe('a tool whose schema no provider takes as it is', () => {
   })
 })
 
+it('L28 M12: a client of the hub passes on large numbers as it wrote them', async () => {
+  const id = '12345678901234567891'
+  const properties = { id: { type: 'integer' }, ids: { type: 'array' } }
+  const list = { tools: [{ name: 'raw', inputSchema: { type: 'object', properties } }] }
+  await setSessions('exact', { list, raw: `{"content":[],"structuredContent":{"id":${id}}}` })
+  await addSessions('exact', ['raw'])
+  const wren = await createAccount('exacter', 'agent')
+  await allow(wren.id, ['exact:*'])
+  const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"exact_raw","arguments":{"id":${id},"ids":[${id}]}}}`
+  const answer = await exports.default.fetch('https://hub.test/mcp', {
+    method: 'POST',
+    headers: {
+      ...{ authorization: `Bearer ${wren.key}`, 'content-type': 'application/json' },
+      accept: 'application/json, text/event-stream',
+    },
+    body,
+  })
+  expect(await answer.text()).toContain(`{\\"id\\":${id}}`)
+  const sent = (await takeSent('exact')).find(({ what }) => what === 'tools/call raw')
+  expect(sent?.body).toContain(`"arguments":{"id":${id},"ids":[${id}]}`)
+})
+
 describe('the instructions of a server', () => {
   const say = (instructions: unknown) => setSessions('guide', { opening: { instructions } })
   const refresh = async () => (await api('POST', '/guide/refresh')).remote
