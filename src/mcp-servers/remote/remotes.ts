@@ -250,8 +250,8 @@ async function read(deps: RemotesDeps, name: string, admin: Admin): Promise<Read
   try {
     const hasOwn = await deps.accounts.has(admin.id, name)
     const { connection } = await deps.connect({ ...target, owner: hasOwn ? admin : null })
-    const { list, said } = await withClient({ connection }, async (client) => ({
-      list: await listRemoteTools(client),
+    const { list, said } = await withClient({ connection }, async (client, transport) => ({
+      list: await listRemoteTools(client, transport),
       said: client.getInstructions(),
     }))
     await deps.catalogue.note(name, list)

@@ -266,6 +266,84 @@ it('L28 M12: a client of the hub passes on large numbers as it wrote them', asyn
   expect(sent?.body).toContain(`"arguments":{"id":${id},"ids":[${id}]}`)
 })
 
+describe('the resources of a server', () => {
+  const opening = { capabilities: { tools: {}, resources: { subscribe: null } } }
+  const call = async (tool: string, args: Record<string, unknown>) =>
+    textOf(await client.callTool({ name: `odd_${tool}`, arguments: args }))
+  const resources = (methods: Record<string, object | null>, more: object = {}) =>
+    setSessions('odd', { opening, methods: { ...methods }, ...more })
+  const aList = {
+    resources: [
+      { uri: 'file:///a', name: 'a', title: null, mimeType: 'text/csv', description: 'All of A.' },
+      null,
+    ],
+    nextCursor: 'n2',
+  }
+
+  it('M12: are listed and read by tools that an admin maps, and by no others', async () => {
+    await setSessions('odd')
+    expect((await api('POST', '/odd/refresh')).remote.tools.map(({ name }) => name)).not.toContain(
+      'resources_read',
+    )
+    await resources({})
+    const { remote } = await api('POST', '/odd/refresh')
+    const states = Object.fromEntries(remote.tools.map(({ name, state }) => [name, state]))
+    expect(states).toMatchObject({ resources_list: 'unmapped', resources_read: 'unmapped' })
+    for (const name of ['resources_list', 'resources_read']) {
+      await api('PUT', `/odd/tools/${name}`, { grant: 'odd:use', tier: 'read' })
+    }
+    const contents = [
+      { uri: 'file:///a', mimeType: 'text/csv', text: '1;2' },
+      { uri: 'file:///b', blob: 'AAAA' },
+    ]
+    await resources({
+      'resources/list': aList,
+      'resources/templates/list': {
+        resourceTemplates: [{ name: 'day', uriTemplate: 'log:///{day}' }],
+      },
+      'resources/read': { contents },
+    })
+    expect(await call('resources_list', {})).toBe(
+      [
+        '[Resource: a, file:///a, text/csv] All of A.',
+        '[Content 2 is not an object: not shown]',
+        '[Resource: day, log:///{day}]',
+        '[More: cursor "n2"]',
+      ].join('\n'),
+    )
+    await takeSent('odd')
+    expect(await call('resources_list', { cursor: 'n2' })).not.toContain('{day}')
+    expect(await call('resources_read', { uri: 'file:///a' })).toBe(
+      '[file:///a, text/csv]\n1;2\n[file:///b: resource, 3 B, not shown]',
+    )
+    expect(await call('resources_read', {})).toContain('"uri" is required')
+    const sent = (await takeSent('odd')).filter(({ what }) => what.startsWith('resources/'))
+    expect(sent.map(({ body }) => JSON.parse(body).params)).toEqual([
+      { cursor: 'n2' },
+      { uri: 'file:///a' },
+    ])
+    await resources({ 'resources/list': { resources: [] }, 'resources/templates/list': null })
+    expect(await call('resources_list', {})).toBe('')
+    await resources({ 'resources/read': { contents: 7 } })
+    expect(await call('resources_read', { uri: 'x' })).toContain('does not answer as an MCP server')
+  })
+
+  it('M12: are offered by a server without tools, and their tools have names that no server takes', async () => {
+    await resources({ 'tools/list': null })
+    const { failure, tools } = (await api('POST', '/odd/refresh')).remote
+    expect(failure).toBeNull()
+    expect(tools.filter(({ state }) => state === 'usable').map(({ name }) => name)).toEqual([
+      'resources_list',
+      'resources_read',
+    ])
+    const list = { tools: [{ name: 'resources:read', description: 'Mine.' }] }
+    await resources({}, { list })
+    const { remote } = await api('POST', '/odd/refresh')
+    expect(remote.problems).toEqual(['Tool "resources:read": its name is one of the hub'])
+    expect(remote.tools.find(({ name }) => name === 'resources_read')?.state).toBe('usable')
+  })
+})
+
 describe('the instructions of a server', () => {
   const say = (instructions: unknown) => setSessions('guide', { opening: { instructions } })
   const refresh = async () => (await api('POST', '/guide/refresh')).remote
