@@ -188,6 +188,8 @@ export const remoteServers = {
   toolNameCharsMax: 128,
   /** A longer description is truncated for models. */
   descriptionCharsMax: 16_384,
+  /** Longer instructions of a server are truncated. */
+  instructionsCharsMax: 8_000,
   /** Of a tool's description and schema together. */
   schemaCharsMax: 65_536,
   /** Reasons why tools of a list are not offered. */

@@ -18,6 +18,8 @@ export interface SessionBehavior {
   list?: unknown
   /** The result of the tool `raw`, as text of JSON. */
   raw?: string
+  /** Results by method, in place of its own; null: it does not know the method. */
+  methods?: Record<string, object | null>
   /** What it says of itself when a session is opened. */
   opening?: object
 }
@@ -230,6 +232,10 @@ function answerMessage(peer: Peer, response: ServerResponse, rpc: Call) {
   if (rpc.method === undefined || rpc.id === undefined) {
     peer.waiting.get(String(rpc.id))?.(rpc)
     response.writeHead(202).end()
+  } else if (Object.hasOwn(peer.behavior.methods ?? {}, rpc.method)) {
+    const result = peer.behavior.methods?.[rpc.method]
+    const error = { code: -32_601, message: 'Method not found' }
+    answer(peer, response, { id: rpc.id, ...(result ? { result } : { error }) })
   } else if (rpc.method === 'tools/list') {
     const tools = Object.keys(doing).map(toTool)
     answer(peer, response, { id: rpc.id, result: peer.behavior.list ?? { tools } })

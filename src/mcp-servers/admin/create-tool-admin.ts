@@ -6,7 +6,7 @@ import { type Services, serviceInput } from '../services/services'
 import { nameInput } from './admin-routes'
 import { parse } from './create-admin-routes'
 import { recordAction, toServiceSettings } from './record-action'
-import { mapInput, newRemoteInput, toInput } from './remote-routes'
+import { instructionsInput, mapInput, newRemoteInput, toInput } from './remote-routes'
 
 interface ToolAdminDeps {
   vault: Vault
@@ -69,6 +69,13 @@ export const createToolAdmin = ({
     const after = { tools: [{ name: tool, hash }] }
     await recordAction(hub, admin, 'remote_server', 'accept', { name: server, after })
     await remotes.accept(server, [{ name: tool, hash }], admin)
+  },
+
+  async setRemoteInstructions(admin, { server, ...given }) {
+    const { text } = parse(instructionsInput, given, 'body')
+    const after = { instructions: text }
+    await recordAction(hub, admin, 'remote_server', 'instructions', { name: server, after })
+    await remotes.setInstructions(server, text)
   },
 
   async mapRemoteTool(admin, { server, tool, ...given }) {

@@ -37,6 +37,14 @@ export const mapInput = knownFields({
   hash: z.string().max(64).optional().describe('of the description that you reviewed'),
 })
 
+export const instructionsInput = knownFields({
+  text: z
+    .string()
+    .max(20_000)
+    .nullable()
+    .describe('the instructions that you reviewed; null: models are shown none'),
+})
+
 const toolName = z
   .string()
   .regex(/^[a-z0-9_]{1,64}$/, 'Must be lower case letters, digits and underscores')
@@ -88,6 +96,14 @@ const remoteAnswer = z
     problems: z
       .array(z.string())
       .describe('what its last list held that could not be read, a sentence each'),
+    instructions: z
+      .string()
+      .nullable()
+      .describe('what models are shown of what the server says about its use'),
+    offered_instructions: z
+      .string()
+      .nullable()
+      .describe('what the server said last, for an admin to review'),
     oauth_client_id: z.string().nullable(),
     updated_at: z.iso.datetime().nullable(),
     updated_by: z.string(),
@@ -183,6 +199,22 @@ export const remoteRoutes: AdminRoute[] = [
       const name = params.name ?? ''
       await recordAction(deps.hub, admin, 'remote_server', 'accept', { name, after: { tools } })
       return { remote_server: await deps.remotes.accept(name, tools, admin) }
+    },
+  },
+  {
+    ...common,
+    method: 'put',
+    rate: 'write',
+    path: '/remote-servers/:name/instructions',
+    summary: 'Shows models the instructions of a server that you reviewed, or none (admin)',
+    body: instructionsInput,
+    answer: oneAnswer,
+    handle: async ({ deps, admin, params, body }): Promise<z.input<typeof oneAnswer>> => {
+      const { text } = body as z.output<typeof instructionsInput>
+      const name = params.name ?? ''
+      const after = { instructions: text }
+      await recordAction(deps.hub, admin, 'remote_server', 'instructions', { name, after })
+      return { remote_server: await deps.remotes.setInstructions(name, text) }
     },
   },
   {

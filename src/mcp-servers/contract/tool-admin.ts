@@ -66,6 +66,10 @@ export interface RemoteServerSummary {
   failure: string | null
   /** What the last list held that could not be read, a sentence each. */
   problems: string[]
+  /** What models are shown of what the server says about its use; null: nothing. */
+  instructions: string | null
+  /** What the server said last. */
+  offered_instructions: string | null
   /** How this hub is registered for people who connect their accounts; null: it registers itself. */
   oauth_client_id: string | null
   updated_at: string | null
@@ -134,6 +138,8 @@ export interface ToolAdminApi {
     admin: Sender,
     seen: Pick<RemoteToolMapping, 'server' | 'tool' | 'hash'>,
   ): Promise<void>
+  /** Shows models the instructions that the admin reviewed; null: none. */
+  setRemoteInstructions(admin: Sender, seen: { server: string; text: string | null }): Promise<void>
   /** Sets grant and tier of a tool. */
   mapRemoteTool(admin: Sender, mapping: RemoteToolMapping): Promise<void>
 }

@@ -77,6 +77,8 @@ export const summarizeServer = (row: RemoteServerRow): RemoteServerSummary => ({
   read_at: toTime(row.readAt),
   failure: row.failure,
   problems: row.problems.map(showInvisible),
+  instructions: row.instructions,
+  offered_instructions: row.offeredInstructions,
   oauth_client_id: row.oauthClientId,
   updated_at: toTime(row.updatedAt),
   updated_by: row.updatedBy,

@@ -10,13 +10,15 @@ import type { Connection } from '../credentials/connection'
 import { checkJson, toResponseError } from '../fetch/explain-answer'
 import { isEventStream, type ServiceResponse } from '../fetch/guarded-fetch'
 import { remoteErrors, SessionEndedError } from './errors'
-import { parseEvent, parseMessages, withoutNulls } from './read-message'
+import { isFields, parseEvent, parseMessages, withoutNulls } from './read-message'
 
 /** What later requests need to belong to a session that was initialized. */
 export interface RemoteSession {
   /** Null: the server keeps no session. */
   id: string | null
   protocolVersion: string
+  /** The server offers resources. */
+  hasResources: boolean
 }
 
 export interface ClientLink {
@@ -54,6 +56,7 @@ export class RemoteTransport implements Transport {
   readonly #link: ClientLink
   readonly #isJoined: boolean
   #protocolVersion: string | null = null
+  #hasResources = false
   /** Requests of several transports share a session, and no two may have the same id. */
   readonly #firstId = crypto.getRandomValues(new Uint32Array(1))[0] ?? 0
   /** Of requests that nobody waits for any more. */
@@ -66,6 +69,7 @@ export class RemoteTransport implements Transport {
     if (!session) return
     this.sessionId = session.id ?? ''
     this.#protocolVersion = session.protocolVersion
+    this.#hasResources = session.hasResources
   }
 
   async start(): Promise<void> {}
@@ -77,7 +81,12 @@ export class RemoteTransport implements Transport {
   /** Returns the session, once it is initialized. */
   get session(): RemoteSession | null {
     const protocolVersion = this.#protocolVersion
-    return protocolVersion === null ? null : { id: this.sessionId || null, protocolVersion }
+    if (protocolVersion === null) return null
+    return { id: this.sessionId || null, protocolVersion, hasResources: this.#hasResources }
+  }
+
+  get hasResources(): boolean {
+    return this.#hasResources
   }
 
   /** Rejects when the response of a request cannot arrive any more. */
@@ -218,9 +227,14 @@ export class RemoteTransport implements Transport {
     // An error without an id is about this request: each is sent alone.
     if (exchange.isAnswered || !(isOwn || ('error' in response && response.id === -1))) return
     exchange.isAnswered = true
-    const isOpening = method === 'initialize' && 'result' in response
-    const result = isOpening && { result: withoutNulls(response.result) as typeof response.result }
-    this.onmessage?.({ ...response, id, ...result })
+    if (method !== 'initialize' || !('result' in response)) {
+      this.onmessage?.({ ...response, id })
+      return
+    }
+    const result = withoutNulls(response.result) as typeof response.result
+    const { capabilities } = result
+    this.#hasResources = isFields(capabilities) && isFields(capabilities.resources)
+    this.onmessage?.({ ...response, id, result })
   }
 
   async #fetch({

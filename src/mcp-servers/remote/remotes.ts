@@ -18,14 +18,18 @@ import { listRemoteTools } from './call-remote'
 import type { Catalogue } from './catalogue'
 import { remoteErrors } from './errors'
 import { withClient } from './open-client'
+import { toInstructions } from './pin'
 import { presentServers, presentTools, summarizeServer } from './present'
 import {
+  acceptInstructions,
   acceptTool,
   countToolsChange,
   deleteServer,
   deleteTool,
   deleteTools,
+  hideInstructions,
   mapTool,
+  type ReadState,
   selectServers,
   selectTools,
   type ToolMapping,
@@ -134,6 +138,19 @@ export function createRemotes(deps: RemotesDeps) {
       return remotes.find(name)
     },
 
+    /** Shows models the instructions that the admin reviewed; null: none. */
+    async setInstructions(name: string, reviewed: string | null) {
+      // Forms send line breaks in another way.
+      const text = reviewed?.replaceAll('\r\n', '\n').trim()
+      const { isDone } = await batch(db, {
+        isDone: text === undefined ? hideInstructions(name) : acceptInstructions(name, text),
+        version: countToolsChange(),
+      })
+      const found = await remotes.find(name)
+      if (!isDone) throw remoteErrors.instructionsOutdated(name)
+      return found
+    },
+
     /** Sets grant and tier of a tool; null hides it. */
     async map(name: string, tool: ToolMapping, admin: Admin) {
       checkGrant(name, tool)
@@ -219,11 +236,7 @@ function checkGrant(
 }
 
 /** Reads the tools of a server, with the admin's own account if there is one. @returns why that failed, or what was left out */
-async function read(
-  deps: RemotesDeps,
-  name: string,
-  admin: Admin,
-): Promise<{ failure: string | null; problems?: string[] }> {
+async function read(deps: RemotesDeps, name: string, admin: Admin): Promise<ReadState> {
   const actor: Actor = {
     accountId: admin.id,
     name: admin.name,
@@ -237,9 +250,12 @@ async function read(
   try {
     const hasOwn = await deps.accounts.has(admin.id, name)
     const { connection } = await deps.connect({ ...target, owner: hasOwn ? admin : null })
-    const list = await withClient({ connection }, listRemoteTools)
+    const { list, said } = await withClient({ connection }, async (client, transport) => ({
+      list: await listRemoteTools(client, transport),
+      said: client.getInstructions(),
+    }))
     await deps.catalogue.note(name, list)
-    return { failure: null, problems: list.problems }
+    return { failure: null, problems: list.problems, offeredInstructions: toInstructions(said) }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     return { failure: [error.message, error.hint].filter(Boolean).join(' ') }

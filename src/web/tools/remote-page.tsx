@@ -74,11 +74,50 @@ const Server: FC<{ server: RemoteServerSummary; tools: RemoteToolSummary[] }> = 
         </form>
       </details>
     </div>
+    <Instructions server={server} />
     {tools.map((tool) => (
       <Tool tool={tool} />
     ))}
   </section>
 )
+
+/** What the server says about its use. Models are shown what an admin reviewed, also after the server says something else. */
+const Instructions: FC<{ server: RemoteServerSummary }> = ({ server }) => {
+  const { name, instructions, offered_instructions: offered } = server
+  if (instructions === null && offered === null) return null
+  const isShown = instructions === offered
+  return (
+    <details class="up3" {...(isShown ? {} : { open: true })}>
+      <summary>
+        Instructions{' '}
+        <span class="meta">
+          {isShown && 'Models with its tools are shown them'}
+          {!isShown && (instructions === null ? 'Hidden from models' : 'Its server changed them')}
+        </span>
+      </summary>
+      {instructions !== null && <Lines text={instructions} />}
+      {!isShown && offered !== null && (
+        <form class="up2" method="post" action="/tools/remote/instructions">
+          {instructions !== null && <p>The server now says:</p>}
+          <Lines text={offered} />
+          <input type="hidden" name="server" value={name} />
+          <input type="hidden" name="text" value={offered} />
+          <button type="submit" class="btn up2">
+            Show to models<span class="vh">: instructions of {name}</span>
+          </button>
+        </form>
+      )}
+      {instructions !== null && (
+        <form class="up2" method="post" action="/tools/remote/instructions">
+          <input type="hidden" name="server" value={name} />
+          <button type="submit" class="btn">
+            Hide from models<span class="vh">: instructions of {name}</span>
+          </button>
+        </form>
+      )}
+    </details>
+  )
+}
 
 const stateLabels: Record<RemoteToolSummary['state'], string> = {
   usable: 'Available',

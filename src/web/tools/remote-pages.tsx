@@ -44,6 +44,10 @@ export function registerRemotePages(app: Hono<HubEnv>, toolAdmin: ToolAdminApi):
   form('/refresh', (field, admin) => toolAdmin.refreshRemoteServer(admin, field('server')))
   form('/remove', (field, admin) => toolAdmin.deleteRemoteServer(admin, field('server')))
   form('/accept', (field, admin) => toolAdmin.acceptRemoteTool(admin, toTool(field)))
+  form('/instructions', (field, admin) => {
+    const text = field('text') || null
+    return toolAdmin.setRemoteInstructions(admin, { server: field('server'), text })
+  })
   form('/map', (field, admin) => {
     // An empty grant hides the tool.
     const grant = field('grant').trim() || null
