@@ -132,17 +132,15 @@ export class RemoteTransport implements Transport {
    */
   async listen(): Promise<void> {
     if (!this.sessionId || !this.#hasStream) return
-    const opened = Promise.withResolvers<void>()
-    const onOpen = (status: number) => {
-      this.#hasStream = status < 400
-      opened.resolve()
-    }
+    const opened = Promise.withResolvers<boolean>()
+    const onOpen = (status: number) => opened.resolve(status < 400)
     const request = { jsonrpc: '2.0' as const, id: noRequest, method: '' }
     const listening = this.#fetch({ method: 'GET', exchange: toExchange(request), onOpen })
       .catch(() => undefined)
-      .then(() => opened.resolve())
+      .then(() => opened.resolve(false))
     this.#sending.add(listening)
-    await Promise.race([opened.promise, scheduler.wait(remoteServers.listenMs)])
+    const late = scheduler.wait(remoteServers.listenMs).then(() => false)
+    this.#hasStream = await Promise.race([opened.promise, late])
   }
 
   /** Resolves once everything is sent that the SDK does not wait for. */
