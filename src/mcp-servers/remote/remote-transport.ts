@@ -19,6 +19,8 @@ export interface RemoteSession {
   protocolVersion: string
   /** The server offers resources. */
   hasResources: boolean
+  /** The server has a stream for what belongs to no request. */
+  hasStream: boolean
 }
 
 export interface ClientLink {
@@ -40,6 +42,18 @@ interface Exchange {
   failure: Error | null
 }
 
+/** Stands for the request of a stream that belongs to none. */
+const noRequest = -2
+
+const toExchange = (request: JSONRPCRequest): Exchange => ({
+  request,
+  isAnswered: false,
+  asked: 0,
+  lastEventId: null,
+  retryMs: remoteServers.resumeMs,
+  failure: null,
+})
+
 type RpcResponse = JSONRPCResultResponse | JSONRPCErrorResponse
 
 /**
@@ -57,6 +71,9 @@ export class RemoteTransport implements Transport {
   readonly #isJoined: boolean
   #protocolVersion: string | null = null
   #hasResources = false
+  #hasStream = true
+  /** Ends the stream that `listen` opened. */
+  readonly #stop = new AbortController()
   /** Requests of several transports share a session, and no two may have the same id. */
   readonly #firstId = crypto.getRandomValues(new Uint32Array(1))[0] ?? 0
   /** Of requests that nobody waits for any more. */
@@ -70,6 +87,7 @@ export class RemoteTransport implements Transport {
     this.sessionId = session.id ?? ''
     this.#protocolVersion = session.protocolVersion
     this.#hasResources = session.hasResources
+    this.#hasStream = session.hasStream
   }
 
   async start(): Promise<void> {}
@@ -82,7 +100,12 @@ export class RemoteTransport implements Transport {
   get session(): RemoteSession | null {
     const protocolVersion = this.#protocolVersion
     if (protocolVersion === null) return null
-    return { id: this.sessionId || null, protocolVersion, hasResources: this.#hasResources }
+    return {
+      id: this.sessionId || null,
+      protocolVersion,
+      hasResources: this.#hasResources,
+      hasStream: this.#hasStream,
+    }
   }
 
   get hasResources(): boolean {
@@ -103,8 +126,26 @@ export class RemoteTransport implements Transport {
     if (this.sessionId) await this.#fetch({ method: 'DELETE', isClosing: true })
   }
 
+  /**
+   * Opens the stream on which a server sends what belongs to no request: some ask there during a call, and wait for the
+   * answer. Resolves when it is open or refused, and after a short time in any case. A server without sessions has none.
+   */
+  async listen(): Promise<void> {
+    if (!this.sessionId || !this.#hasStream) return
+    const opened = Promise.withResolvers<boolean>()
+    const onOpen = (status: number) => opened.resolve(status < 400)
+    const request = { jsonrpc: '2.0' as const, id: noRequest, method: '' }
+    const listening = this.#fetch({ method: 'GET', exchange: toExchange(request), onOpen })
+      .catch(() => undefined)
+      .then(() => opened.resolve(false))
+    this.#sending.add(listening)
+    const late = scheduler.wait(remoteServers.listenMs).then(() => false)
+    this.#hasStream = await Promise.race([opened.promise, late])
+  }
+
   /** Resolves once everything is sent that the SDK does not wait for. */
   async close(): Promise<void> {
+    this.#stop.abort()
     await Promise.all(this.#sending)
     this.onclose?.()
   }
@@ -125,10 +166,8 @@ export class RemoteTransport implements Transport {
   #toWireId = (id: unknown): number => (this.#firstId >>> 1) + Number(id)
 
   async #request(request: JSONRPCRequest): Promise<void> {
-    const retryMs = remoteServers.resumeMs
-    const exchange: Exchange = {
-      ...{ request, isAnswered: false, asked: 0, lastEventId: null, retryMs, failure: null },
-    }
+    if (request.method === 'tools/call') await this.listen()
+    const exchange = toExchange(request)
     const message = { ...request, id: this.#toWireId(request.id) }
     const first = () => this.#fetch({ method: 'POST', message, exchange })
     let answer = await this.#orBroken(exchange, first)
@@ -241,11 +280,14 @@ export class RemoteTransport implements Transport {
     method,
     message,
     exchange,
+    onOpen,
     isClosing = false,
   }: {
     method: 'POST' | 'GET' | 'DELETE'
     message?: object
     exchange?: Exchange
+    /** Of the stream that stays open until the transport is closed. */
+    onOpen?: (status: number) => void
     isClosing?: boolean
   }): Promise<ServiceResponse> {
     const { connection, timeoutMs = remoteServers.timeoutMs } = this.#link
@@ -261,10 +303,11 @@ export class RemoteTransport implements Transport {
         ...(message && { 'content-type': 'application/json' }),
         ...(this.sessionId && { 'mcp-session-id': this.sessionId }),
         ...(this.#protocolVersion && { 'mcp-protocol-version': this.#protocolVersion }),
-        ...(method === 'GET' && { 'last-event-id': exchange?.lastEventId ?? '' }),
+        ...(method === 'GET' && exchange?.lastEventId && { 'last-event-id': exchange.lastEventId }),
       },
       bytesMax: remoteServers.answerBytesMax,
       timeoutMs,
+      ...(onOpen && { onOpen, signal: this.#stop.signal }),
       ...(exchange && {
         onEvent: (text, headers) => {
           this.#keepSession(exchange, headers)

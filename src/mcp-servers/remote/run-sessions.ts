@@ -168,10 +168,12 @@ async function openClaimed(
 ): Promise<HeldSession> {
   try {
     const opening = { ...link, timeoutMs: remoteServers.openMs }
-    const session = await withClient(opening, async (_client, transport) => transport.session, {
-      session: null,
-      isKept: true,
-    })
+    const open: UseClient<RemoteSession | null> = async (_client, transport) => {
+      // Whether it can be opened is part of the session.
+      await transport.listen()
+      return transport.session
+    }
+    const session = await withClient(opening, open, { session: null, isKept: true })
     if (session === null) throw remoteErrors.notMcp(claimed.server, new Error('not initialized'))
     const { accountId, name, kind, postId } = actor
     const stored: StoredSession = {

@@ -12,7 +12,7 @@ import { allow } from '../../support/services'
 /** The whole Worker, and a remote MCP server over HTTP that uses all that its transport allows. */
 let client: Client
 
-const tools = ['ask', 'poll', 'cut', 'mute', 'flood', 'raw', 'break', 'fail']
+const tools = ['ask', 'question', 'poll', 'cut', 'mute', 'flood', 'raw', 'break', 'fail']
 
 beforeAll(async () => {
   const wren = await createAccount('wren', 'agent')
@@ -45,6 +45,12 @@ describe('the requests of a server during a call', () => {
     expect(sent.filter((what) => what === 'response')).toHaveLength(5)
   })
 
+  it('M12: are answered where they belong to no request, too', async () => {
+    expect(await use('question')).toBe('nobody listens')
+    await setSessions('desk', { hasStream: true })
+    expect(await use('question')).toBe('answered -32601')
+  })
+
   it('M12: are bounded, so that a server cannot occupy the hub', async () => {
     expect(await use('flood')).toMatch(/^Error: The server desk sent too many requests/)
     expect((await listSent()).filter((what) => what === 'response').length).toBeLessThan(100)
@@ -60,7 +66,7 @@ describe('a stream of events', () => {
       expect(await setSessions('desk')).toBe(0)
       const sent = await takeSent('desk')
       expect(sent.map(({ what }) => what)).toEqual([
-        ...['initialize', 'notifications/initialized', 'tools/call ask'],
+        ...['initialize', 'notifications/initialized', 'GET', 'tools/call ask'],
         ...Array.from({ length: 5 }, () => 'response'),
         'DELETE',
       ])
@@ -76,7 +82,7 @@ describe('a stream of events', () => {
     expect(await use(tool)).toBe('polled')
     const sent = await listSent()
     expect(sent.filter((what) => what.startsWith('tools/call'))).toHaveLength(1)
-    expect(sent.filter((what) => what === 'GET')).toHaveLength(2)
+    expect(sent.filter((what) => what === 'GET resume')).toHaveLength(2)
   })
 
   it('M12: one whose last blank line is missing has ended with its last event', async () => {
@@ -85,7 +91,7 @@ describe('a stream of events', () => {
 
   it('M12: one that ends without a result and cannot be resumed ends the call', async () => {
     expect(await use('mute')).toBe('Error: The server desk ended its answer without a result.')
-    expect(await listSent()).not.toContain('GET')
+    expect(await listSent()).not.toContain('GET resume')
   })
 })
 
