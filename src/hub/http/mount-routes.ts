@@ -178,8 +178,9 @@ async function readBody(c: Context<HubEnv>, route: Route): Promise<unknown> {
   const text = isUpload ? await readUpload(c) : await c.req.text()
   if (text === '') return {}
   try {
-    // What is uploaded was written elsewhere, with ids of any length.
-    const value = isUpload ? parseExactJson(text) : JSON.parse(text)
+    // What is uploaded was written elsewhere, with ids of any length; its route reports what it replaces.
+    if (isUpload) return parseExactJson(text)
+    const value: unknown = JSON.parse(text)
     return mayNeedReplacing(text) ? toStorableJson(value) : value
   } catch (cause) {
     throw httpErrors.malformedJson(cause)

@@ -28,6 +28,10 @@ export const moduleTable: Table = Object.fromEntries(
       body: world.remote,
     }),
     'POST /remote-servers/:name/refresh': () => ({ path: '/remote-servers/every/refresh' }),
+    'PUT /remote-servers/:name/instructions': () => ({
+      path: '/remote-servers/every/instructions',
+      body: { text: null },
+    }),
     'PUT /remote-servers/:name/tools/:tool': () => ({
       path: '/remote-servers/every/tools/echo',
       body: { grant: 'every:read', tier: 'read' },
