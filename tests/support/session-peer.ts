@@ -10,6 +10,8 @@ export interface SessionBehavior {
   isStateless?: boolean
   /** How it refuses a session that it does not know. */
   unknown?: 404 | 400
+  /** The id of its next session; absent: a random one. */
+  sessionId?: string
   /** It has a stream for what belongs to no request. */
   hasStream?: boolean
   /** It answers in streams of events. */
@@ -169,12 +171,12 @@ const doing: Record<string, (peer: Peer, response: ServerResponse, call: Call) =
 }
 
 function open(peer: Peer, response: ServerResponse, { id, params }: Rpc) {
-  const { isStateless, isClosed, opening } = peer.behavior
+  const { isStateless, isClosed, opening, sessionId } = peer.behavior
   if (isClosed) {
     response.writeHead(503).end('closed')
     return
   }
-  const session = randomUUID()
+  const session = sessionId ?? randomUUID()
   if (!isStateless) peer.sessions.set(session, { value: '' })
   const result = {
     protocolVersion: params?.protocolVersion,

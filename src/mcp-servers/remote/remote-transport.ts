@@ -7,6 +7,7 @@ import type {
 } from '@modelcontextprotocol/sdk/types.js'
 import { remoteServers } from '../../shared/config'
 import type { Connection } from '../credentials/connection'
+import { secretCharsMin } from '../credentials/scrub'
 import { checkJson, toResponseError } from '../fetch/explain-answer'
 import { isEventStream, type ServiceResponse } from '../fetch/guarded-fetch'
 import { remoteErrors, SessionEndedError } from './errors'
@@ -318,9 +319,11 @@ export class RemoteTransport implements Transport {
     return { ...answer, text: answer.text && this.#hideSession(answer.text) }
   }
 
-  /** Removes the session's id, with which anyone could use the session. */
+  /** Removes the session's id, with which anyone could use the session. A short one is no secret, but part of words. */
   #hideSession = (text: string): string =>
-    this.sessionId ? text.replaceAll(this.sessionId, '[session]') : text
+    this.sessionId && this.sessionId.length >= secretCharsMin
+      ? text.replaceAll(this.sessionId, '[session]')
+      : text
 }
 
 /** Returns the messages of an event; none when they cannot be read, which is no reason to lose those that follow. */

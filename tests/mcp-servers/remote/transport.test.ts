@@ -95,6 +95,11 @@ describe('a stream of events', () => {
   })
 })
 
+it('M12: a short id of a session takes nothing out of results', async () => {
+  await setSessions('desk', { sessionId: 't' })
+  expect(await use('fail')).toBe('Error: The tool fail of desk failed: it failed in t')
+})
+
 it('M12: the id of a session reaches nobody who reads a result', async () => {
   const text = await use('fail')
   expect(text).toBe('Error: The tool fail of desk failed: it failed in [session]')
