@@ -14,6 +14,8 @@ export interface SessionBehavior {
   sessionId?: string
   /** It has a stream for what belongs to no request. */
   hasStream?: boolean
+  /** How often it refuses that stream, as if the session had one. */
+  conflicts?: number
   /** It answers in streams of events. */
   isStreaming?: boolean
   /** Refuses to open sessions. */
@@ -246,14 +248,15 @@ function resume(
   session: string | null,
 ) {
   if (peer.behavior.hasStream && headerOf(request, 'last-event-id') === null && session !== null) {
-    // One stream a session, as the SDK's servers have it.
-    if (peer.streams.has(session)) {
+    const { conflicts = 0 } = peer.behavior
+    if (conflicts > 0) {
+      peer.behavior.conflicts = conflicts - 1
       response.writeHead(409).end()
       return
     }
+    // The newest is used: an earlier one may not have ended yet.
     peer.streams.set(session, openStream(response))
     response.flushHeaders()
-    response.on('close', () => peer.streams.delete(session))
     return
   }
   const goOn = peer.resumable.get(headerOf(request, 'last-event-id') ?? '')

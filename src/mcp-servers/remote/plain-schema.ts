@@ -192,14 +192,6 @@ const keepCount: AdaptValue = (value) =>
 const keepBoolean: AdaptValue = (value) => (typeof value === 'boolean' ? value : undefined)
 const keepText: AdaptValue = (value) =>
   typeof value === 'string' ? removeInvisible(value) : undefined
-/** Patterns of other languages are left to the server. None of a stranger ever runs here. */
-const keepPattern: AdaptValue = (value, ...rest) => {
-  try {
-    return new RegExp(String(value), 'u') && keepText(value, ...rest)
-  } catch {
-    return undefined
-  }
-}
 const keepList: AdaptValue = (value) =>
   Array.isArray(value) && value.length > 0 ? toVisible(value) : undefined
 
@@ -231,8 +223,7 @@ const keywords = new Map<string, AdaptValue>([
   ...each(adaptType, 'type'),
   ...each(adaptReference, '$ref'),
   ...each(keepList, 'enum', 'examples'),
-  ...each(keepText, 'title', 'description', 'format', '$schema', '$id', '$comment'),
-  ...each(keepPattern, 'pattern'),
+  ...each(keepText, 'title', 'description', 'format', 'pattern', '$schema', '$id', '$comment'),
   ...each(keepBoolean, 'uniqueItems', 'readOnly', 'writeOnly', 'deprecated', 'nullable'),
   ...each(keepCount, 'minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties'),
   ...each(keepCount, 'maxProperties', 'minContains', 'maxContains'),

@@ -133,15 +133,26 @@ export class RemoteTransport implements Transport {
    */
   async listen(): Promise<void> {
     if (!this.sessionId || !this.#hasStream) return
-    const opened = Promise.withResolvers<boolean>()
-    const onOpen = (status: number) => opened.resolve(status < 400)
+    let status = await this.#openStream()
+    // The stream of the call before may not have ended at the server yet, which has one for each session.
+    for (let again = 0; status === 409 && again < remoteServers.listenAgainMax; again++) {
+      await scheduler.wait(remoteServers.listenAgainMs)
+      status = await this.#openStream()
+    }
+    this.#hasStream = status === 409 || (status > 0 && status < 400)
+  }
+
+  /** @returns the status of the answer; 0: there is none in time */
+  async #openStream(): Promise<number> {
+    const opened = Promise.withResolvers<number>()
     const request = { jsonrpc: '2.0' as const, id: noRequest, method: '' }
-    const listening = this.#fetch({ method: 'GET', exchange: toExchange(request), onOpen })
+    const exchange = toExchange(request)
+    const listening = this.#fetch({ method: 'GET', exchange, onOpen: opened.resolve })
       .catch(() => undefined)
-      .then(() => opened.resolve(false))
+      .then(() => opened.resolve(0))
     this.#sending.add(listening)
-    const late = scheduler.wait(remoteServers.listenMs).then(() => false)
-    this.#hasStream = await Promise.race([opened.promise, late])
+    const late = scheduler.wait(remoteServers.listenMs).then(() => 0)
+    return Promise.race([opened.promise, late])
   }
 
   /** Resolves once everything is sent that the SDK does not wait for. */

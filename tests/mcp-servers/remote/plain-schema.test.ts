@@ -212,11 +212,6 @@ describe('the schema that models are given', () => {
       { type: 'object', properties: { a: {} } },
     ],
     [
-      'patterns of another language',
-      { properties: { a: { type: 'string', pattern: '(?i)^a' }, b: { pattern: '^\\d+$' } } },
-      { type: 'object', properties: { a: text, b: { pattern: '^\\d+$' } } },
-    ],
-    [
       'schemas that are true and false',
       { properties: { a: true, b: false }, additionalProperties: false },
       { type: 'object', properties: { a: {}, b: { not: {} } }, additionalProperties: false },

@@ -49,6 +49,11 @@ describe('the requests of a server during a call', () => {
     expect(await use('question')).toBe('nobody listens')
     await setSessions('desk', { hasStream: true })
     expect(await use('question')).toBe('answered -32601')
+    await setSessions('desk', { hasStream: true, conflicts: 2 })
+    expect(await use('question')).toBe('answered -32601')
+    // Another call of the session has it.
+    await setSessions('desk', { hasStream: true, conflicts: 9 })
+    expect(await use('question')).toBe('nobody listens')
   })
 
   it('M12: are bounded, so that a server cannot occupy the hub', async () => {
