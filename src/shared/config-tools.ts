@@ -204,6 +204,9 @@ export const remoteServers = {
   answerBytesMax: 4 * 1024 * 1024,
   /** Wait for the stream on which a server sends what belongs to no request. */
   listenMs: 1_000,
+  /** Wait before it is opened again, this often, when the server says that the session has one. */
+  listenAgainMs: 100,
+  listenAgainMax: 3,
   /** Requests that a server may send during one of the hub: each is answered. */
   requestsOfServerMax: 64,
   /** A stream that ended before its response is resumed this often. */

@@ -10,8 +10,12 @@ export interface SessionBehavior {
   isStateless?: boolean
   /** How it refuses a session that it does not know. */
   unknown?: 404 | 400
+  /** The id of its next session; absent: a random one. */
+  sessionId?: string
   /** It has a stream for what belongs to no request. */
   hasStream?: boolean
+  /** How often it refuses that stream, as if the session had one. */
+  conflicts?: number
   /** It answers in streams of events. */
   isStreaming?: boolean
   /** Refuses to open sessions. */
@@ -169,12 +173,12 @@ const doing: Record<string, (peer: Peer, response: ServerResponse, call: Call) =
 }
 
 function open(peer: Peer, response: ServerResponse, { id, params }: Rpc) {
-  const { isStateless, isClosed, opening } = peer.behavior
+  const { isStateless, isClosed, opening, sessionId } = peer.behavior
   if (isClosed) {
     response.writeHead(503).end('closed')
     return
   }
-  const session = randomUUID()
+  const session = sessionId ?? randomUUID()
   if (!isStateless) peer.sessions.set(session, { value: '' })
   const result = {
     protocolVersion: params?.protocolVersion,
@@ -244,14 +248,15 @@ function resume(
   session: string | null,
 ) {
   if (peer.behavior.hasStream && headerOf(request, 'last-event-id') === null && session !== null) {
-    // One stream a session, as the SDK's servers have it.
-    if (peer.streams.has(session)) {
+    const { conflicts = 0 } = peer.behavior
+    if (conflicts > 0) {
+      peer.behavior.conflicts = conflicts - 1
       response.writeHead(409).end()
       return
     }
+    // The newest is used: an earlier one may not have ended yet.
     peer.streams.set(session, openStream(response))
     response.flushHeaders()
-    response.on('close', () => peer.streams.delete(session))
     return
   }
   const goOn = peer.resumable.get(headerOf(request, 'last-event-id') ?? '')

@@ -7,6 +7,7 @@ import type {
 } from '@modelcontextprotocol/sdk/types.js'
 import { remoteServers } from '../../shared/config'
 import type { Connection } from '../credentials/connection'
+import { secretCharsMin } from '../credentials/scrub'
 import { checkJson, toResponseError } from '../fetch/explain-answer'
 import { isEventStream, type ServiceResponse } from '../fetch/guarded-fetch'
 import { remoteErrors, SessionEndedError } from './errors'
@@ -132,15 +133,26 @@ export class RemoteTransport implements Transport {
    */
   async listen(): Promise<void> {
     if (!this.sessionId || !this.#hasStream) return
-    const opened = Promise.withResolvers<boolean>()
-    const onOpen = (status: number) => opened.resolve(status < 400)
+    let status = await this.#openStream()
+    // The stream of the call before may not have ended at the server yet, which has one for each session.
+    for (let again = 0; status === 409 && again < remoteServers.listenAgainMax; again++) {
+      await scheduler.wait(remoteServers.listenAgainMs)
+      status = await this.#openStream()
+    }
+    this.#hasStream = status === 409 || (status > 0 && status < 400)
+  }
+
+  /** @returns the status of the answer; 0: there is none in time */
+  async #openStream(): Promise<number> {
+    const opened = Promise.withResolvers<number>()
     const request = { jsonrpc: '2.0' as const, id: noRequest, method: '' }
-    const listening = this.#fetch({ method: 'GET', exchange: toExchange(request), onOpen })
+    const exchange = toExchange(request)
+    const listening = this.#fetch({ method: 'GET', exchange, onOpen: opened.resolve })
       .catch(() => undefined)
-      .then(() => opened.resolve(false))
+      .then(() => opened.resolve(0))
     this.#sending.add(listening)
-    const late = scheduler.wait(remoteServers.listenMs).then(() => false)
-    this.#hasStream = await Promise.race([opened.promise, late])
+    const late = scheduler.wait(remoteServers.listenMs).then(() => 0)
+    return Promise.race([opened.promise, late])
   }
 
   /** Resolves once everything is sent that the SDK does not wait for. */
@@ -318,9 +330,11 @@ export class RemoteTransport implements Transport {
     return { ...answer, text: answer.text && this.#hideSession(answer.text) }
   }
 
-  /** Removes the session's id, with which anyone could use the session. */
+  /** Removes the session's id, with which anyone could use the session. A short one is no secret, but part of words. */
   #hideSession = (text: string): string =>
-    this.sessionId ? text.replaceAll(this.sessionId, '[session]') : text
+    this.sessionId && this.sessionId.length >= secretCharsMin
+      ? text.replaceAll(this.sessionId, '[session]')
+      : text
 }
 
 /** Returns the messages of an event; none when they cannot be read, which is no reason to lose those that follow. */

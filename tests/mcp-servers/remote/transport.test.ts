@@ -49,6 +49,11 @@ describe('the requests of a server during a call', () => {
     expect(await use('question')).toBe('nobody listens')
     await setSessions('desk', { hasStream: true })
     expect(await use('question')).toBe('answered -32601')
+    await setSessions('desk', { hasStream: true, conflicts: 2 })
+    expect(await use('question')).toBe('answered -32601')
+    // Another call of the session has it.
+    await setSessions('desk', { hasStream: true, conflicts: 9 })
+    expect(await use('question')).toBe('nobody listens')
   })
 
   it('M12: are bounded, so that a server cannot occupy the hub', async () => {
@@ -93,6 +98,11 @@ describe('a stream of events', () => {
     expect(await use('mute')).toBe('Error: The server desk ended its answer without a result.')
     expect(await listSent()).not.toContain('GET resume')
   })
+})
+
+it('M12: a short id of a session takes nothing out of results', async () => {
+  await setSessions('desk', { sessionId: 't' })
+  expect(await use('fail')).toBe('Error: The tool fail of desk failed: it failed in t')
 })
 
 it('M12: the id of a session reaches nobody who reads a result', async () => {
