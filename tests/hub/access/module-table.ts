@@ -22,12 +22,18 @@ export const moduleTable: Table = Object.fromEntries(
     'PUT /http-services/:name': (world) => ({ path: '/http-services/moon', body: world.service }),
     'DELETE /http-services/:name': () => ({ path: '/http-services/moon' }),
     'GET /remote-servers': null,
+    'GET /remote-tools': null,
     'POST /remote-servers': (world) => ({ body: { ...world.remote, name: 'every' } }),
     'PUT /remote-servers/:name': (world) => ({
       path: '/remote-servers/every',
       body: world.remote,
     }),
     'POST /remote-servers/:name/refresh': () => ({ path: '/remote-servers/every/refresh' }),
+    'GET /remote-servers/:name/tools/:tool': () => ({ path: '/remote-servers/every/tools/echo' }),
+    'PUT /remote-servers/:name/tools': () => ({
+      path: '/remote-servers/every/tools',
+      body: { tools: [{ name: 'echo' }], grant: 'every:read', tier: 'read' },
+    }),
     'PUT /remote-servers/:name/tools/:tool': () => ({
       path: '/remote-servers/every/tools/echo',
       body: { grant: 'every:read', tier: 'read' },

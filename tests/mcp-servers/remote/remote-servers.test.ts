@@ -156,7 +156,7 @@ describe('a server that changes what it says', () => {
     const accepted = await api('POST', '/sly/accept', {
       tools: [{ name: 'echo', hash: now?.offered_hash }],
     })
-    expect(accepted.remote.tools).toMatchObject([{ state: 'usable' }])
+    expect(accepted.changed).toMatchObject([{ name: 'echo', state: 'usable' }])
     const { tools } = await client.listTools()
     expect(tools.find(({ name }) => name === 'sly_echo')?.description).toContain('Something worse.')
     const stale = { grant: 'sly:use', tier: 'read', hash: tool?.hash }
@@ -168,7 +168,8 @@ describe('a server that changes what it says', () => {
     expect(await shown()).toMatchObject([{ state: 'gone' }])
     expect(await names()).not.toContain('sly_echo')
     const gone = await api('POST', '/sly/accept', { tools: [{ name: 'echo', hash: '' }] })
-    expect(gone.remote.tools).toEqual([])
+    expect(gone.changed).toEqual([])
+    expect(await shown()).toEqual([])
   })
 })
 
