@@ -146,6 +146,7 @@ function createDeps({ model, hooks, remembers }: World, replies: Replies): Agent
       measureFiles: () => null,
       endRun: async () => {},
       list: () => [tool],
+      listInstructions: () => [],
       describe: () => tool,
       call: async (_caller, call) => {
         const { a, b } = JSON.parse(call.arguments) as { a: number; b: number }

@@ -1,5 +1,5 @@
 -- What the search index reads in place of a text that its tokenizer does not divide into words, or not fold as Unicode
--- does: null for most texts. See src/hub/search/search-text.ts.
+-- does: null for most texts. See src/shared/search-text.ts.
 ALTER TABLE posts ADD COLUMN search_title TEXT;
 ALTER TABLE posts ADD COLUMN search_content TEXT;
 ALTER TABLE comments ADD COLUMN search_content TEXT;

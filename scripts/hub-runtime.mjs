@@ -159,7 +159,7 @@ function describeHub(miniflare, started, adminKey, release) {
   const restart = async () => {
     console.error('The clock was set back, so the hub starts again.')
     await announceStop(hub)
-    process.kill(findWorkerdPid(started), 'SIGKILL')
+    started.findLast(isWorkerd)?.kill('SIGKILL')
   }
   const forgetClock = watchClock(() => void restart())
   const end = async () => {

@@ -109,7 +109,12 @@ function describeFailure(event: LoopEvent): { message: string; fields: LogFields
     case 'park_failed':
       return { message: 'park failed, retrying', fields: { reason: event.message } }
     case 'interrupted':
-      return { message: 'resumed after a crash', fields: {} }
+      return {
+        message: event.isSetAside
+          ? 'set aside after it took the process down'
+          : 'resumed after a crash',
+        fields: {},
+      }
     default:
       return null
   }

@@ -1,5 +1,6 @@
 import type { ModelConnection } from '../hub/contract/hub'
 import { compaction, manualCompaction } from '../shared/config'
+import { cutText } from '../shared/cut-text'
 import type { AccountId, Clock } from '../shared/ids'
 import type { DefinitionSource } from './agent-deps'
 import type { CompactionDraft, SessionAgent, SessionApi, SummaryResult } from './contract/agents'
@@ -102,7 +103,7 @@ async function summarizePart(
     return answered.failure.message
   }
   result.usages.push(toUsage(toCharge(call, answered.answer, durationMs)))
-  const text = answered.answer.text.trim().slice(0, summaryCharsMax).toWellFormed()
+  const text = cutText(answered.answer.text.trim(), summaryCharsMax)
   if (text === '') return 'The model wrote no summary.'
   result.texts.push({ owner, text })
   return null

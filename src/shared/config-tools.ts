@@ -188,6 +188,8 @@ export const remoteServers = {
   toolNameCharsMax: 128,
   /** A longer description is truncated for models. */
   descriptionCharsMax: 16_384,
+  /** Longer instructions of a server are truncated. */
+  instructionsCharsMax: 8_000,
   /** Of a tool's description and schema together. */
   schemaCharsMax: 65_536,
   /** Reasons why tools of a list are not offered. */
@@ -200,6 +202,8 @@ export const remoteServers = {
   listsKeptMax: 500,
   /** Bytes of one response, which is read into memory. */
   answerBytesMax: 4 * 1024 * 1024,
+  /** Wait for the stream on which a server sends what belongs to no request. */
+  listenMs: 1_000,
   /** Requests that a server may send during one of the hub: each is answered. */
   requestsOfServerMax: 64,
   /** A stream that ended before its response is resumed this often. */

@@ -1,3 +1,5 @@
+import { cutText } from './cut-text.ts'
+
 /**
  * All error codes of the API. `status` is the HTTP status; `isRetryable` means that the same request
  * may succeed later unchanged.
@@ -42,8 +44,8 @@ const detailCharsMax = 500
 /** Returns the first details, as they are shown. */
 export const limitDetails = (details: readonly ErrorDetail[]): ErrorDetail[] =>
   details.slice(0, detailsMax).map(({ path, message }) => ({
-    path: path.slice(0, detailCharsMax),
-    message: message.slice(0, detailCharsMax),
+    path: cutText(path, detailCharsMax),
+    message: cutText(message, detailCharsMax),
   }))
 
 /**

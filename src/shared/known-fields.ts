@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { cutText } from './cut-text'
 import { findNearest } from './find-nearest'
 
 /** Unknown fields that an error names. */
@@ -24,7 +25,7 @@ export const knownFields = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =
 function formatField(name: string, known: readonly string[]): string {
   const nearest = findNearest(name, known)
   const hint = nearest === null ? `Known fields: ${known.join(', ')}.` : `Did you mean ${nearest}?`
-  return `${name.slice(0, 100)} is not a field. ${hint}`
+  return `${cutText(name, 100)} is not a field. ${hint}`
 }
 
 /** Returns where an issue is; of an unknown field, the field. */

@@ -150,3 +150,61 @@ it('M11: a caller who hangs up stops its call, with and without a progress token
   slow.closeAllConnections()
   slow.close()
 })
+
+/** Adds a server, calls all of its tools, and returns what they answered. */
+async function useRemote(url: string, name: string): Promise<string[]> {
+  const address = { base_url: url, allow_http: true, allow_private: true }
+  const added = await api('POST', '/remote-servers', { ...address, name, description: name })
+  const { remote_server: remote } = (await added.json()) as {
+    remote_server: { tools: { name: string; tool: string }[] }
+  }
+  const mapping = { grant: `${name}:use`, tier: 'read' }
+  for (const tool of remote.tools) {
+    await api('PUT', `/remote-servers/${name}/tools/${tool.name}`, mapping)
+  }
+  await api('PUT', '/agents/admin/grants', { allowed: [`${name}:use`] })
+  const client = new Client({ name: 'test', version: '1' })
+  const transport = new StreamableHTTPClientTransport(new URL(`${hub.url}/mcp`), {
+    requestInit: { headers: { Authorization: `Bearer ${hub.adminKey}` } },
+  })
+  await client.connect(transport as Parameters<Client['connect']>[0])
+  const texts: string[] = []
+  for (const { tool } of remote.tools) {
+    const args = tool.endsWith('add_numbers') ? { a: 2, b: 3 } : {}
+    texts.push(JSON.stringify(await client.callTool({ name: tool, arguments: args })))
+  }
+  await client.close()
+  return texts
+}
+
+it('M12: the suite passes on the hub as a client of tool servers, where it grants what is asked', async () => {
+  const said = new Map<string, string[]>()
+  const bridge = createServer((incoming, outgoing) => {
+    const asked = new URL(incoming.url ?? '', 'http://bridge')
+    const name = asked.pathname.slice(1)
+    void useRemote(asked.searchParams.get('url') ?? '', name)
+      .then((texts) => said.set(name, texts))
+      .finally(() => outgoing.end())
+  })
+  await new Promise<void>((resolve) => bridge.listen(0, '127.0.0.1', resolve))
+  const { port } = bridge.address() as AddressInfo
+  const program = join(root, 'node_modules/@modelcontextprotocol/conformance/dist/index.js')
+  const passes = (scenario: string, name: string) => {
+    const ask = `fetch('http://127.0.0.1:${port}/${name}?url='+encodeURIComponent(process.argv.at(-1)))`
+    const command = `${process.execPath} -e "${ask}.then((answer)=>answer.text())"`
+    const args = ['client', '--command', command, '--scenario', scenario, '-o', join(folder, name)]
+    return new Promise<boolean>((resolve) => {
+      execFile(process.execPath, [program, ...args], (error) => resolve(error === null))
+    })
+  }
+  expect(await passes('initialize', 'opens')).toBe(true)
+  expect(await passes('tools_call', 'adds')).toBe(true)
+  expect(said.get('adds')?.[0]).toContain('The sum of 2 and 3 is 5')
+  expect(await passes('sse-retry', 'polls')).toBe(true)
+  expect(said.get('polls')?.[0]).toContain('Reconnection test completed')
+  // It is refused at once: nobody is asked during a call.
+  expect(await passes('elicitation-sep1034-client-defaults', 'asks')).toBe(false)
+  expect(said.get('asks')?.[0]).toContain('-32601')
+  bridge.closeAllConnections()
+  bridge.close()
+})

@@ -21,7 +21,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await hub?.stop()
   await fake?.close()
-  for (const folder of [stateDir, bundlePath]) rmSync(folder, { recursive: true, force: true })
+  // not the bundle, with which others start
+  rmSync(stateDir, { recursive: true, force: true })
 })
 
 async function start(): Promise<void> {

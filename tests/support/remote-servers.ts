@@ -16,6 +16,8 @@ interface Shown {
 interface Remote {
   failure: string | null
   problems: string[]
+  instructions: string | null
+  offered_instructions: string | null
   tools: Shown[]
 }
 /** What the list shows of a tool. */

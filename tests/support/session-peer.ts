@@ -10,6 +10,8 @@ export interface SessionBehavior {
   isStateless?: boolean
   /** How it refuses a session that it does not know. */
   unknown?: 404 | 400
+  /** It has a stream for what belongs to no request. */
+  hasStream?: boolean
   /** It answers in streams of events. */
   isStreaming?: boolean
   /** Refuses to open sessions. */
@@ -18,6 +20,8 @@ export interface SessionBehavior {
   list?: unknown
   /** The result of the tool `raw`, as text of JSON. */
   raw?: string
+  /** Results by method, in place of its own; null: it does not know the method. */
+  methods?: Record<string, object | null>
   /** What it says of itself when a session is opened. */
   opening?: object
 }
@@ -46,6 +50,8 @@ interface Peer {
   sessions: Map<string, { value: string }>
   /** Waits for answers of the client, by the id of the server's request. */
   waiting: Map<string, (answer: Rpc) => void>
+  /** Open streams for what belongs to no request, by session. */
+  streams: Map<string, ServerResponse>
   /** Results that wait for a stream to be resumed, by the id of an event. */
   resumable: Map<string, (response: ServerResponse) => void>
 }
@@ -59,6 +65,7 @@ function peerOf(name: string): Peer {
     sent: [],
     sessions: new Map(),
     waiting: new Map(),
+    streams: new Map(),
     resumable: new Map(),
   }
   peers.set(name, peer)
@@ -136,6 +143,14 @@ const doing: Record<string, (peer: Peer, response: ServerResponse, call: Call) =
   get: (peer, response, { id, kept }) =>
     answer(peer, response, { id, result: says(`holds ${kept?.value || 'nothing'}`) }),
   ask,
+  question: async (peer, response, { id, session }) => {
+    const open = peer.streams.get(session ?? '')
+    if (!open) return answer(peer, response, { id, result: says('nobody listens') })
+    const reply = new Promise<Rpc>((resolve) => peer.waiting.set('question', resolve))
+    open.write(toEvent({ method: 'roots/list', id: 'question' }))
+    const { error } = await reply
+    answer(peer, response, { id, result: says(`answered ${error?.code}`) })
+  },
   poll,
   break: poll,
   cut: (_peer, response, { id }) =>
@@ -208,7 +223,9 @@ function answerMcp(peer: Peer, request: IncomingMessage, response: ServerRespons
   const { method = '' } = request
   const rpc: Rpc = method === 'POST' ? JSON.parse(body) : {}
   const tool = rpc.method === 'tools/call' ? ` ${rpc.params?.name}` : ''
-  const what = method === 'POST' ? `${rpc.method ?? 'response'}${tool}` : method
+  const isResumed = headerOf(request, 'last-event-id') !== null
+  const other = isResumed ? `${method} resume` : method
+  const what = method === 'POST' ? `${rpc.method ?? 'response'}${tool}` : other
   peer.sent.push({ what, session, authorization: headerOf(request, 'authorization'), body })
   const kept = session === null ? undefined : peer.sessions.get(session)
   if (rpc.method === 'initialize') open(peer, response, rpc)
@@ -216,11 +233,27 @@ function answerMcp(peer: Peer, request: IncomingMessage, response: ServerRespons
   else if (method === 'DELETE') {
     peer.sessions.delete(session ?? '')
     response.writeHead(200).end()
-  } else if (method === 'GET') resume(peer, request, response)
+  } else if (method === 'GET') resume(peer, request, response, session)
   else answerMessage(peer, response, { ...rpc, session, kept })
 }
 
-function resume(peer: Peer, request: IncomingMessage, response: ServerResponse) {
+function resume(
+  peer: Peer,
+  request: IncomingMessage,
+  response: ServerResponse,
+  session: string | null,
+) {
+  if (peer.behavior.hasStream && headerOf(request, 'last-event-id') === null && session !== null) {
+    // One stream a session, as the SDK's servers have it.
+    if (peer.streams.has(session)) {
+      response.writeHead(409).end()
+      return
+    }
+    peer.streams.set(session, openStream(response))
+    response.flushHeaders()
+    response.on('close', () => peer.streams.delete(session))
+    return
+  }
   const goOn = peer.resumable.get(headerOf(request, 'last-event-id') ?? '')
   if (goOn) goOn(response)
   else response.writeHead(405).end()
@@ -230,6 +263,10 @@ function answerMessage(peer: Peer, response: ServerResponse, rpc: Call) {
   if (rpc.method === undefined || rpc.id === undefined) {
     peer.waiting.get(String(rpc.id))?.(rpc)
     response.writeHead(202).end()
+  } else if (Object.hasOwn(peer.behavior.methods ?? {}, rpc.method)) {
+    const result = peer.behavior.methods?.[rpc.method]
+    const error = { code: -32_601, message: 'Method not found' }
+    answer(peer, response, { id: rpc.id, ...(result ? { result } : { error }) })
   } else if (rpc.method === 'tools/list') {
     const tools = Object.keys(doing).map(toTool)
     answer(peer, response, { id: rpc.id, result: peer.behavior.list ?? { tools } })

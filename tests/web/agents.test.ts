@@ -191,7 +191,7 @@ test('agents in the browser: the list has state, model, cost and the last answer
   const html = await response.text()
   const row = html.slice(html.indexOf(`>${scene.scout.name}<`)).split('</tr>')[0] ?? ''
   expect(row).toContain('$2.00')
-  expect(row).toMatch(/<a href="\/p\/[^"]+comment=[^"]+">Tail latency/)
+  expect(row).toMatch(/<a href="\/p\/[^"]+comment=[^"]+"><bdi>Tail latency/)
   expect(row).toContain('asleep')
   expect(html).toContain('/agents/new')
 

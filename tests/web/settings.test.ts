@@ -16,7 +16,7 @@ test('pages: a profile is saved, and shown on the page of the account', async ()
     description: 'Likes <b>plums</b>',
   })
   expect([saved.status, saved.headers.get('location')]).toEqual([303, '/settings'])
-  expect(await browser.read(`/a/${name}`)).toContain('Mira M.. Likes &lt;b&gt;plums')
+  expect(await browser.read(`/a/${name}`)).toContain('<bdi>Mira M.</bdi>. Likes &lt;b&gt;plums')
   const long = await browser.send('/settings/profile', {
     display_name: 'x'.repeat(61),
     description: 'Kept',

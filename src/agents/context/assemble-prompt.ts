@@ -1,5 +1,6 @@
 import type { GrantPolicy, LoadedActivation } from '../../hub/contract/hub'
 import type { DataOwner } from '../../hub/contract/privacy'
+import type { ServerInstructions } from '../../mcp-servers/contract/tools'
 import { memoryLimits } from '../../shared/config'
 import type { Definition } from '../definitions/definition'
 import type { LoadedFacts } from '../loop/event'
@@ -13,6 +14,7 @@ import { buildMemoryLayer } from './memory-layer'
 import { buildSkillsLayer } from './skills-layer'
 import { buildTaskLayer } from './task-layer'
 import { buildToolGuideLayer } from './tool-guide-layer'
+import { buildToolServersLayer } from './tool-servers-layer'
 
 const charsPerToken = 4
 /** Keeps the prompt within one journal row. */
@@ -26,6 +28,8 @@ export interface PromptSources {
   toolNames: string[]
   /** Those that the model does not take beside them. */
   leftOutTools?: string[]
+  /** What the servers of these tools say about their use. */
+  instructions: ServerInstructions[]
   contextTokens: number
   hubName: string
   memory: Pick<MemoryStore, 'readForPrompt'>
@@ -39,7 +43,7 @@ export type AssembledPrompt = Pick<
 
 /**
  * Assembles the first prompt from its layers, the stable ones first so that providers can cache them:
- * the definition's prompt, bootstrap, long-term memory, skills, tool guide, the session's history, the
+ * the definition's prompt, bootstrap, long-term memory, skills, tool guide, instructions of tool servers, the session's history, the
  * task with its thread. Only text of the definition and the platform is in system messages. What
  * changes between steps is added at the end, by `statusTail`.
  */
@@ -66,6 +70,9 @@ export function assemblePrompt(sources: PromptSources): AssembledPrompt {
       buildSkillsLayer(skills, { words, community }, toCharsMax(memoryLimits.skillsWindowShare)),
     ),
     ...toSystem(buildToolGuideLayer(toolNames, leftOutTools)),
+    ...toUser(
+      buildToolServersLayer(sources.instructions, toCharsMax(memoryLimits.skillsWindowShare)),
+    ),
   ]
   const history = memories
     ? buildHistoryLayer(memories, toCharsMax(memoryLimits.historyWindowShare), toolNames.length > 0)

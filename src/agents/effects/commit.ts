@@ -1,5 +1,6 @@
 import type { CommitRequest } from '../../hub/contract/hub'
 import { limits } from '../../shared/config'
+import { cutText } from '../../shared/cut-text'
 import { addMentions, findUnmentioned } from '../../shared/markdown/add-mentions'
 import type { Effect } from '../loop/effect'
 import type { LoopEvent } from '../loop/event'
@@ -124,9 +125,7 @@ function composeReplyRequest(
   const clean = addMentions(text, requesters).replaceAll('\0', '').toWellFormed()
   const max = limits.comment.contentCharsMax
   const content =
-    clean.length <= max
-      ? clean
-      : `${clean.slice(0, max - truncatedNote.length).toWellFormed()}${truncatedNote}`
+    clean.length <= max ? clean : `${cutText(clean, max - truncatedNote.length)}${truncatedNote}`
   return {
     id: replyId,
     postId,

@@ -1,3 +1,4 @@
+import { cutText } from '../../shared/cut-text'
 import {
   type CompactionPlan,
   type Conversation,
@@ -170,7 +171,7 @@ async function askModel(
   recordCount(context, call, charge)
   const text = answer.text.trim()
   if (text === '') return extract(task, 'The model wrote no summary.', charge)
-  return { summary: text.slice(0, plan.summaryCharsMax).toWellFormed(), charge, problem: null }
+  return { summary: cutText(text, plan.summaryCharsMax), charge, problem: null }
 }
 
 /** Returns a summary without a model, and why. */

@@ -15,7 +15,13 @@ import { findProgramSession, toAudience } from '../memory/program-sessions'
 import { calculateCostMax } from '../models/catalogue'
 import type { Model } from '../models/model-port'
 import { closeLostActivation } from './close-lost'
-import { type EffectContext, listTools, readDefinition, resolveModel } from './effect-context'
+import {
+  type EffectContext,
+  listTools,
+  readDefinition,
+  refreshTools,
+  resolveModel,
+} from './effect-context'
 import { findRatio } from './model-ratios'
 import { addPromptSizes, boundPromptTokens, measurePromptSize } from './price-call'
 import { toReplyTarget } from './reply-target'
@@ -188,6 +194,8 @@ async function gatherFacts(context: EffectContext, answer: LoadedActivation): Pr
     ...toProgramFacts(definition),
   }
   const hasPrivateSession = findSession(context, answer, facts)
+  // a change since the last run is in the first prompt already
+  await refreshTools(context)
   // a program lists its tools itself, and its prompt names none
   const offered = facts.program ? { tools: [], leftOut: [] } : listTools(context, facts, model)
   const { tools } = offered
@@ -242,12 +250,14 @@ const composePrompt = (
   definition: Definition,
   { tools, leftOut }: ReturnType<typeof listTools>,
 ) => {
+  const toolNames = tools.map(({ name }) => name)
   const assembled = assemblePrompt({
     definition,
     load,
     reader: privacy?.reader ?? null,
-    toolNames: tools.map(({ name }) => name),
+    toolNames,
     leftOutTools: leftOut,
+    instructions: deps.tools.listInstructions(toolNames),
     contextTokens: limits.contextTokens,
     hubName: deps.hubName,
     memory,

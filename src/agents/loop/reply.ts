@@ -1,4 +1,5 @@
 import { limits } from '../../shared/config'
+import { cutText } from '../../shared/cut-text'
 import { addMentions } from '../../shared/markdown/add-mentions'
 import { isTruncated } from './answer-end'
 import type { LoopEvent } from './event'
@@ -79,7 +80,7 @@ const namesChars = 800
  */
 function truncateToFit(text: string, charsAfter: number): string {
   const max = limits.comment.contentCharsMax - namesChars - charsAfter
-  return text.length <= max ? text : `${text.slice(0, max).toWellFormed()} [...]`
+  return text.length <= max ? text : `${cutText(text, max)} [...]`
 }
 
 const hasText = ({ text }: ModelAnswer): boolean => text.trim() !== ''

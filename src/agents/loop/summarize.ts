@@ -1,3 +1,4 @@
+import { cutText } from '../../shared/cut-text'
 import type { Message } from './message'
 
 const lineCharsMax = 240
@@ -20,7 +21,7 @@ export function extractSummary(
   charsMax: number,
 ): string {
   const lines = messages.flatMap((message) => describe(message, lineCharsMax)).map(toLine)
-  const before = former === null ? [] : [former.slice(0, charsMax / 2).toWellFormed()]
+  const before = former === null ? [] : [cutText(former, charsMax / 2)]
   return keepEnds([...before, ...lines], charsMax).join('\n')
 }
 
@@ -58,7 +59,5 @@ function keepEnds(items: string[], charsMax: number): string[] {
 
 function truncate(text: string, charsMax: number): string {
   const clean = text.trim()
-  return clean.length <= charsMax
-    ? clean
-    : `${clean.slice(0, Math.max(0, charsMax)).toWellFormed()} [...]`
+  return clean.length <= charsMax ? clean : `${cutText(clean, Math.max(0, charsMax))} [...]`
 }

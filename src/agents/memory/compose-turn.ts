@@ -1,6 +1,7 @@
 import type { DataOwner } from '../../hub/contract/privacy'
 import { noPrivacy } from '../../hub/contract/privacy'
 import { compaction, memoryLimits } from '../../shared/config'
+import { cutText } from '../../shared/cut-text'
 import type { ActivationId } from '../../shared/ids'
 import type { LastCall } from '../contract/agents'
 import { sumCharges } from '../loop/charge-state'
@@ -191,5 +192,5 @@ const composeGist = (requestLine: string, reply: string | null, lastWords: strin
 export const toSingleLine = (text: string): string => {
   const line = text.replace(/\s+/g, ' ').trim()
   const { gistCharsMax } = memoryLimits
-  return line.length <= gistCharsMax ? line : `${line.slice(0, gistCharsMax).toWellFormed()} ...`
+  return line.length <= gistCharsMax ? line : `${cutText(line, gistCharsMax)} ...`
 }

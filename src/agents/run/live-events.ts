@@ -1,4 +1,5 @@
 import { streamLimits } from '../../shared/config'
+import { cutText } from '../../shared/cut-text'
 import type { ActivationId } from '../../shared/ids'
 import type { RuntimeEvent, RuntimeEventBody } from '../contract/agents'
 import { formatNote, getProviderQuote } from './notes'
@@ -226,7 +227,7 @@ class LiveFold {
   /** Truncates a text to the excerpt limit and to what is left of the total for all events. */
   #truncate(text: string): string {
     const chars = Math.min(streamLimits.excerptChars, this.#charsLeft)
-    const shown = text.length <= chars ? text : `${text.slice(0, chars).toWellFormed()}…`
+    const shown = text.length <= chars ? text : `${cutText(text, chars)}…`
     this.#charsLeft = Math.max(0, this.#charsLeft - shown.length)
     return shown
   }

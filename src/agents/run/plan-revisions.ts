@@ -1,4 +1,5 @@
 import { planLimits } from '../../shared/config'
+import { cutText } from '../../shared/cut-text'
 import type { PlanStep } from '../contract/agents'
 import type { RevisedPlan } from './run-event'
 
@@ -76,5 +77,4 @@ function parse(json: string): unknown {
   }
 }
 
-const truncate = (text: string, charsMax: number): string =>
-  text.trim().slice(0, charsMax).toWellFormed()
+const truncate = (text: string, charsMax: number): string => cutText(text.trim(), charsMax)

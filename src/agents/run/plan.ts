@@ -1,4 +1,5 @@
 import { planLimits } from '../../shared/config'
+import { cutText } from '../../shared/cut-text'
 import type { Plan, PlanStep } from '../contract/agents'
 import { planToolName } from './plan-revisions'
 import type { ClosedCall, RunEvent, RunEventOf, RunLog } from './run-event'
@@ -140,7 +141,7 @@ const excerpt = (text: string): string | null => {
   const trimmed = text.trim()
   const { outputCharsMax } = planLimits
   if (trimmed.length <= outputCharsMax) return trimmed || null
-  return `${trimmed.slice(0, outputCharsMax).toWellFormed()}…`
+  return `${cutText(trimmed, outputCharsMax)}…`
 }
 
 function measure(goal: string | null, steps: PlanStep[]): Plan {

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
+import { cutText } from '../../shared/cut-text'
 import type { RunAccess, RunLogProblem, Trace } from '../contract/agents'
 import { toRuntimeEvents } from './live-events'
 import { foldPlan } from './plan'
@@ -115,7 +116,7 @@ const stringify = (log: RunLog, chars: number): string =>
     // a part of it would be refused by the provider
     if (key === 'providerParts') return undefined
     return typeof value === 'string' && value.length > chars
-      ? `${value.slice(0, chars).toWellFormed()} [...]`
+      ? `${cutText(value, chars)} [...]`
       : value
   })
 

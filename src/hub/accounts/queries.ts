@@ -13,13 +13,13 @@ import {
   write,
 } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
+import { toSearchColumns } from '../../shared/search-text'
 import type { AccountKind } from '../contract/hub'
 import { type Account, accounts, type NewAccount } from '../schema/accounts'
 import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
 import { claims } from '../schema/people'
 import { communityMembers } from '../schema/places'
-import { toSearchColumns } from '../search/search-text'
 import { isUnreadSql } from '../shown-sql'
 import {
   type Credential,

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { audit } from '../../shared/config'
+import { cutText } from '../../shared/cut-text'
 import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId } from '../../shared/ids'
@@ -62,7 +63,7 @@ export const insertAuditEntry = (
     accountId,
     activationId,
     approvalId,
-    arguments: entry.arguments?.slice(0, audit.argumentsCharsMax) ?? null,
+    arguments: entry.arguments == null ? null : cutText(entry.arguments, audit.argumentsCharsMax),
     reason: entry.reason ?? null,
     ruleId: entry.ruleId ?? null,
   })

@@ -15,11 +15,11 @@ import {
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId, CommunityId } from '../../shared/ids'
 import { omit } from '../../shared/omit'
+import { toSearchColumns } from '../../shared/search-text'
 import { isAccountDisabledSql } from '../bans/ban-sql'
 import { accounts } from '../schema/accounts'
 import { type Community, communities } from '../schema/communities'
 import { communityMembers } from '../schema/places'
-import { toSearchColumns } from '../search/search-text'
 import type { Reader } from '../viewers/reader'
 import { canReadSql, isShownSql, readerPlaceSql } from './readable-sql'
 

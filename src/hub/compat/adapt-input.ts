@@ -1,3 +1,4 @@
+import { cutText } from '../../shared/cut-text'
 import { findNearest } from '../../shared/find-nearest'
 import type { AdaptedRoute } from './adapted-route'
 import { compatErrors } from './errors'
@@ -105,7 +106,7 @@ function takeFirstWords(content: string): string {
   const lines = content.split('\n').map((line) => line.replace(/^[\s#>*_`-]+/, '').trim())
   const line = lines.find((text) => text !== '') ?? ''
   if (line.length <= titleCharsMax) return line
-  const start = line.slice(0, titleCharsMax)
+  const start = cutText(line, titleCharsMax)
   const end = start.lastIndexOf(' ')
   return `${end > 0 ? start.slice(0, end) : start}…`
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
+import { cutText } from '../../shared/cut-text'
 import { type Answers, batch } from '../../shared/db/batch'
 import type { ConversationId, InboxItemId } from '../../shared/ids'
 import { shownText } from '../../shared/texts'
@@ -154,7 +155,7 @@ async function deliver(
       isUntrusted: actor.hasReadUntrusted ?? false,
       now,
       itemId,
-      inboxText: isTask ? content : content.slice(0, limits.directMessage.previewChars),
+      inboxText: isTask ? content : cutText(content, limits.directMessage.previewChars),
     }),
     isPushed: queuePushes([itemId], now),
   }

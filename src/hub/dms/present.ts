@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
+import { shortenText } from '../../shared/cut-text'
 import { briefPersonAnswer } from '../accounts/present'
 import { countAnswer, presentTime, timeAnswer } from '../http/answers'
 import { conversations } from '../schema/dms'
@@ -10,7 +11,7 @@ import type { ConversationRow, MessageRow } from './queries'
 export const formatPreview = (content: string): string => {
   const line = content.replace(/\s+/g, ' ').trim()
   const { previewChars } = limits.directMessage
-  return line.length <= previewChars ? line : `${line.slice(0, previewChars - 1).toWellFormed()}…`
+  return shortenText(line, previewChars)
 }
 
 export const statusFields = {

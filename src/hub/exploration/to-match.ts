@@ -1,4 +1,4 @@
-import { foldWord, wordPattern } from '../search/search-text'
+import { foldWord, wordPattern } from '../../shared/search-text'
 
 /** Returns an FTS5 query that matches any of the phrases; without phrases it matches nothing. */
 export function toMatch(phrases: string[]): string {

@@ -1,5 +1,6 @@
 import * as oauth from 'oauth4webapi'
 import { connectedAccounts } from '../../shared/config'
+import { cutText } from '../../shared/cut-text'
 import { truncateBody } from '../../shared/truncate-body'
 import type { Provider } from './providers'
 
@@ -145,4 +146,4 @@ async function readGithubUser(accessToken: string, signal: AbortSignal): Promise
   return { issuer: 'https://github.com', subject: String(id), label: toLabel(login) }
 }
 
-const toLabel = (name: unknown): string => String(name ?? '').slice(0, 100)
+const toLabel = (name: unknown): string => cutText(String(name ?? ''), 100)

@@ -13,13 +13,13 @@ import {
 } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
+import { toSearchColumns } from '../../shared/search-text'
 import { insertAdminEntryIf } from '../admin-log/queries'
 import { isAccountDisabledSql, isRestrictedSql } from '../bans/ban-sql'
 import { accounts } from '../schema/accounts'
 import { adminLog } from '../schema/admin-log'
 import { apiKeys } from '../schema/keys'
 import { invitations } from '../schema/people'
-import { toSearchColumns } from '../search/search-text'
 import { guardLimit, rankSql } from '../viewers/guard-access-queries'
 
 const i = alias(invitations, 'i')

@@ -1,5 +1,5 @@
 import { renderMarkdown } from '../../shared/markdown/render-markdown'
-import { toSearchColumns } from '../search/search-text'
+import { toSearchColumns } from '../../shared/search-text'
 
 /**
  * Version of the stored HTML. Increase it with every change of what `renderText` returns: texts with an older

@@ -4,6 +4,7 @@ import type { RowOf } from '../../shared/db/fields'
 import { oneSql, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertRow, updateSet } from '../../shared/db/write-sql'
 import type { CommunityId, PostId } from '../../shared/ids'
+import { toSearchColumns } from '../../shared/search-text'
 import { canReadSql, unfiltered } from '../communities/readable-sql'
 import {
   changeStatements,
@@ -14,7 +15,6 @@ import { hasExplorersSql } from '../inbox/news-sql'
 import { type IndexedText, renderText } from '../markdown/render-text'
 import { communities } from '../schema/communities'
 import { posts } from '../schema/posts'
-import { toSearchColumns } from '../search/search-text'
 import type { Reader } from '../viewers/reader'
 
 const p = alias(posts, 'p')

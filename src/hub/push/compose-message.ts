@@ -1,3 +1,4 @@
+import { shortenText } from '../../shared/cut-text'
 import { commentPath, postPath } from '../../shared/paths'
 import type { PushMessage } from '../contract/push'
 import type { PushKind } from '../schema/push'
@@ -17,7 +18,7 @@ const titles: Record<PushKind, (from: string) => string> = {
 
 const shorten = (text: string): string => {
   const line = text.replace(/\s+/g, ' ').trim()
-  return line.length <= bodyCharsMax ? line : `${line.slice(0, bodyCharsMax - 1)}…`
+  return shortenText(line, bodyCharsMax)
 }
 
 /** Returns the path that an inbox item is about. */

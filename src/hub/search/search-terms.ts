@@ -1,5 +1,5 @@
 import { limits } from '../../shared/config'
-import { foldWord, wordPattern } from './search-text'
+import { foldWord, wordPattern } from '../../shared/search-text'
 import { toTerms } from './stem'
 
 /** What is searched for. */

@@ -1,4 +1,4 @@
-import { foldWord, partPattern } from './search-text'
+import { foldWord, partPattern } from '../../shared/search-text'
 import { toTerms } from './stem'
 
 /** Words of a snippet. */

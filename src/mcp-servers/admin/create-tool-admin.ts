@@ -6,7 +6,7 @@ import { type Services, serviceInput } from '../services/services'
 import { nameInput } from './admin-routes'
 import { parse } from './create-admin-routes'
 import { recordAction, toServiceSettings } from './record-action'
-import { mappingInput, mapTools, newRemoteInput, toInput } from './remote-routes'
+import { instructionsInput, mappingInput, mapTools, newRemoteInput, toInput } from './remote-routes'
 
 interface ToolAdminDeps {
   vault: Vault
@@ -73,6 +73,13 @@ export const createToolAdmin = ({
     const after = { tools: seen }
     await recordAction(hub, admin, 'remote_server', 'accept', { name: server, after })
     await remotes.accept(server, seen, admin)
+  },
+
+  async setRemoteInstructions(admin, { server, ...given }) {
+    const { text } = parse(instructionsInput, given, 'body')
+    const after = { instructions: text }
+    await recordAction(hub, admin, 'remote_server', 'instructions', { name: server, after })
+    await remotes.setInstructions(server, text)
   },
 
   async mapRemoteTools(admin, { server, chosen, ...given }) {

@@ -71,6 +71,14 @@ const toolsQuery = z.object({
   cursor: z.string().max(500).optional(),
 })
 
+export const instructionsInput = knownFields({
+  text: z
+    .string()
+    .max(20_000)
+    .nullable()
+    .describe('the instructions that you reviewed; null: models are shown none'),
+})
+
 const common = { access: 'admin', status: 200, tag: 'remote servers' } as const
 
 export const toInput = ({
@@ -128,25 +136,38 @@ const toolAnswer = z.object({
 })
 
 const count = z.number().int()
+const summaryFields = {
+  name: z.string(),
+  description: z.string(),
+  read_at: z.iso.datetime().nullable(),
+  failure: z.string().nullable().describe('why its tools could not be read'),
+  problem_count: count.describe('how much its last list held that could not be read'),
+  oauth_client_id: z.string().nullable(),
+  updated_at: z.iso.datetime().nullable(),
+  updated_by: z.string(),
+  tools: z
+    .object({ usable: count, unmapped: count, unreadable: count, changed: count, gone: count })
+    .describe('how many of its tools are in each state'),
+}
+const summaryAnswer = z.object(summaryFields).meta({ id: 'RemoteServer' })
 const remoteAnswer = z
   .object({
-    name: z.string(),
-    description: z.string(),
-    read_at: z.iso.datetime().nullable(),
-    failure: z.string().nullable().describe('why its tools could not be read'),
+    ...summaryFields,
     problems: z
       .array(z.string())
       .describe('what its last list held that could not be read, a sentence each'),
-    oauth_client_id: z.string().nullable(),
-    updated_at: z.iso.datetime().nullable(),
-    updated_by: z.string(),
-    tools: z
-      .object({ usable: count, unmapped: count, unreadable: count, changed: count, gone: count })
-      .describe('how many of its tools are in each state'),
+    instructions: z
+      .string()
+      .nullable()
+      .describe('what models are shown of what the server says about its use'),
+    offered_instructions: z
+      .string()
+      .nullable()
+      .describe('what the server said last, for an admin to review'),
   })
-  .meta({ id: 'RemoteServer' })
+  .meta({ id: 'RemoteServerText' })
 
-const listAnswer = z.object({ remote_servers: z.array(remoteAnswer) })
+const listAnswer = z.object({ remote_servers: z.array(summaryAnswer) })
 const oneAnswer = z.object({ remote_server: remoteAnswer })
 
 /** Records what an admin sets for tools, and sets it. */
@@ -173,6 +194,17 @@ export const remoteRoutes: AdminRoute[] = [
     answer: listAnswer,
     handle: async ({ deps }): Promise<z.input<typeof listAnswer>> => ({
       remote_servers: await deps.remotes.list(),
+    }),
+  },
+  {
+    ...common,
+    method: 'get',
+    rate: 'read',
+    path: '/remote-servers/:name',
+    summary: 'Shows a remote server with what of its list could not be read (admin)',
+    answer: oneAnswer,
+    handle: async ({ deps, params }): Promise<z.input<typeof oneAnswer>> => ({
+      remote_server: await deps.remotes.find(params.name ?? ''),
     }),
   },
   {
@@ -291,6 +323,22 @@ export const remoteRoutes: AdminRoute[] = [
       const { tools, ...mapping } = body as z.output<typeof mapManyInput>
       const seen = tools.map((tool) => ({ name: tool.name, hash: tool.hash ?? null }))
       return { remote_tools: await mapTools(deps, admin, params.name ?? '', seen, mapping) }
+    },
+  },
+  {
+    ...common,
+    method: 'put',
+    rate: 'write',
+    path: '/remote-servers/:name/instructions',
+    summary: 'Shows models the instructions of a server that you reviewed, or none (admin)',
+    body: instructionsInput,
+    answer: oneAnswer,
+    handle: async ({ deps, admin, params, body }): Promise<z.input<typeof oneAnswer>> => {
+      const { text } = body as z.output<typeof instructionsInput>
+      const name = params.name ?? ''
+      const after = { instructions: text }
+      await recordAction(deps.hub, admin, 'remote_server', 'instructions', { name, after })
+      return { remote_server: await deps.remotes.setInstructions(name, text) }
     },
   },
   {

@@ -58,18 +58,29 @@ export interface ServiceInput {
   allow_private: boolean
 }
 
+/** What a list shows of a remote server. */
 export interface RemoteServerSummary {
   name: string
   description: string
   read_at: string | null
   /** Why the last refresh failed; null: it succeeded. */
   failure: string | null
-  /** What the last list held that could not be read, a sentence each. */
-  problems: string[]
+  /** How much the last list held that could not be read. */
+  problem_count: number
   /** How this hub is registered for people who connect their accounts; null: it registers itself. */
   oauth_client_id: string | null
   updated_at: string | null
   updated_by: string
+}
+
+/** A remote server with its texts. */
+export interface RemoteServerText extends RemoteServerSummary {
+  /** What the last list held that could not be read, a sentence each. */
+  problems: string[]
+  /** What models are shown of what the server says about its use; null: nothing. */
+  instructions: string | null
+  /** What the server said last. */
+  offered_instructions: string | null
 }
 
 /** The state of a remote tool; `unreadable`: no model can be given its arguments. */
@@ -174,7 +185,7 @@ export interface ToolAdminApi {
   selectRemoteServers(): Statement<RemoteServerSummary[]>
   /** Counts the tools of each server that has any. */
   selectRemoteToolCounts(): Statement<Map<string, RemoteToolCounts>>
-  selectRemoteServer(name: string): Statement<RemoteServerSummary | null>
+  selectRemoteServer(name: string): Statement<RemoteServerText | null>
   /** Selects a page of the tools of one server. @throws VALIDATION for the cursor of another list */
   selectRemoteTools(query: RemoteToolQuery & { server: string }): Statement<RemoteToolPage>
   selectRemoteTool(server: string, tool: string): Statement<RemoteToolText | null>
@@ -193,6 +204,8 @@ export interface ToolAdminApi {
   acceptRemoteTools(admin: Sender, server: string, seen: SeenTool[]): Promise<void>
   /** Sets grant and tier of tools: of all that are chosen, or of none. */
   mapRemoteTools(admin: Sender, mapping: RemoteToolMapping): Promise<void>
+  /** Shows models the instructions that the admin reviewed; null: none. */
+  setRemoteInstructions(admin: Sender, seen: { server: string; text: string | null }): Promise<void>
 }
 
 export interface ServicePlace {

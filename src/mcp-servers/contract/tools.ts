@@ -179,11 +179,19 @@ export interface FileUse {
   bytes: number
 }
 
+/** What a remote server says about the use of its tools. */
+export interface ServerInstructions {
+  server: string
+  text: string
+}
+
 export interface ToolApi {
   /** Reloads the tools of remote servers when the policy's version is newer; undefined: nothing to reload. */
   refresh(policy: GrantPolicy): Promise<void> | undefined
   /** Returns the tools the caller can use under this policy. No round trip. */
   list(caller: ToolCaller, policy: GrantPolicy): ToolDescription[]
+  /** Returns what the remote servers of these tools say about their use, as an admin accepted it. No round trip. */
+  listInstructions(tools: string[]): ServerInstructions[]
   /** Returns the properties of a tool by name; null for an unknown one. No round trip. */
   describe(tool: string): { isIdempotent: boolean; isSequential: boolean; doing: string } | null
   /** Whether the policy allows a grant, or at least one grant that a pattern matches. No round trip. */

@@ -18,6 +18,10 @@ export interface ServiceRequest {
    * response with events is then empty.
    */
   onEvent?(event: string, headers: Headers): boolean
+  /** Called when the head of the response has arrived. */
+  onOpen?(status: number): void
+  /** Ends the request, as the signal of the call does. */
+  signal?: AbortSignal
   /** Ends a session or a call. It is sent even after the call was cancelled, with a short timeout. */
   isClosing?: boolean
   /** The caller decodes base64 and redacts the result; redacting the base64 would corrupt it. */
@@ -59,7 +63,8 @@ export function createGuardedFetch(options: GuardOptions): GuardedFetch {
   return async (request) => {
     const timeoutMs = findTimeout(options, request)
     const timeout = AbortSignal.timeout(timeoutMs)
-    const signal = request.isClosing ? timeout : AbortSignal.any([options.signal, timeout])
+    const ends = [timeout, options.signal, ...(request.signal ? [request.signal] : [])]
+    const signal = request.isClosing ? timeout : AbortSignal.any(ends)
     try {
       return await follow(options, request, signal)
     } catch (cause) {
@@ -161,9 +166,10 @@ function toNextHop(
 
 async function readAnswer(
   response: Response,
-  { bytesMax = outside.bodyBytesMax, onEvent }: ServiceRequest,
+  { bytesMax = outside.bodyBytesMax, onEvent, onOpen }: ServiceRequest,
 ): Promise<ServiceResponse> {
   const { status, headers } = response
+  onOpen?.(status)
   const isStream = response.ok && isEventStream(headers)
   if (!onEvent || !isStream) return { status, headers, ...(await readText(response, bytesMax)) }
   const events = splitEvents((event) => onEvent(event, headers))

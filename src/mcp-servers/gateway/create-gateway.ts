@@ -33,6 +33,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
         .all()
         .filter((tool) => decide(policy, caller, tool).isAllowed)
         .map(describeTool),
+    listInstructions: (names) =>
+      tools.servers().flatMap(({ name: server, instructions: text, tools: own }) => {
+        const isUsed = own.some(({ name }) => names.includes(`${server}_${name}`))
+        return text !== undefined && isUsed ? [{ server, text }] : []
+      }),
     describe: (name) => tools.get(name) ?? null,
     isGranted,
     measureFiles: (caller, policy) =>

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { github } from '../../shared/config'
+import { cutText } from '../../shared/cut-text'
 import { githubErrors } from './errors'
 
 /** Schemas of GitHub's responses, and their projections to the few fields that a model needs. */
@@ -15,7 +16,7 @@ export function readAs<Shape extends z.ZodType>(shape: Shape, data: unknown): z.
 /** Truncates a text to `charsMax` characters, without our marks; `…` shows that it was truncated. */
 export function truncateText(text: string | null | undefined, charsMax: number): string {
   const whole = withoutMarks(text ?? '')
-  return whole.length <= charsMax ? whole : `${whole.slice(0, charsMax)}…`
+  return whole.length <= charsMax ? whole : `${cutText(whole, charsMax)}…`
 }
 
 /** Removes our own marks, which are invisible comments in Markdown. */

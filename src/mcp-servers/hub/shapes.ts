@@ -1,3 +1,5 @@
+import { cutText } from '../../shared/cut-text'
+
 const encoder = new TextEncoder()
 
 /** Converts a time in milliseconds to ISO 8601. */
@@ -9,9 +11,7 @@ export const toUrl = (postId: string): string => `/p/${postId}`
 /** Returns the beginning of a text, at most `charsMax` characters; `…` shows that it was truncated. */
 export function excerpt(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text
-  const beginning = text.slice(0, charsMax)
-  // Do not end with half of a surrogate pair.
-  return `${/[\uD800-\uDBFF]$/.test(beginning) ? beginning.slice(0, -1) : beginning}…`
+  return `${cutText(text, charsMax)}…`
 }
 
 /** Returns the size of a text as a JSON string in UTF-8, in bytes. */

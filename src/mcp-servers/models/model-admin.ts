@@ -1,4 +1,4 @@
-import type { GrantApi, DefinitionChangeApi, ModelStore, Sender } from '../../hub/contract/hub'
+import type { DefinitionChangeApi, GrantApi, ModelStore, Sender } from '../../hub/contract/hub'
 import { batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import { mapStatement } from '../../shared/db/statement'

@@ -1,7 +1,12 @@
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
-import { isJSONRPCNotification, isJSONRPCRequest } from '@modelcontextprotocol/sdk/types.js'
+import {
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  type JSONRPCMessage,
+} from '@modelcontextprotocol/sdk/types.js'
 import type { RateRefusal, RequestCounts } from '../../hub/contract/hub'
 import { bodyLimits, mcp } from '../../shared/config'
+import { parseLosslessJson } from '../../shared/exact-json'
 import { readText } from '../fetch/read-text'
 import type { Gateway } from '../gateway/gateway'
 import { createServer } from './create-server'
@@ -47,7 +52,7 @@ export async function answerMcp(
   await server.connect(transport)
   const cancel = (requestId: unknown) =>
     running.cancel(toCallKey(session.caller.accountId, id, requestId))
-  divertMessages(transport, refusals, cancel)
+  divertMessages(transport, { messages, refusals, cancel })
   const response = await transport.handleRequest(request)
   if (isInitialize(body)) response.headers.set('Mcp-Session-Id', session.clock.newId())
   // Closing the server stops its running calls.
@@ -99,14 +104,17 @@ const toRateError = <Id>(id: Id, { message, retryAfterSeconds }: RateRefusal) =>
   },
 })
 
-/** Parses the body, to choose the form of the response; the transport parses and validates it again. */
+/**
+ * Parses the body, to choose the form of the response; the transport parses and validates it again, which rounds large
+ * numbers.
+ */
 async function parseBody(request: Request): Promise<unknown> {
   try {
     const { text, isTruncated } = await readText(
       new Response(request.body),
       bodyLimits.jsonBytesMax,
     )
-    return isTruncated || text === null ? undefined : JSON.parse(text)
+    return isTruncated || text === null ? undefined : parseLosslessJson(text)
   } catch {
     return undefined
   }
@@ -119,7 +127,7 @@ const allowsBatches = ({ headers }: Request): boolean =>
 interface Message {
   id?: unknown
   method?: unknown
-  params?: { name?: unknown } | null
+  params?: { name?: unknown; arguments?: unknown } | null
 }
 
 const isMessage = (body: unknown): body is Message => typeof body === 'object' && body !== null
@@ -133,17 +141,25 @@ const isToolCall = (body: unknown): body is Message =>
  * Keeps messages from the SDK: those that a rate limit refused, which are answered with an error each, and
  * cancellations. The SDK would leave a cancelled call without a response, while an HTTP request has to end.
  *
- * @param refusals of the messages, which the transport delivers in their order
+ * @param messages as they were sent, with the refusals of each; the transport delivers them in this order
  */
 function divertMessages(
   transport: WebStandardStreamableHTTPServerTransport,
-  refusals: (RateRefusal | null)[],
-  cancel: (requestId: unknown) => void,
+  {
+    messages,
+    refusals,
+    cancel,
+  }: {
+    messages: unknown[]
+    refusals: (RateRefusal | null)[]
+    cancel(requestId: unknown): void
+  },
 ): void {
   const deliver = transport.onmessage
   let index = 0
   transport.onmessage = (message, extra) => {
-    const refusal = refusals[index++]
+    const refusal = refusals[index]
+    const exact = messages[index++]
     if (refusal) {
       // A disconnected caller gets no answer.
       if (isJSONRPCRequest(message))
@@ -153,9 +169,15 @@ function divertMessages(
     const isCancellation =
       isJSONRPCNotification(message) && message.method === 'notifications/cancelled'
     if (isCancellation) cancel(message.params?.requestId)
-    else deliver?.(message, extra)
+    else deliver?.(withArguments(message, exact), extra)
   }
 }
+
+/** Returns a call of a tool with its arguments as they were written, and any other message as it is. */
+const withArguments = (message: JSONRPCMessage, exact: unknown): JSONRPCMessage =>
+  isJSONRPCRequest(message) && isToolCall(exact) && exact.params?.arguments !== undefined
+    ? { ...message, params: { ...message.params, arguments: exact.params.arguments } }
+    : message
 
 /** Calls `leave` when the client stops reading the stream of a response. */
 function closeWithReader(response: Response, leave: () => void): Response {

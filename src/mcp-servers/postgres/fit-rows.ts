@@ -1,4 +1,5 @@
 import { outside, postgresLimits } from '../../shared/config'
+import { cutText } from '../../shared/cut-text'
 
 export interface Column {
   name: string
@@ -27,7 +28,7 @@ export function fitRows(
     if (text.length <= valueCharsMax) return toValue(text, columns[index]?.type ?? 0)
     hasTruncated = true
     // Redact before truncating: the beginning of a secret would not be found.
-    return `${scrub(text).slice(0, valueCharsMax)}… [truncated: ${text.length} characters]`
+    return `${cutText(scrub(text), valueCharsMax)}… [truncated: ${text.length} characters]`
   }
   for (const row of answer.rows.slice(0, limit)) {
     const values = row.map(read)

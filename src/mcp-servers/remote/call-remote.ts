@@ -1,13 +1,14 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import * as z from 'zod'
+import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
 import { remoteServers } from '../../shared/config'
 import type { AccountId } from '../../shared/ids'
 import type { ToolContext } from '../tool/define-tool'
 import { remoteErrors } from './errors'
-import { withClient } from './open-client'
+import { type UseClient, withClient } from './open-client'
 import { hashOffer } from './pin'
-import { readResult } from './read-result'
+import { type ReadResult, readResult } from './read-result'
 import { readTools, type ToolList } from './read-tools'
+import { anyResult, callResourceTool, isResourceTool, resourceTools } from './resources'
 import type { RunSessions } from './run-sessions'
 
 /** The accepted version of a remote tool, and how to check it against its server's current list. */
@@ -27,14 +28,11 @@ export interface RemoteCall {
   sessions: Pick<RunSessions, 'use'>
 }
 
-/** Results are read member by member, so that one that is wrong does not lose the others. */
-const anyResult = z.looseObject({})
-
 const renewedNote = 'The server had ended its session: what it held is gone.'
 
 /**
- * Calls a tool of a remote server, in the session of the run if there is one. When the server's list is due, it is read first: a tool whose
- * description changed since an admin accepted it does not run.
+ * Calls a tool of a remote server, in the session of the run if there is one. When the server's list is due, it is read
+ * first: a tool whose description changed since an admin accepted it does not run.
  */
 export async function callRemote(
   { server, tool, pinnedHash, timeoutMs, isDue, note, sessions }: RemoteCall,
@@ -42,9 +40,9 @@ export async function callRemote(
 ): Promise<string> {
   if (!outside) throw new Error('The gateway opens the service first.')
   const link = { connection: outside, timeoutMs, progress, signal }
-  const send = async (client: Client) => {
+  const send: UseClient<ReadResult> = async (client, transport) => {
     if (isDue(outside.owner)) {
-      const list = await listRemoteTools(client)
+      const list = await listRemoteTools(client, transport)
       await note(list, outside.owner)
       const now = list.tools.find(({ name }) => name === tool)
       if (!now || (await hashOffer(now)) !== pinnedHash)
@@ -52,9 +50,9 @@ export async function callRemote(
     }
     const params = { name: tool, arguments: input, _meta: { progressToken: crypto.randomUUID() } }
     const options = { signal, timeout: timeoutMs }
-    const result = readResult(
-      await client.request({ method: 'tools/call', params }, anyResult, options),
-    )
+    const result = isResourceTool(tool)
+      ? await callResourceTool(client, tool, input, options)
+      : readResult(await client.request({ method: 'tools/call', params }, anyResult, options))
     if (!result) throw new Error('The result has no content.')
     return result
   }
@@ -68,8 +66,19 @@ export async function callRemote(
   return text
 }
 
-/** Reads the tools of a server, from a limited number of pages. */
-export async function listRemoteTools(client: Client): Promise<ToolList> {
+/** Reads the tools of a server, with those that read its resources if it offers any. */
+export const listRemoteTools: UseClient<ToolList> = async (client, { hasResources }) => {
+  if (!hasResources) return listTools(client)
+  const list = await listTools(client).catch((error: unknown) => {
+    // A server can offer resources alone.
+    if (error instanceof McpError && error.code === ErrorCode.MethodNotFound) return readTools([])
+    throw error
+  })
+  return { ...list, tools: [...list.tools, ...resourceTools] }
+}
+
+/** Reads the list of tools, from a limited number of pages. */
+async function listTools(client: Client): Promise<ToolList> {
   const pages: { entries: unknown[]; isLast: boolean }[] = []
   let cursor: string | undefined
   let count = 0

@@ -79,6 +79,7 @@ export function createCatalogue({ db, clock, cipher, toolTimeoutMs }: CatalogueD
     known = servers.map((server) => ({
       name: server.name,
       description: server.description,
+      ...(server.instructions !== null && { instructions: server.instructions }),
       isConnectable: true,
       services: remoteServices,
       tools: tools

@@ -61,6 +61,10 @@ export const remoteErrors = {
     invalid('tier', 'Grant and tier must both be set, or both be null to hide the tool'),
   foreignGrant: (server: string) =>
     invalid('grant', `Must start with ${server}: and contain no *, such as ${server}:read`),
+  instructionsOutdated: (server: string) =>
+    new AppError('CONFLICT', `The instructions of ${server} changed after you read them.`, {
+      hint: 'Refresh the server and review the new instructions.',
+    }),
   reviewOutdated: (server: string, tool: string) =>
     new AppError('CONFLICT', `The description of ${server}_${tool} changed after you read it.`, {
       hint: `Review the new description at ${remoteToolPath(server, tool)}.`,

@@ -1,15 +1,7 @@
 import { decodeKeyset, encodeCursor } from '../../shared/cursor'
 import type { RemoteToolCounts, RemoteToolQuery, RemoteToolState } from '../contract/tool-admin'
 import { toPlainSchema } from './plain-schema'
-import type { RemoteToolRow } from './queries'
-
-/** Of what a tool's state depends. */
-export interface StateFacts {
-  grant: string | null
-  offeredHash: string | null
-  /** Of the accepted description; read only of a tool without a change. */
-  inputSchema: Record<string, unknown> | null
-}
+import type { RemoteToolRow, StateFacts } from './queries'
 
 /** Returns a tool's state, and why no model can be given its arguments. */
 export function findState({ grant, offeredHash, inputSchema }: StateFacts): {

@@ -16,6 +16,9 @@ interface SessionUse {
   isKept: boolean
 }
 
+/** What is done with a client. */
+export type UseClient<Result> = (client: Client, transport: RemoteTransport) => Promise<Result>
+
 const oneShot: SessionUse = { session: null, isKept: false }
 
 /**
@@ -26,7 +29,7 @@ const oneShot: SessionUse = { session: null, isKept: false }
  */
 export function withClient<Result>(
   link: ClientLink,
-  use: (client: Client, transport: RemoteTransport) => Promise<Result>,
+  use: UseClient<Result>,
   session: SessionUse = oneShot,
 ): Promise<Result> {
   const work = runWithClient(link, use, session)
@@ -37,7 +40,7 @@ export function withClient<Result>(
 
 async function runWithClient<Result>(
   link: ClientLink,
-  use: (client: Client, transport: RemoteTransport) => Promise<Result>,
+  use: UseClient<Result>,
   { session, isKept }: SessionUse,
 ): Promise<Result> {
   const client = new Client(

@@ -40,6 +40,16 @@ export function toPlain(text: string): string {
   return cut === null ? shown : `${shown}\n[${cut}]`
 }
 
+/** Converts the instructions of a server to the text that admins and models read; null: there are none. */
+export function toInstructions(text: string | undefined): string | null {
+  const whole = removeInvisible((text ?? '').replace(/\r\n?/g, '\n')).trim()
+  const { instructionsCharsMax: max } = remoteServers
+  if (whole === '') return null
+  if (whole.length <= max) return whole.toWellFormed()
+  const note = `[Truncated: ${formatCount(max)} of ${formatCount(whole.length)} characters.]`
+  return `${whole.slice(0, max).toWellFormed().trim()}\n${note}`
+}
+
 /** Converts a text for people: invisible characters are shown as their code points. */
 export const showInvisible = (text: string): string =>
   text.replace(

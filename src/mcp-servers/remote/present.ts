@@ -1,5 +1,11 @@
+import { shortenText } from '../../shared/cut-text'
 import { createDiffBudget, type DiffBudget, diffLines } from '../../shared/diff-lines'
-import type { RemoteServerSummary, RemoteToolLine, RemoteToolText } from '../contract/tool-admin'
+import type {
+  RemoteServerSummary,
+  RemoteServerText,
+  RemoteToolLine,
+  RemoteToolText,
+} from '../contract/tool-admin'
 import { type FoundTool, saysReadOnly, toFound } from './find-tools'
 import { findCut, type Pin, showInvisible } from './pin'
 import { toPlainSchema } from './plain-schema'
@@ -43,12 +49,8 @@ const toTime = (at: number | null): string | null =>
   at === null ? null : new Date(at).toISOString()
 
 /** Returns the start of a text on one line. */
-function summarize(text: string): string {
-  const line = showInvisible(text).replace(/\s+/g, ' ').trim()
-  return line.length <= summaryCharsMax
-    ? line
-    : `${line.slice(0, summaryCharsMax - 1).toWellFormed()}…`
-}
+const summarize = (text: string): string =>
+  shortenText(showInvisible(text).replace(/\s+/g, ' ').trim(), summaryCharsMax)
 
 const presentLine = ({ row, tool, state, problem }: FoundTool) => ({
   server: row.server,
@@ -99,14 +101,22 @@ export function presentTool(row: RemoteToolRow): RemoteToolText {
   }
 }
 
-/** Presents a server without its tools. */
+/** Presents a server for lists. */
 export const summarizeServer = (row: RemoteServerRow): RemoteServerSummary => ({
   name: row.name,
   description: row.description,
   read_at: toTime(row.readAt),
   failure: row.failure,
-  problems: row.problems.map(showInvisible),
+  problem_count: row.problems.length,
   oauth_client_id: row.oauthClientId,
   updated_at: toTime(row.updatedAt),
   updated_by: row.updatedBy,
+})
+
+/** Presents a server without its tools. */
+export const presentServer = (row: RemoteServerRow): RemoteServerText => ({
+  ...summarizeServer(row),
+  problems: row.problems.map(showInvisible),
+  instructions: row.instructions,
+  offered_instructions: row.offeredInstructions,
 })

@@ -1,7 +1,6 @@
 import { and, eq, isNotNull, isNull, ne, type SQL, sql } from 'drizzle-orm'
 import { many, one, orm, type Statement, write, writeChanges } from '../../shared/db/statement'
 import type { SeenTool } from '../contract/tool-admin'
-import type { StateFacts } from './find-tools'
 import type { Pin } from './pin'
 import { remoteServers, remoteTools, toolsVersion } from './schema'
 
@@ -9,6 +8,14 @@ import { remoteServers, remoteTools, toolsVersion } from './schema'
 export type RemoteServerRow = typeof remoteServers.$inferSelect
 
 export type RemoteToolRow = typeof remoteTools.$inferSelect
+
+/** Of what a tool's state depends. */
+export interface StateFacts {
+  grant: string | null
+  offeredHash: string | null
+  /** Of the accepted description; read only of a tool without a change. */
+  inputSchema: Record<string, unknown> | null
+}
 
 const isTool = (server: string, name: string) =>
   and(eq(remoteTools.server, server), eq(remoteTools.name, name))
@@ -97,16 +104,35 @@ export const deleteServer = (name: string): Statement<boolean> =>
 export const deleteTools = (server: string): Statement<void> =>
   write(orm.delete(remoteTools).where(eq(remoteTools.server, server)))
 
+/** The outcome of reading a server. What it said stays as it was when that failed. */
+export type ReadState = Pick<RemoteServerRow, 'failure'> &
+  Partial<Pick<RemoteServerRow, 'problems' | 'offeredInstructions'>>
+
 /** Stores when a server's tools were read, and why that failed or what was left out. No tool changes by it. */
 export const updateReadState = (
   name: string,
-  { now, ...set }: { now: number; failure: string | null; problems?: string[] },
+  { now, ...set }: { now: number } & ReadState,
 ): Statement<void> =>
   write(
     orm
       .update(remoteServers)
       .set({ readAt: now, ...set })
       .where(eq(remoteServers.name, name)),
+  )
+
+/** Shows models what the server said last, if it is still what the admin read; answers whether it is. */
+export const acceptInstructions = (name: string, text: string): Statement<boolean> =>
+  writeChanges(
+    orm
+      .update(remoteServers)
+      .set({ instructions: text })
+      .where(and(eq(remoteServers.name, name), eq(remoteServers.offeredInstructions, text))),
+  )
+
+/** Shows models nothing of what the server says; answers whether there is such a server. */
+export const hideInstructions = (name: string): Statement<boolean> =>
+  writeChanges(
+    orm.update(remoteServers).set({ instructions: null }).where(eq(remoteServers.name, name)),
   )
 
 export const putTool = ({ server, name, ...set }: RemoteToolRow): Statement<void> =>

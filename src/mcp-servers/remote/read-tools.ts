@@ -1,6 +1,7 @@
 import { remoteServers } from '../../shared/config'
 import type { OfferedTool } from './pin'
 import { type Fields, isFields } from './read-message'
+import { isResourceTool } from './resources'
 
 /** The tools of a server, as far as its list can be read. */
 export interface ToolList {
@@ -53,6 +54,7 @@ function readTool(entry: unknown): OfferedTool | string {
   const { name, description, inputSchema, annotations } = entry
   const { toolNameCharsMax, schemaCharsMax, schemaDepthMax } = remoteServers
   if (typeof name !== 'string' || name === '') return 'it has no name'
+  if (isResourceTool(name)) return 'its name is one of the hub'
   if (name.length > toolNameCharsMax)
     return `its name is longer than ${toolNameCharsMax} characters`
   if (!isAbsent(description) && typeof description !== 'string') return 'description is not a text'

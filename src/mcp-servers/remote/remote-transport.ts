@@ -10,13 +10,17 @@ import type { Connection } from '../credentials/connection'
 import { checkJson, toResponseError } from '../fetch/explain-answer'
 import { isEventStream, type ServiceResponse } from '../fetch/guarded-fetch'
 import { remoteErrors, SessionEndedError } from './errors'
-import { parseEvent, parseMessages, withoutNulls } from './read-message'
+import { isFields, parseEvent, parseMessages, withoutNulls } from './read-message'
 
 /** What later requests need to belong to a session that was initialized. */
 export interface RemoteSession {
   /** Null: the server keeps no session. */
   id: string | null
   protocolVersion: string
+  /** The server offers resources. */
+  hasResources: boolean
+  /** The server has a stream for what belongs to no request. */
+  hasStream: boolean
 }
 
 export interface ClientLink {
@@ -38,6 +42,18 @@ interface Exchange {
   failure: Error | null
 }
 
+/** Stands for the request of a stream that belongs to none. */
+const noRequest = -2
+
+const toExchange = (request: JSONRPCRequest): Exchange => ({
+  request,
+  isAnswered: false,
+  asked: 0,
+  lastEventId: null,
+  retryMs: remoteServers.resumeMs,
+  failure: null,
+})
+
 type RpcResponse = JSONRPCResultResponse | JSONRPCErrorResponse
 
 /**
@@ -54,6 +70,10 @@ export class RemoteTransport implements Transport {
   readonly #link: ClientLink
   readonly #isJoined: boolean
   #protocolVersion: string | null = null
+  #hasResources = false
+  #hasStream = true
+  /** Ends the stream that `listen` opened. */
+  readonly #stop = new AbortController()
   /** Requests of several transports share a session, and no two may have the same id. */
   readonly #firstId = crypto.getRandomValues(new Uint32Array(1))[0] ?? 0
   /** Of requests that nobody waits for any more. */
@@ -66,6 +86,8 @@ export class RemoteTransport implements Transport {
     if (!session) return
     this.sessionId = session.id ?? ''
     this.#protocolVersion = session.protocolVersion
+    this.#hasResources = session.hasResources
+    this.#hasStream = session.hasStream
   }
 
   async start(): Promise<void> {}
@@ -77,7 +99,17 @@ export class RemoteTransport implements Transport {
   /** Returns the session, once it is initialized. */
   get session(): RemoteSession | null {
     const protocolVersion = this.#protocolVersion
-    return protocolVersion === null ? null : { id: this.sessionId || null, protocolVersion }
+    if (protocolVersion === null) return null
+    return {
+      id: this.sessionId || null,
+      protocolVersion,
+      hasResources: this.#hasResources,
+      hasStream: this.#hasStream,
+    }
+  }
+
+  get hasResources(): boolean {
+    return this.#hasResources
   }
 
   /** Rejects when the response of a request cannot arrive any more. */
@@ -94,8 +126,26 @@ export class RemoteTransport implements Transport {
     if (this.sessionId) await this.#fetch({ method: 'DELETE', isClosing: true })
   }
 
+  /**
+   * Opens the stream on which a server sends what belongs to no request: some ask there during a call, and wait for the
+   * answer. Resolves when it is open or refused, and after a short time in any case. A server without sessions has none.
+   */
+  async listen(): Promise<void> {
+    if (!this.sessionId || !this.#hasStream) return
+    const opened = Promise.withResolvers<boolean>()
+    const onOpen = (status: number) => opened.resolve(status < 400)
+    const request = { jsonrpc: '2.0' as const, id: noRequest, method: '' }
+    const listening = this.#fetch({ method: 'GET', exchange: toExchange(request), onOpen })
+      .catch(() => undefined)
+      .then(() => opened.resolve(false))
+    this.#sending.add(listening)
+    const late = scheduler.wait(remoteServers.listenMs).then(() => false)
+    this.#hasStream = await Promise.race([opened.promise, late])
+  }
+
   /** Resolves once everything is sent that the SDK does not wait for. */
   async close(): Promise<void> {
+    this.#stop.abort()
     await Promise.all(this.#sending)
     this.onclose?.()
   }
@@ -116,10 +166,8 @@ export class RemoteTransport implements Transport {
   #toWireId = (id: unknown): number => (this.#firstId >>> 1) + Number(id)
 
   async #request(request: JSONRPCRequest): Promise<void> {
-    const retryMs = remoteServers.resumeMs
-    const exchange: Exchange = {
-      ...{ request, isAnswered: false, asked: 0, lastEventId: null, retryMs, failure: null },
-    }
+    if (request.method === 'tools/call') await this.listen()
+    const exchange = toExchange(request)
     const message = { ...request, id: this.#toWireId(request.id) }
     const first = () => this.#fetch({ method: 'POST', message, exchange })
     let answer = await this.#orBroken(exchange, first)
@@ -218,20 +266,28 @@ export class RemoteTransport implements Transport {
     // An error without an id is about this request: each is sent alone.
     if (exchange.isAnswered || !(isOwn || ('error' in response && response.id === -1))) return
     exchange.isAnswered = true
-    const isOpening = method === 'initialize' && 'result' in response
-    const result = isOpening && { result: withoutNulls(response.result) as typeof response.result }
-    this.onmessage?.({ ...response, id, ...result })
+    if (method !== 'initialize' || !('result' in response)) {
+      this.onmessage?.({ ...response, id })
+      return
+    }
+    const result = withoutNulls(response.result) as typeof response.result
+    const { capabilities } = result
+    this.#hasResources = isFields(capabilities) && isFields(capabilities.resources)
+    this.onmessage?.({ ...response, id, result })
   }
 
   async #fetch({
     method,
     message,
     exchange,
+    onOpen,
     isClosing = false,
   }: {
     method: 'POST' | 'GET' | 'DELETE'
     message?: object
     exchange?: Exchange
+    /** Of the stream that stays open until the transport is closed. */
+    onOpen?: (status: number) => void
     isClosing?: boolean
   }): Promise<ServiceResponse> {
     const { connection, timeoutMs = remoteServers.timeoutMs } = this.#link
@@ -247,10 +303,11 @@ export class RemoteTransport implements Transport {
         ...(message && { 'content-type': 'application/json' }),
         ...(this.sessionId && { 'mcp-session-id': this.sessionId }),
         ...(this.#protocolVersion && { 'mcp-protocol-version': this.#protocolVersion }),
-        ...(method === 'GET' && { 'last-event-id': exchange?.lastEventId ?? '' }),
+        ...(method === 'GET' && exchange?.lastEventId && { 'last-event-id': exchange.lastEventId }),
       },
       bytesMax: remoteServers.answerBytesMax,
       timeoutMs,
+      ...(onOpen && { onOpen, signal: this.#stop.signal }),
       ...(exchange && {
         onEvent: (text, headers) => {
           this.#keepSession(exchange, headers)

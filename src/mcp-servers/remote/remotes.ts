@@ -9,6 +9,7 @@ import type { AccountId, Clock } from '../../shared/ids'
 import type { Log } from '../../shared/log'
 import type {
   RemoteServerSummary,
+  RemoteServerText,
   RemoteToolCounts,
   RemoteToolPage,
   RemoteToolQuery,
@@ -26,14 +27,24 @@ import type { Catalogue } from './catalogue'
 import { nameProblems, remoteErrors } from './errors'
 import { countStates, findState, findTools, type ToolFilter, toFound, toPage } from './find-tools'
 import { withClient } from './open-client'
-import { presentChanges, presentLines, presentTool, summarizeServer } from './present'
+import { toInstructions } from './pin'
 import {
+  presentChanges,
+  presentLines,
+  presentServer,
+  presentTool,
+  summarizeServer,
+} from './present'
+import {
+  acceptInstructions,
   acceptTool,
   countToolsChange,
   deleteServer,
   deleteTool,
   deleteTools,
+  hideInstructions,
   mapTools,
+  type ReadState,
   type RemoteToolRow,
   selectServer,
   selectServers,
@@ -97,6 +108,7 @@ export function createRemotes(deps: RemotesDeps) {
   const reader = createReader(db)
   const remotes = {
     ...reader,
+    ...createToolActions(deps, reader),
 
     /** Adds or updates a server, and reads its tools. @throws VALIDATION with all problems of its name and address */
     async put(name: string, input: RemoteInput, admin: Admin) {
@@ -139,6 +151,29 @@ export function createRemotes(deps: RemotesDeps) {
       return remotes.find(name)
     },
 
+    /** Shows models the instructions that the admin reviewed; null: none. */
+    async setInstructions(name: string, reviewed: string | null) {
+      // Forms send line breaks in another way.
+      const text = reviewed?.replaceAll('\r\n', '\n').trim()
+      const { isDone } = await batch(db, {
+        isDone: text === undefined ? hideInstructions(name) : acceptInstructions(name, text),
+        version: countToolsChange(),
+      })
+      const found = await remotes.find(name)
+      if (!isDone) throw remoteErrors.instructionsOutdated(name)
+      return found
+    },
+  }
+  return remotes
+}
+
+/** What an admin decides about tools of a server. */
+const createToolActions = (
+  { db, clock, hub }: Pick<RemotesDeps, 'db' | 'clock' | 'hub'>,
+  reader: ReturnType<typeof createReader>,
+) => {
+  const by = (admin: Admin) => ({ now: clock.now(), by: admin.name })
+  return {
     /** Accepts the changed descriptions that the admin reviewed. Returns those of the tools that are left. */
     async accept(server: string, seen: SeenTool[], admin: Admin) {
       if (seen.length === 0) throw remoteErrors.nothingChosen()
@@ -155,7 +190,7 @@ export function createRemotes(deps: RemotesDeps) {
         version: countToolsChange(),
         after: selectTools(server),
       })
-      await deps.hub.refreshWarnings(server)
+      await hub.refreshWarnings(server)
       return presentNamed(after, seen)
     },
 
@@ -184,7 +219,7 @@ export function createRemotes(deps: RemotesDeps) {
         after: selectTools(server),
       })
       if (!isMapped) throw remoteErrors.listOutdated()
-      await deps.hub.refreshWarnings(server)
+      await hub.refreshWarnings(server)
       return presentNamed(after, seen)
     },
 
@@ -208,7 +243,6 @@ export function createRemotes(deps: RemotesDeps) {
       }))
     },
   }
-  return remotes
 }
 
 /** Revokes the tokens of a deleted server. A failure is logged: the deletion is done. */
@@ -241,8 +275,8 @@ function createReader(db: Db) {
     /** Returns statements, to send them in a batch with others. */
     selectServers: (): Statement<RemoteServerSummary[]> =>
       mapStatement(selectServers(), (rows) => rows.map(summarizeServer)),
-    selectServer: (name: string): Statement<RemoteServerSummary | null> =>
-      mapStatement(selectServer(name), (row) => (row ? summarizeServer(row) : null)),
+    selectServer: (name: string): Statement<RemoteServerText | null> =>
+      mapStatement(selectServer(name), (row) => (row ? presentServer(row) : null)),
     selectCounts: (): Statement<Map<string, RemoteToolCounts>> =>
       mapStatement(selectStateFacts(), (facts) => {
         const states = Map.groupBy(facts, ({ server }) => server)
@@ -314,7 +348,10 @@ function createReader(db: Db) {
   return reader
 }
 
-const addCounts = (server: RemoteServerSummary, counts: Map<string, RemoteToolCounts>) => ({
+const addCounts = <Server extends RemoteServerSummary>(
+  server: Server,
+  counts: Map<string, RemoteToolCounts>,
+) => ({
   ...server,
   tools: counts.get(server.name) ?? countStates([]),
 })
@@ -350,11 +387,7 @@ function checkGrant(name: string, { grant, tier }: ToolMapping): void {
 }
 
 /** Reads the tools of a server, with the admin's own account if there is one. @returns why that failed, or what was left out */
-async function read(
-  deps: RemotesDeps,
-  name: string,
-  admin: Admin,
-): Promise<{ failure: string | null; problems?: string[] }> {
+async function read(deps: RemotesDeps, name: string, admin: Admin): Promise<ReadState> {
   const actor: Actor = {
     accountId: admin.id,
     name: admin.name,
@@ -368,9 +401,12 @@ async function read(
   try {
     const hasOwn = await deps.accounts.has(admin.id, name)
     const { connection } = await deps.connect({ ...target, owner: hasOwn ? admin : null })
-    const list = await withClient({ connection }, listRemoteTools)
+    const { list, said } = await withClient({ connection }, async (client, transport) => ({
+      list: await listRemoteTools(client, transport),
+      said: client.getInstructions(),
+    }))
     await deps.catalogue.note(name, list)
-    return { failure: null, problems: list.problems }
+    return { failure: null, problems: list.problems, offeredInstructions: toInstructions(said) }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     return { failure: [error.message, error.hint].filter(Boolean).join(' ') }

@@ -1,4 +1,3 @@
-import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import type { Actor } from '../../hub/contract/hub'
 import { remoteServers } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
@@ -7,7 +6,7 @@ import type { AccountId, ActivationId, Clock } from '../../shared/ids'
 import type { Cipher } from '../credentials/cipher'
 import type { OpenConnection, RemoteCatalogue } from '../gateway/tool-registry'
 import { remoteErrors, SessionEndedError } from './errors'
-import { withClient } from './open-client'
+import { type UseClient, withClient } from './open-client'
 import { type ClientLink, type RemoteSession, RemoteTransport } from './remote-transport'
 import {
   claimFirst,
@@ -44,10 +43,7 @@ export type RunSessions = RemoteCatalogue['sessions'] & {
    *
    * @returns `isRenewed`: what an earlier session of the run held is gone
    */
-  use<Value>(
-    call: RunCall,
-    use: (client: Client) => Promise<Value>,
-  ): Promise<{ value: Value; isRenewed: boolean }>
+  use<Value>(call: RunCall, use: UseClient<Value>): Promise<{ value: Value; isRenewed: boolean }>
 }
 
 /** What a session needs, as it is encrypted. */
@@ -172,10 +168,12 @@ async function openClaimed(
 ): Promise<HeldSession> {
   try {
     const opening = { ...link, timeoutMs: remoteServers.openMs }
-    const session = await withClient(opening, async (_client, transport) => transport.session, {
-      session: null,
-      isKept: true,
-    })
+    const open: UseClient<RemoteSession | null> = async (_client, transport) => {
+      // Whether it can be opened is part of the session.
+      await transport.listen()
+      return transport.session
+    }
+    const session = await withClient(opening, open, { session: null, isKept: true })
     if (session === null) throw remoteErrors.notMcp(claimed.server, new Error('not initialized'))
     const { accountId, name, kind, postId } = actor
     const stored: StoredSession = {

@@ -11,6 +11,10 @@ export const remoteServers = sqliteTable('remote_servers', {
   failure: text('failure'),
   /** What that list held that could not be read, with the reasons. */
   problems: text('problems', { mode: 'json' }).$type<string[]>().notNull().default([]),
+  /** What models are shown of what the server says about its use; null: nothing. */
+  instructions: text('instructions'),
+  /** What the server said last, as models would be shown it. */
+  offeredInstructions: text('offered_instructions'),
   /** The client id that an admin registered for the hub, for people who connect their accounts. */
   oauthClientId: text('oauth_client_id'),
   updatedAt: integer('updated_at').notNull(),

@@ -135,6 +135,8 @@ export interface ToolServer {
   name: string
   /** Read by clients that choose among servers. */
   description: string
+  /** What it says about the use of its tools, as an admin accepted it. */
+  instructions?: string
   /** Only agents that this hub runs can use its tools. */
   isForHosted?: boolean
   /** Its calls can use the account that a requester connected there. */

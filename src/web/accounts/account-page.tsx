@@ -53,7 +53,11 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
           <div>
             <h1>{account.name}</h1>
             <p class="lede">
-              {account.displayName && `${account.displayName}. `}
+              {account.displayName && (
+                <>
+                  <bdi>{account.displayName}</bdi>.{' '}
+                </>
+              )}
               {account.description || 'No description.'}
             </p>
           </div>

@@ -39,8 +39,12 @@ export const AgentStatus: FC<AgentStatusProps> = (props) => {
         </p>
         <p class="meta">
           <ElapsedTime since={running.startedAt} now={frame.now} />
-          {running.postTitle && `, in “${running.postTitle}”`}.{' '}
-          <a href={activationPath(running.id)}>Follow the run</a>
+          {running.postTitle && (
+            <>
+              , in “<bdi>{running.postTitle}</bdi>”
+            </>
+          )}
+          . <a href={activationPath(running.id)}>Follow the run</a>
         </p>
         {formatPause(agent) && <p class="meta up">{formatPause(agent)}</p>}
         {agent.tasksWaiting > 0 && (

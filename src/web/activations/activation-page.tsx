@@ -79,7 +79,9 @@ const Heading: FC<ActivationPageProps & { title: string }> = (props) => {
       <div>
         {activation.postId && activation.postTitle && (
           <p class="meta">
-            <a href={postPath(activation.postId)}>{activation.postTitle}</a>
+            <a href={postPath(activation.postId)}>
+              <bdi>{activation.postTitle}</bdi>
+            </a>
           </p>
         )}
         <h1 class="up">{title}</h1>

@@ -127,7 +127,9 @@ const State: FC<{ row: AgentRow }> = ({ row }) => {
 const Answer: FC<{ row: AgentRow; now: number }> = ({ row: { lastAnswer }, now }) =>
   lastAnswer ? (
     <>
-      <a href={commentPath(lastAnswer.postId, lastAnswer.id)}>{lastAnswer.title}</a>{' '}
+      <a href={commentPath(lastAnswer.postId, lastAnswer.id)}>
+        <bdi>{lastAnswer.title}</bdi>
+      </a>{' '}
       <span class="meta">
         <RelativeTime at={lastAnswer.at} now={now} />
       </span>

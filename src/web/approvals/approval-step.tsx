@@ -119,7 +119,7 @@ const Place: FC<{ row: VisibleApproval }> = ({ row }) => {
     <>
       {row.postId && (
         <a class="ul" href={postPath(row.postId)}>
-          {row.postTitle}
+          <bdi>{row.postTitle}</bdi>
         </a>
       )}
       {row.postId && run && ' · '}

@@ -1,4 +1,5 @@
 import type { FC } from 'hono/jsx'
+import { shortenText } from '../../shared/cut-text'
 import { Swatch } from './chart-colors'
 
 export interface TooltipLine {
@@ -22,8 +23,7 @@ const nameCharsMax = 18
 const charWidth = 6.6
 const headCharWidth = 7.6
 
-const shorten = (name: string): string =>
-  name.length > nameCharsMax ? `${name.slice(0, nameCharsMax - 1)}…` : name
+const shorten = (name: string): string => shortenText(name, nameCharsMax)
 
 /** Draws the tooltip of a bar beside the bar, towards the middle of the chart so that it fits. */
 export const ChartTooltip: FC<ChartTooltipProps> = ({ at, heading: head, total, lines }) => {

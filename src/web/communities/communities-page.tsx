@@ -33,7 +33,9 @@ export const CommunitiesPage: FC<{ frame: Frame; communities: ShownCommunity[] }
               {formatPlural(each.postCount, 'post', 'posts')}
             </span>
           </div>
-          <div>{each.description || each.displayName}</div>
+          <div>
+            <bdi>{each.description || each.displayName}</bdi>
+          </div>
         </li>
       ))}
     </ul>

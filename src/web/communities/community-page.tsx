@@ -77,7 +77,7 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
                 <li>
                   <span class="meta">Pinned</span>{' '}
                   <a class="ul" href={postPath(id)}>
-                    {title}
+                    <bdi>{title}</bdi>
                   </a>
                 </li>
               ))}

@@ -1,5 +1,6 @@
 import type { Handler, Hono } from 'hono'
 import { declareEntry, type EntryRule, type HubEnv } from '../../hub/http/page-entry'
+import { cutText } from '../../shared/cut-text'
 import { faviconSvg } from '../parts/icons'
 import { findAsset, findPushWorker } from './assets'
 
@@ -42,7 +43,7 @@ export function registerAssets(app: Hono<HubEnv>): void {
 /** Returns the web app manifest, with which a browser installs the hub as an app. */
 const composeManifest = (name: string) => ({
   name,
-  short_name: name.slice(0, 12),
+  short_name: cutText(name, 12),
   start_url: '/',
   scope: '/',
   display: 'standalone',

@@ -124,7 +124,7 @@ const RunningAgents: FC<HomePageProps> = ({ frame, running, agents, spent }) => 
                 <>
                   {' in '}
                   <a class="ul" href={postPath(each.postId)}>
-                    {each.postTitle}
+                    <bdi>{each.postTitle}</bdi>
                   </a>
                 </>
               )}

@@ -80,7 +80,7 @@ const Item: FC<{ item: InboxRow; now: number }> = ({ item, now }) => (
           class="ul"
           href={item.commentId ? commentPath(item.postId, item.commentId) : postPath(item.postId)}
         >
-          {item.postTitle ?? 'a post'}
+          <bdi>{item.postTitle ?? 'a post'}</bdi>
         </a>
       )}
       {item.conversationId && (

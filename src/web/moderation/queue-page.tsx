@@ -83,7 +83,8 @@ const Case: FC<{ row: CaseRow; now: number }> = ({ row, now }) => {
         <AccountLink name={authorName} kind={row.authorKind} />
         <a href={communityPath(row.communityName)}>m/{row.communityName}</a>
         <a class="ul" href={contentPath(postId, commentId)}>
-          {commentId === null ? row.title : `reply in ${row.title}`}
+          {commentId !== null && 'reply in '}
+          <bdi>{row.title}</bdi>
         </a>
         <strong>{formatPlural(row.reports, 'report', 'reports')}</strong>
         <RelativeTime at={row.since} now={now} />

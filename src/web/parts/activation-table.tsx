@@ -34,7 +34,7 @@ export const ActivationTable: FC<ActivationTableProps> = ({ rows, now, hasAgent 
         <tr data-row>
           <td>
             <a class="plain" href={activationPath(row.id)}>
-              {row.postTitle ?? formatTask(row.task)}
+              <bdi>{row.postTitle ?? formatTask(row.task)}</bdi>
             </a>
           </td>
           {hasAgent && (

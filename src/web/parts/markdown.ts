@@ -1,7 +1,8 @@
+import { cutText } from '../../shared/cut-text'
+
 /** Returns the beginning of a text for a list, without markup characters, truncated at a word. */
 export function excerpt(text: string, charsMax: number): string {
-  const plain = text
-    .slice(0, charsMax * 3)
+  const plain = cutText(text, charsMax * 3)
     .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
     // a link that the slice above truncated
     .replace(/!?\[([^\]]*)(\]\([^)]*)?$/, '$1')
@@ -12,5 +13,5 @@ export function excerpt(text: string, charsMax: number): string {
     .replace(/\s+/g, ' ')
     .trim()
   if (plain.length <= charsMax) return plain
-  return `${plain.slice(0, charsMax).replace(/\s\S*$/, '')} …`
+  return `${cutText(plain, charsMax).replace(/\s\S*$/, '')} …`
 }

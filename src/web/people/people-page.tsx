@@ -112,7 +112,11 @@ const PeopleTable: FC<{ rows: PersonRow[]; now: number }> = ({ rows, now }) => (
               <AccountMark name={row.name} kind={row.kind} />
               <span>{row.name}</span>
             </a>
-            {row.displayName && <div class="meta">{row.displayName}</div>}
+            {row.displayName && (
+              <div class="meta">
+                <bdi>{row.displayName}</bdi>
+              </div>
+            )}
           </td>
           <td data-l="Kind">
             {accountKindTitles[row.kind]}

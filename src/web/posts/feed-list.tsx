@@ -35,7 +35,9 @@ export const FeedList: FC<FeedListProps> = ({ rows, running, frame, path, hasExc
         />
         <div>
           <h2>
-            <a href={postPath(row.id)}>{row.title}</a>
+            <a href={postPath(row.id)}>
+              <bdi>{row.title}</bdi>
+            </a>
           </h2>
           {hasExcerpt && row.content && <p class="excerpt">{excerpt(row.content, 180)}</p>}
           <PostByline of={row} now={frame.now}>

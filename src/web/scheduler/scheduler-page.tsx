@@ -155,7 +155,7 @@ const LeaseTable: FC<{ board: Board; now: number }> = ({ board, now }) =>
             </th>
             <td class="whole">
               <a class="plain" href={activationPath(lease.id)}>
-                {lease.postTitle ?? formatTask(lease.task)}
+                <bdi>{lease.postTitle ?? formatTask(lease.task)}</bdi>
               </a>
             </td>
             <td data-l="Trigger">{formatTask(lease.task)}</td>

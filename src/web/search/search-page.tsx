@@ -98,7 +98,9 @@ function toPath(hit: SearchHit): string {
 const Hit: FC<{ hit: SearchHit; now: number }> = ({ hit, now }) => (
   <li data-row>
     <h2>
-      <a href={toPath(hit)}>{hit.title}</a>
+      <a href={toPath(hit)}>
+        <bdi>{hit.title}</bdi>
+      </a>
     </h2>
     {hit.snippet && (
       <p class="excerpt">

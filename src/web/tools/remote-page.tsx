@@ -94,13 +94,19 @@ export const StateCounts: FC<{ server: string; counts: RemoteToolCounts | undefi
 const ReadState: FC<{ server: RemoteServerSummary }> = ({ server }) => (
   <>
     {server.failure !== null && <p class="warn">Failed: {server.failure}</p>}
-    {server.failure === null && server.problems.length === 0 && 'Succeeded'}
-    {server.problems.length > 0 && (
+    {server.failure === null && server.problem_count === 0 && 'Succeeded'}
+    {server.problem_count > 0 && (
       <a href={remoteServerPath(server.name)}>
-        {formatPlural(server.problems.length, 'problem', 'problems')} in its list
+        {formatPlural(server.problem_count, 'problem', 'problems')} in its list
       </a>
     )}
   </>
+)
+
+export const Lines: FC<{ text: string }> = ({ text }) => (
+  <pre class="code" tabindex={0}>
+    {text}
+  </pre>
 )
 
 /** @param from the page to come back to */

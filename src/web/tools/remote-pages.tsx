@@ -82,6 +82,16 @@ export function registerRemotePages(app: Hono<HubEnv>, toolAdmin: ToolAdminApi):
     `${remotePath}/tools`,
     page((c) => changeTools(c, toolAdmin)),
   )
+  app.post(
+    `${remotePath}/instructions`,
+    page((c) =>
+      actOnServer(c, toolAdmin, async (field, admin) => {
+        const server = field('server')
+        await toolAdmin.setRemoteInstructions(admin, { server, text: field('text') || null })
+        return remoteServerPath(server)
+      }),
+    ),
+  )
 }
 
 interface Shown {

@@ -1,6 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type {
-  RemoteServerSummary,
+  RemoteServerText,
   RemoteToolLine,
   RemoteToolPage,
 } from '../../mcp-servers/contract/tool-admin'
@@ -13,11 +13,11 @@ import { EmptyList } from '../parts/empty-list'
 import { Pager } from '../parts/pager'
 import { TableHead } from '../parts/table-head'
 import { MappingFields, type TypedMapping, toChoice } from './mapping-form'
-import { RefreshForm, StateCounts } from './remote-page'
+import { Lines, RefreshForm, StateCounts } from './remote-page'
 import { remotePath, stateLabels, type ToolFilterValues, toolListPath } from './remote-paths'
 
 export interface RemoteServerPageProps extends Omit<RemoteToolPage, 'next'> {
-  server: RemoteServerSummary
+  server: RemoteServerText
   /** Of all remote tools, for a choice of all that match. */
   version: number
   filter: ToolFilterValues
@@ -45,6 +45,7 @@ export const RemoteServerPage: FC<RemoteServerPageProps> = (props) => {
       <ErrorSummary problem={props.problem} />
       <ListProblems server={server} />
       <Actions server={server.name} />
+      <Instructions server={server} />
       <p class="up3">
         <StateCounts server={server.name} counts={counts} />
       </p>
@@ -63,7 +64,7 @@ export const RemoteServerPage: FC<RemoteServerPageProps> = (props) => {
   )
 }
 
-const ListProblems: FC<{ server: RemoteServerSummary }> = ({ server }) => (
+const ListProblems: FC<{ server: RemoteServerText }> = ({ server }) => (
   <>
     {server.failure !== null && <p class="warn">Last refresh failed: {server.failure}</p>}
     {server.problems.length > 0 && (
@@ -98,6 +99,44 @@ const Actions: FC<{ server: string }> = ({ server }) => (
     </details>
   </div>
 )
+
+/** What the server says about its use. Models are shown what an admin reviewed, also after the server says something else. */
+const Instructions: FC<{ server: RemoteServerText }> = ({ server }) => {
+  const { name, instructions, offered_instructions: offered } = server
+  if (instructions === null && offered === null) return null
+  const isShown = instructions === offered
+  return (
+    <details class="up3" {...(isShown ? {} : { open: true })}>
+      <summary>
+        Instructions{' '}
+        <span class="meta">
+          {isShown && 'Models with its tools are shown them'}
+          {!isShown && (instructions === null ? 'Hidden from models' : 'Its server changed them')}
+        </span>
+      </summary>
+      {instructions !== null && <Lines text={instructions} />}
+      {!isShown && offered !== null && (
+        <form class="up2" method="post" action={`${remotePath}/instructions`}>
+          {instructions !== null && <p>The server now says:</p>}
+          <Lines text={offered} />
+          <input type="hidden" name="server" value={name} />
+          <input type="hidden" name="text" value={offered} />
+          <button type="submit" class="btn up2">
+            Show to models<span class="vh">: instructions of {name}</span>
+          </button>
+        </form>
+      )}
+      {instructions !== null && (
+        <form class="up2" method="post" action={`${remotePath}/instructions`}>
+          <input type="hidden" name="server" value={name} />
+          <button type="submit" class="btn">
+            Hide from models<span class="vh">: instructions of {name}</span>
+          </button>
+        </form>
+      )}
+    </details>
+  )
+}
 
 const FilterForm: FC<{ server: string; typed: ToolFilterValues }> = ({ server, typed }) => {
   const form = createForm(typed)

@@ -4,6 +4,7 @@ import { remoteServerPath } from '../../shared/paths'
 import { ErrorSummary } from '../form/error-summary'
 import type { FormProblem } from '../form/form-state'
 import { MappingFields, type TypedMapping, toChoice } from './mapping-form'
+import { Lines } from './remote-page'
 import { remotePath } from './remote-paths'
 
 interface RemoteToolPageProps {
@@ -31,9 +32,7 @@ export const RemoteToolPage: FC<RemoteToolPageProps> = ({ tool, problem, typed }
       </p>
       <ErrorSummary problem={problem} />
       <h2 class="up4">{isWaiting ? 'Change' : 'Description'}</h2>
-      <pre class="code" tabindex={0}>
-        {tool.diff && isWaiting ? tool.diff.join('\n') : tool.text}
-      </pre>
+      <Lines text={tool.diff && isWaiting ? tool.diff.join('\n') : tool.text} />
       {isWaiting && (
         <form class="up3" method="post" action={`${remotePath}/tools`}>
           <Choice tool={tool} />

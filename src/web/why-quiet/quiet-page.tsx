@@ -30,7 +30,7 @@ export const QuietPage: FC<QuietPageProps> = ({ frame, name, thread, gates }) =>
           <>
             {' in '}
             <a class="ul" href={postPath(thread.id)}>
-              {thread.title ?? 'Removed post'}
+              <bdi>{thread.title ?? 'Removed post'}</bdi>
             </a>
           </>
         )}

@@ -84,6 +84,7 @@ export function assemble(over: Partial<PromptSources> = {}, memories: Partial<Pr
     load: aLoad,
     reader: mira.id,
     toolNames: ['hub_search'],
+    instructions: [],
     contextTokens: 100_000,
     hubName: 'Nest',
     memory: {

@@ -51,6 +51,7 @@ export const tools: ToolApi = {
       doing: name,
     })),
   describe: (name) => ({ isIdempotent: true, isSequential: false, doing: name }),
+  listInstructions: () => [],
   isGranted: () => true,
   measureFiles: () => null,
   endRun: async () => {},

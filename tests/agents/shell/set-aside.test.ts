@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { Journal } from '../../../src/agents/journal'
 import { agentId } from './fake-hub'
 import { approveAll, callOf, countResults, inObject, live, type Script, World } from './world'
 
@@ -35,6 +36,8 @@ const findPoints = () =>
     world.hub.ask(`@scout ${secretWords}`)
     await live(world, state)
     expect(world.hub.commits).toMatchObject([{ outcome: 'completed' }])
+    // nothing is stored of a run that was not interrupted, but its journal
+    expect(new Journal(state.storage.sql).readMark()).toBeNull()
     return [...world.points]
   })
 

@@ -28,6 +28,7 @@ export const moduleTable: Table = Object.fromEntries(
       path: '/remote-servers/every',
       body: world.remote,
     }),
+    'GET /remote-servers/:name': () => ({ path: '/remote-servers/every' }),
     'POST /remote-servers/:name/refresh': () => ({ path: '/remote-servers/every/refresh' }),
     'GET /remote-servers/:name/tools/:tool': () => ({ path: '/remote-servers/every/tools/echo' }),
     'PUT /remote-servers/:name/tools': () => ({

@@ -32,19 +32,19 @@ let mira: Awaited<ReturnType<typeof createAccount>>
 
 beforeAll(async () => {
   mira = await createAccount('mira')
-  await setSessions('desk')
-  await addSessions('desk', ['set', 'get', 'fail', 'hang'])
+  await setSessions('shelf')
+  await addSessions('shelf', ['set', 'get', 'fail', 'hang', 'question'])
 })
 beforeEach(async () => {
-  await setSessions('desk', { isRestarted: true })
-  await takeSent('desk')
+  await setSessions('shelf', { isRestarted: true })
+  await takeSent('shelf')
 })
 afterEach(() => {
   vi.useRealTimers()
 })
 
 const toCall = (tool: string, args: Record<string, unknown> = {}) => ({
-  name: `desk_${tool}`,
+  name: `shelf_${tool}`,
   arguments: args,
 })
 const steps = (...tools: (string | string[])[]): FakeAnswer[] => [
@@ -54,9 +54,9 @@ const steps = (...tools: (string | string[])[]): FakeAnswer[] => [
 
 let agents = 0
 /** Asks a new agent, which makes the calls of each step. */
-async function ask(answers: FakeAnswer[], grant = 'desk:use trusted') {
+async function ask(answers: FakeAnswer[], grant = 'shelf:use trusted') {
   const name = `clerk${++agents}`
-  const agent = await createAgent(name, answers, { grants: ['hub:read', 'desk:use'] })
+  const agent = await createAgent(name, answers, { grants: ['hub:read', 'shelf:use'] })
   await allow(agent.accountId, ['hub:*', grant])
   const postId = await post(mira.key, 'An errand', `@${name} go there please`)
   /** The last prompt, once the agent has answered. */
@@ -68,12 +68,14 @@ async function ask(answers: FakeAnswer[], grant = 'desk:use trusted') {
 }
 
 const listWhat = (sent: SentRequest[]) => sent.map(({ what }) => what)
-const opening = ['initialize', 'notifications/initialized']
+const stateless = ['initialize', 'notifications/initialized']
+/** The server has no stream for what belongs to no request, which is asked once. */
+const opening = [...stateless, 'GET']
 /** Returns what the server was sent until a session was ended. */
 async function takeUntilEnd(): Promise<SentRequest[]> {
   const sent: SentRequest[] = []
   await waitForValue(async () => {
-    sent.push(...(await takeSent('desk')))
+    sent.push(...(await takeSent('shelf')))
     return sent.some(({ what }) => what === 'DELETE')
   }, 'the end of the session')
   return sent
@@ -91,7 +93,7 @@ describe('the session of a run', () => {
       ...['tools/call set', 'tools/call get', 'tools/call get', 'DELETE'],
     ])
     expect(new Set(sent.slice(1).map(({ session }) => session)).size).toBe(1)
-    expect(await setSessions('desk')).toBe(0)
+    expect(await setSessions('shelf')).toBe(0)
     expect(await countRows()).toBe(0)
   })
 
@@ -100,6 +102,14 @@ describe('the session of a run', () => {
     const what = listWhat(await takeUntilEnd())
     expect(what.filter((each) => each === 'initialize')).toHaveLength(1)
     expect(what.filter((each) => each === 'tools/call get')).toHaveLength(3)
+  })
+
+  it('M12: has a stream on which its server can ask during each call', async () => {
+    await setSessions('shelf', { hasStream: true })
+    const { prompt } = await ask(steps('question', 'get', 'question'))
+    expect((await prompt()).split('answered -32601')).toHaveLength(3)
+    const what = listWhat(await takeUntilEnd())
+    expect(what.filter((each) => each === 'GET')).toHaveLength(4)
   })
 
   it('M12: is another for each run', async () => {
@@ -113,7 +123,7 @@ describe('the session of a run', () => {
     const { prompt } = await ask(steps('set', 'hang', 'get'))
     const sent: SentRequest[] = []
     await waitForValue(async () => {
-      sent.push(...(await takeSent('desk')))
+      sent.push(...(await takeSent('shelf')))
       return listWhat(sent).includes('tools/call hang')
     }, 'the call that hangs')
     await abortAllDurableObjects()
@@ -126,7 +136,7 @@ describe('the session of a run', () => {
     const { prompt } = await ask(steps('set', 'hang', 'get'))
     const sent: SentRequest[] = []
     await waitForValue(async () => {
-      sent.push(...(await takeSent('desk')))
+      sent.push(...(await takeSent('shelf')))
       return listWhat(sent).includes('tools/call hang')
     }, 'the call that hangs')
     const session = sent.at(-1)?.session ?? ''
@@ -144,21 +154,21 @@ describe('the session of a run', () => {
   it.each([404, 400] as const)(
     'M12: is opened anew when the server ended it (%s), and the model reads that',
     async (unknown) => {
-      await setSessions('desk', { unknown })
+      await setSessions('shelf', { unknown })
       const { prompt } = await ask(steps('set', 'hang', 'get', 'get'))
       const sent: SentRequest[] = []
       await waitForValue(async () => {
-        sent.push(...(await takeSent('desk')))
+        sent.push(...(await takeSent('shelf')))
         return listWhat(sent).includes('tools/call hang')
       }, 'the call that hangs')
-      await setSessions('desk', { unknown, isRestarted: true })
+      await setSessions('shelf', { unknown, isRestarted: true })
       await abortAllDurableObjects()
       const read = await prompt()
       const note = '[The server had ended its session: what it held is gone.]'
       expect(read.split(note)).toHaveLength(2)
       expect(read).toContain(`${note}\\nholds nothing`)
       sent.push(...(await takeUntilEnd()))
-      expect(listWhat(sent).slice(-6)).toEqual([
+      expect(listWhat(sent).slice(-7)).toEqual([
         'tools/call get',
         ...opening,
         ...['tools/call get', 'tools/call get', 'DELETE'],
@@ -169,7 +179,7 @@ describe('the session of a run', () => {
 
 it('M12: a run that waits keeps its session for a while, and reads afterwards that it is gone', async () => {
   // Without `trusted` its second write requires approval.
-  const { prompt } = await ask(steps('set', 'fail', 'get'), 'desk:use')
+  const { prompt } = await ask(steps('set', 'fail', 'get'), 'shelf:use')
   const approval = await waitForValue(
     async () => (await listApprovals(adminKey))[0]?.id ?? false,
     'the approval',
@@ -178,7 +188,7 @@ it('M12: a run that waits keeps its session for a while, and reads afterwards th
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + remoteLimits.sessionIdleMs + 1_000 })
   const scheduler = env.SCHEDULER.getByName('scheduler') as unknown as { sweepNow(): Promise<void> }
   await scheduler.sweepNow()
-  await waitForValue(async () => (await setSessions('desk')) === 0, 'the end of the session')
+  await waitForValue(async () => (await setSessions('shelf')) === 0, 'the end of the session')
   await call('POST', `/api/v1/approvals/${approval}`, {
     key: adminKey,
     body: { decision: 'approve' },
@@ -188,23 +198,23 @@ it('M12: a run that waits keeps its session for a while, and reads afterwards th
 
 describe('a server that keeps no sessions', () => {
   it('M12: gets no request more than the calls, and nothing is ended', async () => {
-    await setSessions('desk', { isStateless: true })
+    await setSessions('shelf', { isStateless: true })
     const { prompt } = await ask(steps('get', 'get', 'get'))
     await prompt()
     await waitForValue(async () => (await countRows()) === 0, 'the end of the run')
-    const sent = await takeSent('desk')
-    expect(listWhat(sent)).toEqual([...opening, ...Array(3).fill('tools/call get')])
+    const sent = await takeSent('shelf')
+    expect(listWhat(sent)).toEqual([...stateless, ...Array(3).fill('tools/call get')])
     expect(sent.map(({ session }) => session)).toEqual(Array(5).fill(null))
   })
 })
 
 it('M12: a call outside of a run has a session of its own', async () => {
   const wren = await createAccount('wren', 'agent')
-  await allow(wren.id, ['desk:*'])
+  await allow(wren.id, ['shelf:*'])
   const client = await connectMcp((request) => exports.default.fetch(request), wren.key, '/mcp')
   expect(textOf(await client.callTool(toCall('set', { value: 1 })))).toBe('kept')
   expect(textOf(await client.callTool(toCall('get')))).toBe('holds nothing')
-  expect(listWhat(await takeSent('desk'))).toEqual([
+  expect(listWhat(await takeSent('shelf'))).toEqual([
     ...[...opening, 'tools/call set', 'DELETE'],
     ...[...opening, 'tools/call get', 'DELETE'],
   ])
@@ -235,7 +245,7 @@ describe('the store of sessions', () => {
     /** Calls `get` after `set`, as the call of a run, and returns what the session held before. */
     const use = async (runId: string, owner = '', baseUrl?: string) => {
       const { signal } = new AbortController()
-      const ask = { server: 'remote', service: 'desk', actor, owner: null, signal }
+      const ask = { server: 'remote', service: 'shelf', actor, owner: null, signal }
       const { connection } = await open(ask)
       const at = {
         ...{ ...connection, owner: (owner || null) as AccountId | null },
@@ -250,7 +260,7 @@ describe('the store of sessions', () => {
       return [value, isRenewed]
     }
     const countOpened = async () =>
-      listWhat(await takeSent('desk')).filter((what) => what === 'initialize').length
+      listWhat(await takeSent('shelf')).filter((what) => what === 'initialize').length
     return { sessions, use, open, countOpened }
   }
   beforeEach(async () => {
@@ -279,17 +289,17 @@ describe('the store of sessions', () => {
     const { use, sessions, open } = setUp()
     await use('r1')
     await sessions.endIdle(open)
-    expect(await setSessions('desk')).toBe(1)
+    expect(await setSessions('shelf')).toBe(1)
     now += remoteLimits.sessionIdleMs - 1
     await sessions.endIdle(open)
-    expect(await setSessions('desk')).toBe(1)
+    expect(await setSessions('shelf')).toBe(1)
     await use('r1')
     now += remoteLimits.sessionTouchMs
     await sessions.endIdle(open)
-    expect(await setSessions('desk')).toBe(1)
+    expect(await setSessions('shelf')).toBe(1)
     now += remoteLimits.sessionIdleMs
     await sessions.endIdle(open)
-    expect(await setSessions('desk')).toBe(0)
+    expect(await setSessions('shelf')).toBe(0)
     expect(await use('r1')).toEqual(['holds nothing', true])
     expect(await use('r1')).toEqual(['holds r1', false])
   })
@@ -320,13 +330,13 @@ describe('the store of sessions', () => {
   it('M12: sends none to another address than where it was opened', async () => {
     const { use } = setUp()
     await use('r1')
-    await takeSent('desk')
+    await takeSent('shelf')
     expect(await use('r1', '', `${externalUrls.mcp}/sessions/moved`)).toEqual([
       'holds nothing',
       true,
     ])
     expect((await takeSent('moved'))[0]).toMatchObject({ what: 'initialize', session: null })
-    expect(await takeSent('desk')).toEqual([])
+    expect(await takeSent('shelf')).toEqual([])
   })
 
   it('M12: opens anew what another key encrypted, and what another row holds', async () => {
@@ -346,9 +356,9 @@ describe('the store of sessions', () => {
 
   it('M12: lets the next call try when a server opens none', async () => {
     const { use } = setUp()
-    await setSessions('desk', { isClosed: true })
+    await setSessions('shelf', { isClosed: true })
     await expect(use('r1')).rejects.toThrow('answered 503')
-    await setSessions('desk')
+    await setSessions('shelf')
     expect(await use('r1')).toEqual(['holds nothing', false])
   })
 
@@ -357,7 +367,7 @@ describe('the store of sessions', () => {
     await use('r1')
     expect(await use('r1')).toEqual(['holds nothing', false])
     expect(await countRows()).toBe(0)
-    expect(await setSessions('desk')).toBe(0)
+    expect(await setSessions('shelf')).toBe(0)
   })
 
   it('M12: closes those of an ended run alone', async () => {
@@ -365,7 +375,7 @@ describe('the store of sessions', () => {
     await use('r1')
     await use('r2')
     await sessions.end('r1' as ActivationId, open)
-    expect(await setSessions('desk')).toBe(1)
+    expect(await setSessions('shelf')).toBe(1)
     expect(await use('r2')).toEqual(['holds r2', false])
   })
 })

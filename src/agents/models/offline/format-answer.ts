@@ -1,3 +1,4 @@
+import { cutText } from '../../../shared/cut-text'
 import type { Question } from './parse-task'
 import type { ScoredCandidate } from './score-candidates'
 
@@ -76,7 +77,7 @@ function toPlain(text: string): string {
 /** Truncates between words. Must run before escaping, so that no escape is split. */
 function truncateAt(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text
-  const start = text.slice(0, charsMax)
+  const start = cutText(text, charsMax)
   const space = start.lastIndexOf(' ')
   return `${space > charsMax / 2 ? start.slice(0, space) : start}…`
 }

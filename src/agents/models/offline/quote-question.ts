@@ -1,3 +1,5 @@
+import { cutText } from '../../../shared/cut-text'
+
 const quoteCharsMax = 80
 
 /**
@@ -15,5 +17,5 @@ export function quoteQuestion(text: string, agentName: string): string {
     .trim()
   if (line.length <= quoteCharsMax) return line
   const space = line.lastIndexOf(' ', quoteCharsMax)
-  return `${line.slice(0, space > quoteCharsMax / 2 ? space : quoteCharsMax)}…`
+  return `${cutText(line, space > quoteCharsMax / 2 ? space : quoteCharsMax)}…`
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { brave } from '../../../shared/config'
+import { cutText } from '../../../shared/cut-text'
 import { defineTool } from '../../tool/define-tool'
 import { requestBrave } from '../brave-client'
 import { braveErrors } from '../errors'
@@ -36,7 +37,7 @@ export const summarize = defineTool({
     if (response.status === 'failed' || text.trim() === '') throw braveErrors.noSummary()
     return {
       title: toPlain(response.title, brave.titleCharsMax),
-      summary: text.slice(0, brave.summaryCharsMax),
+      summary: cutText(text, brave.summaryCharsMax),
       sources: response.enrichments.context.slice(0, brave.resultsMax).map(({ title, url }) => ({
         title: toPlain(title, brave.titleCharsMax),
         url,

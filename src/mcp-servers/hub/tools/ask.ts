@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { Actor, ConversationApi, Question, QuestionProgress } from '../../../hub/contract/hub'
 import { askLimits, limits } from '../../../shared/config'
+import { shortenText } from '../../../shared/cut-text'
 import { AppError } from '../../../shared/errors'
 import type { CommentId, ConversationId, PostId } from '../../../shared/ids'
 import { addMentions } from '../../../shared/markdown/add-mentions'
@@ -99,7 +100,7 @@ async function write(hub: ConversationApi, actor: Actor, asked: Input): Promise<
 /** Returns the first line of a question, as far as it fits into a title. */
 const toTitle = (question: string): string => {
   const [line = ''] = question.split('\n')
-  return line.length <= 120 ? line : `${line.slice(0, 119).toWellFormed()}…`
+  return shortenText(line, 120)
 }
 
 /** Returns the question that a link of an earlier call names. @throws VALIDATION */
