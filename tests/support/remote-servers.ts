@@ -18,7 +18,7 @@ interface Remote {
   problems: string[]
   instructions: string | null
   offered_instructions: string | null
-  tools: Shown[]
+  tools: Line[]
 }
 /** What the list shows of a tool. */
 export type Line = Omit<Shown, 'diff' | 'text'> & { says_read_only: boolean }
@@ -39,6 +39,17 @@ export const readTool = async (server: string, tool: string): Promise<Shown> => 
   return (body as unknown as { remote_tool: Shown }).remote_tool
 }
 
+async function listAll(server: string): Promise<Line[]> {
+  const all: Line[] = []
+  let cursor: string | null = ''
+  while (cursor !== null) {
+    const page = await listTools({ server, limit: '100', cursor })
+    all.push(...page.tools)
+    cursor = page.next
+  }
+  return all
+}
+
 /** Calls the API of remote servers as an admin; `remote` is the server with its tools as they are then. */
 export const api = async (method: string, path: string, body?: unknown) => {
   const answer = await asAdmin(method, `/remote-servers${path}`, body)
@@ -46,8 +57,7 @@ export const api = async (method: string, path: string, body?: unknown) => {
     remote_server?: { name: string } & Omit<Remote, 'tools'>
     remote_tools: Line[]
   }
-  const listed = server ? (await listTools({ server: server.name, limit: '100' })).tools : []
-  const tools = await Promise.all(listed.map(({ name }) => readTool(server?.name ?? '', name)))
+  const tools = server ? await listAll(server.name) : []
   return { ...answer, changed, remote: { ...server, tools } as Remote }
 }
 

@@ -31,6 +31,7 @@ async function checkAgain(
     connections: models.selectConnections(),
     toolsVersion: selectToolsVersion({}),
   })
+  if (rows.length === 0) return
   await tools.refresh({ toolsVersion })
   for (let from = 0; from < rows.length; from += agentsAtOnce) {
     const statements = await Promise.all(
