@@ -51,7 +51,7 @@ const alone = [
   'tests/mcp-servers/credentials/{canary,vault}.test.ts',
   'tests/mcp-servers/http/http-request.test.ts',
   'tests/mcp-servers/outside/mcp-on-worker.test.ts',
-  'tests/mcp-servers/remote/{connect-attacks,hosted,hostile,own-accounts,remote-servers,sessions,transport}.test.ts',
+  'tests/mcp-servers/remote/{bulk,connect-attacks,hosted,hostile,own-accounts,remote-servers,sessions,transport}.test.ts',
   'tests/stories/*.test.ts',
   'tests/web/tools/*.test.ts',
 ]

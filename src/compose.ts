@@ -78,6 +78,7 @@ export function composeApp(bindings: Env) {
   const lane = new RecoveryLane(clock)
   const agents = createAgents(env, settings, {
     ...{ definitions, models, registry, tools, readConnections, lane },
+    refreshTools: outside.catalogue.refreshToLatest,
   })
   const scheduler = createSchedulerApi(env.SCHEDULER)
   const shared = {
@@ -197,7 +198,7 @@ const createAgents = (
   settings: Settings,
   deps: Pick<
     Parameters<typeof createAgentApi>[0],
-    'definitions' | 'models' | 'readConnections' | 'lane'
+    'definitions' | 'models' | 'readConnections' | 'refreshTools' | 'lane'
   > & {
     registry: ReturnType<typeof createToolRegistry>
     tools: ReturnType<typeof listKnownTools>
@@ -210,6 +211,7 @@ const createAgents = (
     lane: deps.lane,
     models: deps.models,
     readConnections: deps.readConnections,
+    refreshTools: deps.refreshTools,
     listServers: () => deps.registry.servers().map(({ name }) => name),
     hookNames: hooks.map(({ name }) => name),
     isGranted,

@@ -36,6 +36,8 @@ export interface AgentApiDeps {
   models: ModelRegistry
   /** Reads the model providers that admins set up. */
   readConnections(): Promise<ModelConnection[]>
+  /** Loads the tools of remote servers if an admin changed them. */
+  refreshTools(): Promise<void>
   /** Returns the tool servers that a definition can name. */
   listServers: () => readonly string[]
   /** The hooks that a definition can switch on or off. */
@@ -87,7 +89,9 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     findRunLogProblem,
     toOtlp: (trace) => toOtlp(trace, deps.otlp),
     checkDefinition: async (files, given) => {
-      const connections = given ?? (await deps.readConnections())
+      const [connections] = given
+        ? [given]
+        : await Promise.all([deps.readConnections(), deps.refreshTools()])
       const listModels = (choice: ModelChoice) => models.list(choice, connections)
       return checkDefinition(files, { ...deps, connections, listModels })
     },

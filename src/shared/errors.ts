@@ -1,4 +1,4 @@
-import { cutText } from './cut-text'
+import { cutText } from './cut-text.ts'
 
 /**
  * All error codes of the API. `status` is the HTTP status; `isRetryable` means that the same request

@@ -23,6 +23,11 @@ export const contentFormPath = (
 /** Path of what moderators did in a community. */
 export const moderationLogPath = (community: string): string =>
   `/moderation/log/${encodeURIComponent(community)}`
+/** Page of a remote MCP server, and of one of its tools. */
+export const remoteServerPath = (server: string): string =>
+  `/tools/remote/${encodeURIComponent(server)}`
+export const remoteToolPath = (server: string, tool: string): string =>
+  `${remoteServerPath(server)}/${encodeURIComponent(tool)}`
 /** The page where an account connects its account at a remote MCP server. */
 export const connectPath = (service: string): string => `/connect/${encodeURIComponent(service)}`
 /** Path of the list of runs with a filter, as a query string. */

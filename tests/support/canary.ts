@@ -96,7 +96,7 @@ async function readPages({ activation_id: id }: CommentRow, postId: string) {
     ...[`/api/v1/activations/${id}/otlp`, '/api/v1/audit'],
     ...[`/activations/${id}`, `/p/${postId}`, '/tools', '/tools/remote'],
     '/m/agent-errors',
-    ...['/api/v1/remote-servers', '/api/v1/tools'],
+    ...['/api/v1/remote-servers', '/api/v1/remote-tools', '/api/v1/tools'],
   ]
   return Promise.all(
     paths.map(async (path): Promise<[string, string]> => {

@@ -18,14 +18,47 @@ interface Remote {
   problems: string[]
   instructions: string | null
   offered_instructions: string | null
-  tools: Shown[]
+  tools: Line[]
+}
+/** What the list shows of a tool. */
+export type Line = Omit<Shown, 'diff' | 'text'> & { says_read_only: boolean }
+
+/** Lists the tools of remote servers with the parameters of the API. */
+export const listTools = async (query: Record<string, string>) => {
+  const { status, body } = await asAdmin('GET', `/remote-tools?${new URLSearchParams(query)}`)
+  const { remote_tools: tools = [], next_cursor: next } = body as unknown as {
+    remote_tools?: Line[]
+    next_cursor: string | null
+  }
+  return { status, tools, next, bytes: new TextEncoder().encode(JSON.stringify(body)).length }
 }
 
-/** Calls the API of remote servers as an admin. */
+/** Returns a tool of a remote server with its texts. */
+export const readTool = async (server: string, tool: string): Promise<Shown> => {
+  const { body } = await asAdmin('GET', `/remote-servers/${server}/tools/${tool}`)
+  return (body as unknown as { remote_tool: Shown }).remote_tool
+}
+
+async function listAll(server: string): Promise<Line[]> {
+  const all: Line[] = []
+  let cursor: string | null = ''
+  while (cursor !== null) {
+    const page = await listTools({ server, limit: '100', cursor })
+    all.push(...page.tools)
+    cursor = page.next
+  }
+  return all
+}
+
+/** Calls the API of remote servers as an admin; `remote` is the server with its tools as they are then. */
 export const api = async (method: string, path: string, body?: unknown) => {
   const answer = await asAdmin(method, `/remote-servers${path}`, body)
-  const { remote_server: remote } = answer.body as unknown as { remote_server: Remote }
-  return { ...answer, remote }
+  const { remote_server: server, remote_tools: changed } = answer.body as unknown as {
+    remote_server?: { name: string } & Omit<Remote, 'tools'>
+    remote_tools: Line[]
+  }
+  const tools = server ? await listAll(server.name) : []
+  return { ...answer, changed, remote: { ...server, tools } as Remote }
 }
 
 export const add = (name: string, url: string, more: object = {}) =>

@@ -128,10 +128,9 @@ const setting = [
   '/settings/theme',
   '/standing-rules/:id/revoke',
   '/tools/remote',
-  '/tools/remote/accept',
-  '/tools/remote/map',
   '/tools/remote/refresh',
   '/tools/remote/remove',
+  '/tools/remote/tools',
 ]
 
 let world: World

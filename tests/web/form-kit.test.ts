@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { serviceErrors } from '../../src/mcp-servers/services/errors'
+import { serviceErrors, serviceProblems } from '../../src/mcp-servers/services/errors'
 import { AppError } from '../../src/shared/errors'
 import { Checkbox } from '../../src/web/form/checkbox'
 import { ErrorSummary } from '../../src/web/form/error-summary'
@@ -193,7 +193,9 @@ test('forms: a checkbox keeps its state and has its error', () => {
 })
 
 test('forms: an error names a field as the page does, and the API as its schema does', () => {
-  const error = serviceErrors.privateNotAllowed()
+  const error = serviceErrors.invalid([
+    { path: 'body.allow_private', message: serviceProblems.privateNotAllowed },
+  ])
   const { hint } = toProblem(error, settingsLabels)
   expect(hint).toMatch(/^The server has a private address: Private addresses are off on this hub/)
   expect(hint).not.toContain('allow_private')

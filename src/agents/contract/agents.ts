@@ -84,7 +84,12 @@ export interface AgentApi {
   findRunLogProblem(stored: string): RunLogProblem | null
   /** Converts an activation to OpenTelemetry: an ExportTraceServiceRequest in JSON. */
   toOtlp(run: Waterfall): object
-  /** @param connections the model providers that admins set up; read when absent */
+  /**
+   * Checks a definition against what the hub has now.
+   *
+   * @param connections the model providers that admins set up. Without them they are read, and so are the tools of
+   *   remote servers, which only warnings depend on
+   */
   checkDefinition(
     files: DefinitionFiles,
     connections?: readonly ModelConnection[],

@@ -13,7 +13,7 @@ import { computeDefinitionEtag } from './definition-etag'
 import { readExplorationFacts, readSchedules } from './exploration-facts'
 import { findUnfitModels } from './find-unfit-models'
 import { limitDetails, readDefinition } from './read-definition'
-import { isUsableGrant } from './unusable-fields'
+import { isGrant } from './unusable-fields'
 import { warnUnpriced } from './warn-unpriced'
 import type { YamlSource } from './yaml-source'
 
@@ -92,10 +92,10 @@ export async function checkDefinition(
       etag: await computeDefinitionEtag(files),
       warnings: limitDetails([
         ...warnings,
-        ...warnUnknownServers(config, listServers(), source),
+        ...warnServers(config, listServers(), source),
         ...warnUnknownHooks(definition, hookNames, source),
         ...warnTooWideGrants(definition, isTooWide, source),
-        ...warnUnknownGrants(config, { isTooWide, hasTool }, source),
+        ...warnUnknownGrants(config, { isTooWide, hasTool, listServers }, source),
         ...warnMissingSkillGrants(definition, isGranted, source),
         ...warnUnavailableAlternatives(definition, models, source),
         ...warnSubstitution(definition.brain, model, source),
@@ -149,19 +149,40 @@ function priceRun(models: Model[], tokens: number): number | null {
   )
 }
 
-/** Warns of servers without an address or a command whose name is not a server of this hub. */
-function warnUnknownServers(
+/** Warns of servers that this hub does not have, and of addresses and commands, which only an admin can set. */
+function warnServers(
   { capabilities }: Config,
   serverNames: readonly string[],
   source: YamlSource,
 ): ErrorDetail[] {
   return (capabilities?.mcp_servers ?? []).flatMap((server, index) => {
     const { name, url, command } = typeof server === 'string' ? { name: server } : server
-    if ((url ?? command) !== undefined || serverNames.includes(name)) return []
-    const path = source.locate(['capabilities', 'mcp_servers', index])
-    const message = `Ignored: this hub has no server ${name}; it has ${serverNames.join(', ')}${formatNearest(name, serverNames)}`
-    return [{ path, message }]
+    const field = command !== undefined ? 'command' : url !== undefined ? 'url' : null
+    const message = explainServer(name, field, serverNames)
+    if (message === null) return []
+    const place = ['capabilities', 'mcp_servers', index, ...(field ? [field] : [])]
+    return [{ path: source.locate(place), message }]
   })
+}
+
+/** @returns why what a definition says of a server has no effect; null: it has */
+function explainServer(
+  name: string,
+  field: 'command' | 'url' | null,
+  serverNames: readonly string[],
+): string | null {
+  const isKnown = serverNames.includes(name)
+  if (field === null) {
+    return isKnown
+      ? null
+      : `Ignored: this hub has no server ${name}; it has ${serverNames.join(', ')}${formatNearest(name, serverNames)}`
+  }
+  if (isKnown) {
+    return `Ignored: this hub has a server ${name}, whose address an admin sets. Remove ${field}, and request the grants of its tools`
+  }
+  return field === 'command'
+    ? 'Ignored: a Worker cannot start a command. Run the server over Streamable HTTP and use { name, url }'
+    : 'Ignored: only an admin can add a server. Ask an admin to add it at /tools/remote, and request the grants of its tools here'
 }
 
 /** Warns of alternatives whose provider has no key on this hub: they are never used. */
@@ -231,16 +252,24 @@ const warnTooWideGrants = (
     return [{ path, message }]
   })
 
+/** Servers that other systems give agents, for the machine they run on. */
+const machineServer = /^(shell|bash|file-?system|fs)$/i
+
 /** Warns of grants that no tool of this hub needs. */
 const warnUnknownGrants = (
   { capabilities }: Config,
-  { isTooWide, hasTool }: Pick<HubOffer, 'isTooWide' | 'hasTool'>,
+  { isTooWide, hasTool, listServers }: Pick<HubOffer, 'isTooWide' | 'hasTool' | 'listServers'>,
   source: YamlSource,
 ): ErrorDetail[] =>
   (capabilities?.grants ?? []).flatMap((grant, index) => {
-    if (!isUsableGrant(grant) || hasTool(grant) || isTooWide(grant)) return []
+    if (!isGrant(grant) || hasTool(grant) || isTooWide(grant)) return []
     const path = source.locate(['capabilities', 'grants', index])
-    const message = `No effect: no tool of this hub needs ${grant}. See /tools for the grants there are, or ask an admin to add a server with such tools`
+    const server = grant.split(':')[0] ?? ''
+    // An admin can have added a server of any name.
+    const isOfMachine = machineServer.test(server) && !listServers().includes(server)
+    const message = isOfMachine
+      ? 'No effect: agents on this hub have no shell and no disk'
+      : `No effect: no tool of this hub needs ${grant}. See /tools for the grants there are, or ask an admin to add a server with such tools`
     return [{ path, message }]
   })
 

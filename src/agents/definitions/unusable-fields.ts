@@ -14,10 +14,6 @@ interface Finding {
 /** Whether a text is a grant: non-empty segments between colons. */
 export const isGrant = (text: string): boolean => /^[^\s:]+(:[^\s:]+)*$/.test(text)
 
-/** Whether a text is a grant of something that agents can have here. */
-export const isUsableGrant = (text: string): boolean =>
-  isGrant(text) && !/^(shell|bash|file-?system|fs)(:|$)/i.test(text)
-
 /** Whether a definition may name an environment variable. Other secrets of the hub are out of reach. */
 export const isKeyVariable = (name: string): boolean =>
   /^[A-Z][A-Z0-9_]*_API_KEY$/.test(name) && !name.startsWith('ROOKERY_')
@@ -38,7 +34,6 @@ export function explainUnknownField(path: PropertyKey[]): string {
 export function findUnusableFields(config: Config): Finding[] {
   return [
     ...findForCodingAgents(config),
-    ...findUnusableServers(config),
     ...findUnusableGrants(config),
     ...findUnusableKey(config),
     ...findUnusableModel(config),
@@ -83,30 +78,17 @@ function findForCodingAgents({ type = 'native', runs_on, workspace, capabilities
     }))
 }
 
-function findUnusableServers({ capabilities }: Config): Finding[] {
-  return (capabilities?.mcp_servers ?? []).flatMap((server, index) => {
-    const path = ['capabilities', 'mcp_servers', index]
-    if (typeof server === 'string') return []
-    if (server.command !== undefined) {
-      const message =
-        'Ignored: a Worker cannot start a command. Run the server over Streamable HTTP and use { name, url }'
-      return [{ path: [...path, 'command'], message }]
-    }
-    if (server.url === undefined) return []
-    const message =
-      'Ignored: only an admin can add a server. Ask an admin to add it at /tools/remote, and request the grants of its tools here'
-    return [{ path, message }]
-  })
-}
-
 function findUnusableGrants({ capabilities }: Config): Finding[] {
-  return (capabilities?.grants ?? []).flatMap((grant, index) => {
-    const path = ['capabilities', 'grants', index]
-    if (!isGrant(grant))
-      return [{ path, message: 'Ignored: not a grant. Use a form such as hub:read' }]
-    if (isUsableGrant(grant)) return []
-    return [{ path, message: 'No effect: agents on this hub have no shell and no disk' }]
-  })
+  return (capabilities?.grants ?? []).flatMap((grant, index) =>
+    isGrant(grant)
+      ? []
+      : [
+          {
+            path: ['capabilities', 'grants', index],
+            message: 'Ignored: not a grant. Use a form such as hub:read',
+          },
+        ],
+  )
 }
 
 function findUnusableKey({ brain }: Config): Finding[] {

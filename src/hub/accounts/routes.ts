@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { peopleLimits } from '../../shared/config'
+import { decodeCount, splitPage, toPageFields } from '../../shared/cursor'
 import { run } from '../../shared/db/batch'
-import { decodeCount, splitPage, toPageFields } from '../cursor'
 import { pageFields } from '../http/answers'
 import { readCredential, requireViewer } from '../http/authenticate'
 import { readIdempotencyKey } from '../http/mount-routes'

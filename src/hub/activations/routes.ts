@@ -1,7 +1,7 @@
 import * as z from 'zod'
+import { decodeKeyset, encodeCursor, toPageFields } from '../../shared/cursor'
 import type { ActionContext } from '../action-context'
 import { openStoredTrace } from '../archive/archived-trace-view'
-import { decodeKeyset, encodeCursor, toPageFields } from '../cursor'
 import { countAnswer, microusdAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { maskTrace } from '../traces/mask-trace'

@@ -1,7 +1,7 @@
 import type { ActionContext } from '../action-context'
 import { createActivationApi } from '../activations/activation-api'
 import type { HubApi } from '../contract/hub'
-import { refreshModels } from '../definitions/refresh-models'
+import { refreshModels, refreshWarnings } from '../definitions/check-again'
 import { createSweepApi } from '../sweep/sweep-api'
 import { createConversationApi } from './conversation-api'
 import { createGrantApi } from './grant-api'
@@ -17,4 +17,5 @@ export const createHubApi = (open: () => ActionContext): HubApi => ({
   ...createGrantApi(open),
   ...createSweepApi(open),
   refreshModels: () => refreshModels(open()),
+  refreshWarnings: (server) => refreshWarnings(open(), server),
 })

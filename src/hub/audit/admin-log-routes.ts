@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { decodeKeyset, splitPage, toPageFields, toTimeKey } from '../cursor'
+import { decodeKeyset, splitPage, toPageFields, toTimeKey } from '../../shared/cursor'
 import { pageFields, presentTime, timeAnswer } from '../http/answers'
 import { requireAdmin } from '../http/authenticate'
 import { type Route, route } from '../http/route'

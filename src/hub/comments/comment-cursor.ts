@@ -1,5 +1,5 @@
 import { limits } from '../../shared/config'
-import { decodeKeyset, decodeSeen, encodeCursor } from '../cursor'
+import { decodeKeyset, decodeSeen, encodeCursor } from '../../shared/cursor'
 import type { CommentList, CommentPageRow, CommentSort } from './queries'
 
 /** Comments for which one digit of a cursor says whether a page had them. */

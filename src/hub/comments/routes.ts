@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
+import { toPageFields } from '../../shared/cursor'
 import { toAuthor } from '../accounts/queries'
-import { toPageFields } from '../cursor'
 import { deletedAnswer, notWokenFields, offsetParameter, pageFields } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { presentNotWoken } from '../inbox/deliver'

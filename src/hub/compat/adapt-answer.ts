@@ -1,4 +1,4 @@
-import { encodeCursor } from '../cursor'
+import { encodeCursor } from '../../shared/cursor'
 import { adaptFields, type Facts, isRecord } from './adapt-fields'
 import type { AdaptedRoute } from './adapted-route'
 import type { PageRequest } from './page-request'

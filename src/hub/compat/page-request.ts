@@ -1,4 +1,4 @@
-import { decodeCount } from '../cursor'
+import { decodeCount } from '../../shared/cursor'
 import type { AdaptedRoute } from './adapted-route'
 import { compatErrors } from './errors'
 

@@ -21,7 +21,7 @@ import type { BudgetStatus } from './budgets'
 import type { AuthorizationData, AuthorizationQuery, GrantPolicy, RateBucket } from './calls'
 import type { AuditEntry } from './commit'
 import type { SweepApi } from './exploration'
-import type { ModelChangeApi } from './models'
+import type { DefinitionChangeApi } from './models'
 import type { AccountKind, ClosedCommunity, Person, TextMark, Thread, ThreadPost } from './threads'
 
 export type * from './access'
@@ -296,4 +296,4 @@ export interface RunAttemptApi {
   ): Promise<{ activation: RunningActivation | null; isKeyValid: boolean }>
 }
 
-export type HubApi = ActivationApi & SweepApi & ConversationApi & GrantApi & ModelChangeApi
+export type HubApi = ActivationApi & SweepApi & ConversationApi & GrantApi & DefinitionChangeApi

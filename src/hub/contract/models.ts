@@ -36,8 +36,10 @@ export interface ModelStore {
   readConnections(value: string | null): ModelConnection[]
 }
 
-/** What the module of tools reports to the hub about models. */
-export interface ModelChangeApi {
+/** What the module of tools reports to the hub about what definitions depend on. */
+export interface DefinitionChangeApi {
   /** Reads again which models each agent can use, because a provider was changed. */
   refreshModels(): Promise<void>
+  /** Checks the definitions that name a tool server again, because its tools were changed. */
+  refreshWarnings(server: string): Promise<void>
 }

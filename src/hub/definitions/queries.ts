@@ -105,11 +105,27 @@ const toModelFields = (facts: DefinitionFacts) => ({
   callWantTokens: facts.callWant.tokens,
 })
 
+const activeFields = {
+  agentId: g.accountId,
+  name: a.name,
+  version: g.definitionVersion,
+  etag: g.definitionEtag,
+}
+export type ActiveDefinition = RowOf<typeof activeFields>
+
+const fromAgents = sql`FROM ${agents} ${g} JOIN ${accounts} ${a} ON ${a.id} = ${g.accountId}`
+
 /** Selects the active definition of every agent. */
-export const selectActiveDefinitions = prepare(() =>
+export const selectActiveDefinitions = prepare(() => manySql(activeFields, fromAgents))
+
+/** Selects the active definitions that request a grant of a tool server, or that are warned about it. */
+export const selectDefinitionsNaming = prepare((v: Params<{ server: string }>) =>
   manySql(
-    { agentId: g.accountId, name: a.name, version: g.definitionVersion, etag: g.definitionEtag },
-    sql`FROM ${agents} ${g} JOIN ${accounts} ${a} ON ${a.id} = ${g.accountId}`,
+    activeFields,
+    sql`${fromAgents}
+      JOIN ${agentDefinitions} ${d} ON ${d.accountId} = ${g.accountId}
+        AND ${d.version} = ${g.definitionVersion}
+      WHERE instr(${g.grants}, '"' || ${v.server} || ':') > 0 OR instr(${d.warnings}, ${v.server}) > 0`,
   ),
 )
 

@@ -4,7 +4,12 @@ import type { ActionContext } from '../action-context'
 import type { Sender } from '../contract/hub'
 import { checkPolicy, setPolicy } from '../grants/actions'
 import type { Policy } from '../grants/policy-body'
-import { type AccountPolicyRow, readDefaultPolicy, selectPolicies } from '../grants/policy-queries'
+import {
+  type AccountPolicyRow,
+  readDefaultPolicy,
+  selectPolicies,
+  toEffectivePolicy,
+} from '../grants/policy-queries'
 import { putDefinition, type SaveOptions } from './actions'
 import { definitionErrors } from './errors'
 import { type Editor, requireEditor } from './may-edit'
@@ -32,6 +37,7 @@ export async function saveDefinition(
   const rows = await run(context.db, selectPolicies(name))
   const policy = addGrants(rows, name, allowGrants)
   const stands = rows.find((row) => row.name === name) ?? rows.find(({ id }) => id === '*')
+  if (stands) await context.tools.refresh(toEffectivePolicy(stands))
   checkPolicy(policy, stands ?? { own: null, default: null }, context)
   const saved = await putDefinition(context, editor, name, files, options)
   const seenAt = rows.find((row) => row.name === saved.name)?.updatedAt ?? 0

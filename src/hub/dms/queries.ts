@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { limits } from '../../shared/config'
+import type { Cursor } from '../../shared/cursor'
 import { type Fields, flag, number, type RowOf } from '../../shared/db/fields'
 import {
   manySql,
@@ -11,7 +12,6 @@ import {
   write,
 } from '../../shared/db/statement'
 import { updateSet } from '../../shared/db/write-sql'
-import type { Cursor } from '../cursor'
 import { shownTextFields } from '../markdown/shown-text-sql'
 import { accounts } from '../schema/accounts'
 import { conversationMembers, conversations, directMessages } from '../schema/dms'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
-import { decodeKeyset, splitPage, toPageFields } from '../cursor'
+import { decodeKeyset, splitPage, toPageFields } from '../../shared/cursor'
 import { countAnswer, pageFields } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import {

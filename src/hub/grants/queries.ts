@@ -4,6 +4,7 @@ import { number } from '../../shared/db/fields'
 import {
   mapStatement,
   one,
+  oneSql,
   orm,
   type Params,
   prepare,
@@ -84,6 +85,10 @@ export const storedPolicyColumns = <Denied, Approval, Limits>(table: {
 
 /** Version of the list of remote MCP servers, whose table belongs to another part of the deployment. */
 export const toolsVersionSql = number(sql`(SELECT version FROM tools_version)`)
+
+export const selectToolsVersion = prepare(() =>
+  mapStatement(oneSql({ version: toolsVersionSql }, sql``), (row) => row?.version ?? 0),
+)
 
 /** Names of the remote servers where an account has connected its own; their table belongs to the same part. */
 export const connectedServicesSql = (account: SQLWrapper): SQL<string[]> =>

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { moderationLimits } from '../../shared/config'
-import { decodeKeyset, type Keyset, splitPage, toPageFields } from '../cursor'
+import { decodeKeyset, type Keyset, splitPage, toPageFields } from '../../shared/cursor'
 import type { PageRequest } from './read-queries'
 
 /** Query parameters of every list of moderation. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
-import { decodeCount, decodeKeyset, encodeCursor } from '../cursor'
+import { decodeCount, decodeKeyset, encodeCursor } from '../../shared/cursor'
 import { offsetParameter } from '../http/answers'
 import { type PostList, type PostRow, type PostSort, postSorts, toPostCursor } from './queries'
 

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { encodeCursor } from '../cursor'
+import { encodeCursor } from '../../shared/cursor'
 import { presentTime } from '../http/answers'
 import type { boardAnswer } from './answers'
 import type { Board } from './read-board'

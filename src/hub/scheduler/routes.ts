@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { schedulerPages } from '../../shared/config'
-import { decodeKeyset } from '../cursor'
+import { decodeKeyset } from '../../shared/cursor'
 import { type Route, route } from '../http/route'
 import { boardAnswer } from './answers'
 import { presentBoard } from './present'

@@ -27,7 +27,8 @@ export interface AdminCall {
   admin: Admin
   /** The path parameters, by name. */
   params: Record<string, string>
-  /** The body as the route's schema parsed it. */
+  /** Query and body as the route's schemas parsed them. */
+  query: unknown
   body: unknown
 }
 

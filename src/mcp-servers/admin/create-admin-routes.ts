@@ -42,7 +42,8 @@ async function answer(deps: AdminHandlerDeps, admin: Admin, request: Request): P
     ]),
   )
   const body = route.body ? parse(route.body, await readBody(request), 'body') : undefined
-  return route.handle({ deps, admin, params, body })
+  const query = route.query ? parse(route.query, readQuery(request), 'query') : undefined
+  return route.handle({ deps, admin, params, query, body })
 }
 
 /** @throws NOT_FOUND */
@@ -69,6 +70,10 @@ function matchPath(pattern: string, path: string): Record<string, string> | null
     names.flatMap(([part, value]) => (part.startsWith(':') ? [[part.slice(1), value]] : [])),
   )
 }
+
+/** Returns the query parameters, as the hub's own routes read them: empty values are dropped. */
+const readQuery = ({ url }: Request): Record<string, string> =>
+  Object.fromEntries([...new URL(url).searchParams].filter(([, value]) => value !== ''))
 
 async function readBody(request: Request): Promise<unknown> {
   const text = await request.text()

@@ -6,7 +6,7 @@ import { type Services, serviceInput } from '../services/services'
 import { nameInput } from './admin-routes'
 import { parse } from './create-admin-routes'
 import { recordAction, toServiceSettings } from './record-action'
-import { instructionsInput, mapInput, newRemoteInput, toInput } from './remote-routes'
+import { instructionsInput, mappingInput, mapTools, newRemoteInput, toInput } from './remote-routes'
 
 interface ToolAdminDeps {
   vault: Vault
@@ -26,7 +26,11 @@ export const createToolAdmin = ({
   selectCredentials: () => vault.select(),
   selectServices: () => services.select(),
   selectRemoteServers: () => remotes.selectServers(),
-  selectRemoteTools: () => remotes.selectTools(),
+  selectRemoteToolCounts: () => remotes.selectCounts(),
+  selectRemoteServer: (name) => remotes.selectServer(name),
+  selectRemoteTools: (query) => remotes.selectPage(query),
+  selectRemoteTool: (server, tool) => remotes.selectTool(server, tool),
+  selectRemoteVersion: () => remotes.selectVersion(),
 
   async deleteCredential(admin, given) {
     const name = parse(nameInput, given, 'name')
@@ -65,10 +69,10 @@ export const createToolAdmin = ({
     await remotes.remove(name)
   },
 
-  async acceptRemoteTool(admin, { server, tool, hash }) {
-    const after = { tools: [{ name: tool, hash }] }
+  async acceptRemoteTools(admin, server, seen) {
+    const after = { tools: seen }
     await recordAction(hub, admin, 'remote_server', 'accept', { name: server, after })
-    await remotes.accept(server, [{ name: tool, hash }], admin)
+    await remotes.accept(server, seen, admin)
   },
 
   async setRemoteInstructions(admin, { server, ...given }) {
@@ -78,10 +82,9 @@ export const createToolAdmin = ({
     await remotes.setInstructions(server, text)
   },
 
-  async mapRemoteTool(admin, { server, tool, ...given }) {
-    const { grant, tier, hash = null } = parse(mapInput, given, 'body')
-    const mapping = { wireName: tool, grant, tier, hash }
-    await recordAction(hub, admin, 'remote_server', 'map', { name: server, after: mapping })
-    await remotes.map(server, mapping, admin)
+  async mapRemoteTools(admin, { server, chosen, ...given }) {
+    const mapping = parse(mappingInput, given, 'body')
+    const seen = 'tools' in chosen ? chosen.tools : await remotes.match(server, chosen)
+    await mapTools({ hub, remotes }, admin, server, seen, mapping)
   },
 })

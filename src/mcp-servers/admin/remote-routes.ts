@@ -1,7 +1,9 @@
 import * as z from 'zod'
+import type { GrantApi } from '../../hub/contract/hub'
+import { toPageFields } from '../../shared/cursor'
 import { knownFields } from '../../shared/known-fields'
 import { serviceInput } from '../services/services'
-import type { AdminRoute } from './admin-route'
+import type { Admin, AdminRoute, AdminRouteDeps } from './admin-route'
 import { recordAction, toServiceSettings } from './record-action'
 
 const name = z
@@ -19,22 +21,54 @@ const remoteInput = serviceInput.extend({
 })
 export const newRemoteInput = remoteInput.extend({ name })
 
+const toolName = z
+  .string()
+  .regex(/^[a-z0-9_]{1,64}$/, 'Must be lower case letters, digits and underscores')
+const hash = z.string().max(64)
+const toolsAtOnceMax = 200
+
 const acceptInput = knownFields({
   tools: z
-    .array(z.strictObject({ name: z.string().max(64), hash: z.string().max(64) }))
+    .array(z.strictObject({ name: toolName, hash }))
     .min(1)
-    .max(200)
+    .max(toolsAtOnceMax)
     .describe('name and offered_hash of each tool you reviewed; an empty hash removes a tool'),
 })
 
-export const mapInput = knownFields({
+const mapping = {
   grant: z
     .string()
     .max(200)
     .nullable()
     .describe('e.g. acme:read for the server acme; null hides the tool'),
   tier: z.enum(['read', 'write', 'destructive']).nullable(),
-  hash: z.string().max(64).optional().describe('of the description that you reviewed'),
+}
+export const mappingInput = knownFields(mapping)
+const mapInput = knownFields({
+  ...mapping,
+  hash: hash.optional().describe('of the description that you reviewed'),
+})
+const mapManyInput = knownFields({
+  tools: z
+    .array(z.strictObject({ name: toolName, hash: hash.optional() }))
+    .min(1)
+    .max(toolsAtOnceMax)
+    .describe('name of each tool, with the hash of the description that you reviewed'),
+  ...mapping,
+})
+
+const states = ['usable', 'unmapped', 'unreadable', 'changed', 'gone'] as const
+
+const toolsQuery = z.object({
+  server: name.optional().describe('absent: of all servers'),
+  q: z.string().max(200).optional().describe('words of the name or the description'),
+  state: z.enum(states).optional(),
+  says_read_only: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe('true: those of which their server says that they only read; nothing checks that'),
+  limit: z.coerce.number().int().min(1).max(100).default(50),
+  cursor: z.string().max(500).optional(),
 })
 
 export const instructionsInput = knownFields({
@@ -45,9 +79,6 @@ export const instructionsInput = knownFields({
     .describe('the instructions that you reviewed; null: models are shown none'),
 })
 
-const toolName = z
-  .string()
-  .regex(/^[a-z0-9_]{1,64}$/, 'Must be lower case letters, digits and underscores')
 const common = { access: 'admin', status: 200, tag: 'remote servers' } as const
 
 export const toInput = ({
@@ -65,34 +96,63 @@ export const toInput = ({
   },
 })
 
-const toolAnswer = z.object({
+const toolFields = {
+  server: z.string(),
   name: z.string(),
   tool: z.string().describe('full name on this hub'),
   remote_name: z.string().describe('name on its server'),
-  state: z
-    .enum(['usable', 'unmapped', 'unreadable', 'changed', 'gone'])
-    .describe('unreadable: no model can be given its arguments; see problem'),
+  state: z.enum(states).describe('unreadable: no model can be given its arguments; see problem'),
   problem: z.string().nullable().describe('why no model can be given its arguments'),
   grant: z.string().nullable(),
   tier: z.enum(['read', 'write', 'destructive']).nullable(),
-  description: z.string(),
-  text: z.string().describe('the whole accepted description with its arguments'),
-  input_schema: z.unknown().describe('JSON Schema of the arguments'),
-  annotations: z.unknown(),
+  says_read_only: z.boolean().describe('what its server says (readOnlyHint); nothing checks that'),
+  summary: z.string().describe('the start of its current description'),
   hash: z.string().describe('of the accepted description'),
   offered_hash: z
     .string()
     .nullable()
     .describe('of a changed description; empty when the server removed the tool'),
-  diff: z.array(z.string()).nullable().describe('lines of the change, each with its sign'),
+}
+const lineAnswer = z.object(toolFields).meta({ id: 'RemoteTool' })
+const linesAnswer = z.object({ remote_tools: z.array(lineAnswer) })
+const pageAnswer = linesAnswer.extend({
+  has_more: z.boolean(),
+  next_cursor: z
+    .string()
+    .nullable()
+    .describe('Send it as `cursor` to get the next page. Null on the last page.'),
+})
+const toolAnswer = z.object({
+  remote_tool: z
+    .object({
+      ...toolFields,
+      description: z.string(),
+      text: z.string().describe('the whole accepted description with its arguments'),
+      input_schema: z.unknown().describe('JSON Schema of the arguments'),
+      annotations: z.unknown(),
+      diff: z.array(z.string()).nullable().describe('lines of the change, each with its sign'),
+    })
+    .meta({ id: 'RemoteToolText' }),
 })
 
+const count = z.number().int()
+const summaryFields = {
+  name: z.string(),
+  description: z.string(),
+  read_at: z.iso.datetime().nullable(),
+  failure: z.string().nullable().describe('why its tools could not be read'),
+  problem_count: count.describe('how much its last list held that could not be read'),
+  oauth_client_id: z.string().nullable(),
+  updated_at: z.iso.datetime().nullable(),
+  updated_by: z.string(),
+  tools: z
+    .object({ usable: count, unmapped: count, unreadable: count, changed: count, gone: count })
+    .describe('how many of its tools are in each state'),
+}
+const summaryAnswer = z.object(summaryFields).meta({ id: 'RemoteServer' })
 const remoteAnswer = z
   .object({
-    name: z.string(),
-    description: z.string(),
-    read_at: z.iso.datetime().nullable(),
-    failure: z.string().nullable().describe('why its tools could not be read'),
+    ...summaryFields,
     problems: z
       .array(z.string())
       .describe('what its last list held that could not be read, a sentence each'),
@@ -104,15 +164,24 @@ const remoteAnswer = z
       .string()
       .nullable()
       .describe('what the server said last, for an admin to review'),
-    oauth_client_id: z.string().nullable(),
-    updated_at: z.iso.datetime().nullable(),
-    updated_by: z.string(),
-    tools: z.array(toolAnswer),
   })
-  .meta({ id: 'RemoteServer' })
+  .meta({ id: 'RemoteServerText' })
 
-const listAnswer = z.object({ remote_servers: z.array(remoteAnswer) })
+const listAnswer = z.object({ remote_servers: z.array(summaryAnswer) })
 const oneAnswer = z.object({ remote_server: remoteAnswer })
+
+/** Records what an admin sets for tools, and sets it. */
+export async function mapTools(
+  { hub, remotes }: Pick<AdminRouteDeps, 'remotes'> & { hub: Pick<GrantApi, 'recordAdminAction'> },
+  admin: Admin,
+  name: string,
+  seen: { name: string; hash: string | null }[],
+  mapping: z.output<typeof mappingInput>,
+) {
+  const after = { ...mapping, tools: seen.map((tool) => tool.name) }
+  await recordAction(hub, admin, 'remote_server', 'map', { name, after })
+  return remotes.map(name, seen, mapping, admin)
+}
 
 /** The API routes of remote MCP servers. */
 export const remoteRoutes: AdminRoute[] = [
@@ -121,11 +190,21 @@ export const remoteRoutes: AdminRoute[] = [
     method: 'get',
     rate: 'read',
     path: '/remote-servers',
-    summary:
-      'Lists remote MCP servers with their tools and the changes since they were accepted (admin)',
+    summary: 'Lists remote MCP servers, with how many tools of each are in which state (admin)',
     answer: listAnswer,
     handle: async ({ deps }): Promise<z.input<typeof listAnswer>> => ({
       remote_servers: await deps.remotes.list(),
+    }),
+  },
+  {
+    ...common,
+    method: 'get',
+    rate: 'read',
+    path: '/remote-servers/:name',
+    summary: 'Shows a remote server with what of its list could not be read (admin)',
+    answer: oneAnswer,
+    handle: async ({ deps, params }): Promise<z.input<typeof oneAnswer>> => ({
+      remote_server: await deps.remotes.find(params.name ?? ''),
     }),
   },
   {
@@ -188,17 +267,62 @@ export const remoteRoutes: AdminRoute[] = [
   },
   {
     ...common,
+    method: 'get',
+    rate: 'read',
+    path: '/remote-tools',
+    summary:
+      'Lists tools of remote MCP servers without their texts, in the order of their names (admin)',
+    query: toolsQuery,
+    answer: pageAnswer,
+    handle: async ({ deps, query }): Promise<z.input<typeof pageAnswer>> => {
+      const { says_read_only: readOnly, ...filter } = query as z.output<typeof toolsQuery>
+      const { tools, next } = await deps.remotes.listTools({
+        ...filter,
+        readOnly: readOnly === 'true',
+      })
+      return { remote_tools: tools, ...toPageFields(next) }
+    },
+  },
+  {
+    ...common,
+    method: 'get',
+    rate: 'read',
+    path: '/remote-servers/:name/tools/:tool',
+    summary:
+      'Shows a tool with its whole description, and what changed since it was accepted (admin)',
+    params: { tool: toolName },
+    answer: toolAnswer,
+    handle: async ({ deps, params }): Promise<z.input<typeof toolAnswer>> => ({
+      remote_tool: await deps.remotes.findTool(params.name ?? '', params.tool ?? ''),
+    }),
+  },
+  {
+    ...common,
     method: 'post',
     rate: 'write',
     path: '/remote-servers/:name/accept',
-    summary: 'Accepts the changed descriptions of tools (admin)',
+    summary: 'Accepts the changed descriptions of tools, and answers these tools (admin)',
     body: acceptInput,
-    answer: oneAnswer,
-    handle: async ({ deps, admin, params, body }): Promise<z.input<typeof oneAnswer>> => {
+    answer: linesAnswer,
+    handle: async ({ deps, admin, params, body }): Promise<z.input<typeof linesAnswer>> => {
       const { tools } = body as z.output<typeof acceptInput>
       const name = params.name ?? ''
       await recordAction(deps.hub, admin, 'remote_server', 'accept', { name, after: { tools } })
-      return { remote_server: await deps.remotes.accept(name, tools, admin) }
+      return { remote_tools: await deps.remotes.accept(name, tools, admin) }
+    },
+  },
+  {
+    ...common,
+    method: 'put',
+    rate: 'write',
+    path: '/remote-servers/:name/tools',
+    summary: 'Sets the grant and tier of many tools, of all or of none, and answers them (admin)',
+    body: mapManyInput,
+    answer: linesAnswer,
+    handle: async ({ deps, admin, params, body }): Promise<z.input<typeof linesAnswer>> => {
+      const { tools, ...mapping } = body as z.output<typeof mapManyInput>
+      const seen = tools.map((tool) => ({ name: tool.name, hash: tool.hash ?? null }))
+      return { remote_tools: await mapTools(deps, admin, params.name ?? '', seen, mapping) }
     },
   },
   {
@@ -222,16 +346,14 @@ export const remoteRoutes: AdminRoute[] = [
     method: 'put',
     rate: 'write',
     path: '/remote-servers/:name/tools/:tool',
-    summary: 'Sets the grant and tier of a tool, so that agents can use it (admin)',
+    summary: 'Sets the grant and tier of a tool, so that agents can use it, and answers it (admin)',
     params: { tool: toolName },
     body: mapInput,
-    answer: oneAnswer,
-    handle: async ({ deps, admin, params, body }): Promise<z.input<typeof oneAnswer>> => {
-      const { grant, tier, hash = null } = body as z.output<typeof mapInput>
-      const tool = { wireName: params.tool ?? '', hash, grant, tier }
-      const name = params.name ?? ''
-      await recordAction(deps.hub, admin, 'remote_server', 'map', { name, after: tool })
-      return { remote_server: await deps.remotes.map(name, tool, admin) }
+    answer: linesAnswer,
+    handle: async ({ deps, admin, params, body }): Promise<z.input<typeof linesAnswer>> => {
+      const { hash = null, ...mapping } = body as z.output<typeof mapInput>
+      const seen = [{ name: params.tool ?? '', hash }]
+      return { remote_tools: await mapTools(deps, admin, params.name ?? '', seen, mapping) }
     },
   },
 ]

@@ -9,17 +9,57 @@ export interface Reach {
   allowPrivate: boolean
 }
 
-/** Returns why a URL is not allowed; null: it is. */
-export function checkUrl(url: URL, reach: Reach): string | null {
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && reach.allowHttp)) {
-    return 'only https is allowed'
-  }
-  if (url.username !== '' || url.password !== '') return 'a URL must not contain a password'
-  if (!reach.allowPrivate && !isPublicHost(url.hostname)) {
-    return `${url.hostname} is not on the public internet`
-  }
-  return reach.hosts.includes(toHost(url)) ? null : `${url.host} is not among the service's hosts`
+/** Why a URL is not allowed. */
+export interface UrlProblem {
+  reason: string
+  /** The setting of a service that would allow it; null: none would. */
+  allowedBy: 'allow_http' | 'allow_private' | null
 }
+
+/** Returns everything for which a URL is not allowed. */
+export function findUrlProblems(url: URL, reach: Reach): UrlProblem[] {
+  const isHttp = url.protocol === 'http:'
+  const isSecure = url.protocol === 'https:' || (isHttp && reach.allowHttp)
+  return [
+    ...(isSecure
+      ? []
+      : [{ reason: 'only https is allowed', allowedBy: isHttp ? ('allow_http' as const) : null }]),
+    ...findHostProblems(url, url.hostname, reach),
+    ...(reach.hosts.includes(toHost(url))
+      ? []
+      : [{ reason: `${url.host} is not among the service's hosts`, allowedBy: null }]),
+  ]
+}
+
+/**
+ * Returns why a host is not allowed in a URL of any protocol.
+ *
+ * @param hostname as a URL of the web writes it; empty: the URL has none
+ */
+export function findHostProblems(
+  { username, password }: Pick<URL, 'username' | 'password'>,
+  hostname: string,
+  { allowPrivate }: Pick<Reach, 'allowPrivate'>,
+): UrlProblem[] {
+  const isReachable = allowPrivate || hostname === '' || isPublicHost(hostname)
+  return [
+    ...(username === '' && password === ''
+      ? []
+      : [{ reason: 'a URL must not contain a password', allowedBy: null }]),
+    ...(isReachable
+      ? []
+      : [
+          {
+            reason: `${hostname} is not on the public internet`,
+            allowedBy: 'allow_private' as const,
+          },
+        ]),
+  ]
+}
+
+/** Returns why a URL is not allowed; null: it is. */
+export const checkUrl = (url: URL, reach: Reach): string | null =>
+  findUrlProblems(url, reach)[0]?.reason ?? null
 
 /** Returns `host` or `host:port`, without the dot that can end a host name. */
 export const toHost = (url: URL): string =>

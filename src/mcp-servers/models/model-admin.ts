@@ -1,4 +1,4 @@
-import type { GrantApi, ModelChangeApi, ModelStore, Sender } from '../../hub/contract/hub'
+import type { DefinitionChangeApi, GrantApi, ModelStore, Sender } from '../../hub/contract/hub'
 import { batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import { mapStatement } from '../../shared/db/statement'
@@ -43,7 +43,7 @@ interface ModelsDeps {
 const pricesMax = 50
 
 type Admin = Pick<Sender, 'id' | 'name' | 'keyId'>
-type Hub = Pick<GrantApi, 'recordAdminAction'> & ModelChangeApi
+type Hub = Pick<GrantApi, 'recordAdminAction'> & DefinitionChangeApi
 
 /** What admins can do, with the write of a key, which only routes and forms of this module use. */
 export interface ModelAdmin extends ModelAdminApi {

@@ -21,6 +21,8 @@ import { createRunSessions } from './run-sessions'
 import { toTool } from './to-tool'
 
 export interface Catalogue extends RemoteCatalogue {
+  /** Loads the newest version, for what does not read it with a policy. */
+  refreshToLatest(): Promise<void>
   /** Stores a server's current list of tools. Mapped tools that changed are hidden. */
   note(server: string, list: ToolList): Promise<void>
 }
@@ -91,6 +93,10 @@ export function createCatalogue({ db, clock, cipher, toolTimeoutMs }: CatalogueD
     servers: () => known,
     sessions,
     refresh: (version) => (version <= held ? undefined : load()),
+    async refreshToLatest() {
+      const latest = await run(db, selectVersion())
+      await catalogue.refresh(latest?.version ?? 0)
+    },
     async note(server, list) {
       const now = clock.now()
       const rows = await run(db, selectTools(server))

@@ -1,11 +1,17 @@
 import { remoteServers } from '../../shared/config'
-import { AppError } from '../../shared/errors'
-import { connectPath } from '../../shared/paths'
+import { AppError, type ErrorDetail } from '../../shared/errors'
+import { connectPath, remoteServerPath, remoteToolPath } from '../../shared/paths'
 
 const invalid = (field: string, message: string): AppError =>
-  new AppError('VALIDATION', 'The remote server is not valid.', {
+  new AppError('VALIDATION', 'The grant is not valid.', {
     details: [{ path: `body.${field}`, message }],
   })
+
+/** Problems of a server's name, as admins read them. */
+export const nameProblems = {
+  malformed: 'Must be 2 to 20 lower case letters and digits, starting with a letter',
+  reserved: 'Must not be the name of a built-in server',
+}
 
 /** A server does not know a session any more, by which nothing has run. */
 export class SessionEndedError extends AppError {
@@ -22,7 +28,7 @@ export const remoteErrors = {
     new AppError(
       'CONFLICT',
       `The server ${server} changed ${tool} since an admin accepted it, so it did not run.`,
-      { hint: `An admin reviews the change: /tools/remote#${server}.` },
+      { hint: `An admin reviews the change: ${remoteServerPath(server)}.` },
     ),
   responseTooLarge: (server: string) =>
     new AppError('TOO_LARGE', `The response of the server ${server} is too large.`, {
@@ -47,9 +53,8 @@ export const remoteErrors = {
       hint: 'An admin checks that its URL is that of an MCP server over Streamable HTTP.',
       cause,
     }),
-  invalidName: () =>
-    invalid('name', 'Must be 2 to 20 lower case letters and digits, starting with a letter'),
-  reservedName: () => invalid('name', 'Must not be the name of a built-in server'),
+  invalid: (details: ErrorDetail[]) =>
+    new AppError('VALIDATION', 'The remote server is not valid.', { details }),
   tooMany: (count: number) =>
     new AppError('CONFLICT', `This hub has ${count} remote servers, which is the limit.`),
   grantWithoutTier: () =>
@@ -60,8 +65,14 @@ export const remoteErrors = {
     new AppError('CONFLICT', `The instructions of ${server} changed after you read them.`, {
       hint: 'Refresh the server and review the new instructions.',
     }),
-  reviewOutdated: (tool: string) =>
-    new AppError('CONFLICT', `The description of ${tool} changed after you read it.`, {
-      hint: 'Refresh the server and review the new description.',
+  reviewOutdated: (server: string, tool: string) =>
+    new AppError('CONFLICT', `The description of ${server}_${tool} changed after you read it.`, {
+      hint: `Review the new description at ${remoteToolPath(server, tool)}.`,
+    }),
+  nothingChosen: () =>
+    new AppError('VALIDATION', 'No tool is chosen.', { hint: 'Choose at least one tool.' }),
+  listOutdated: () =>
+    new AppError('CONFLICT', 'The tools changed after you read the list.', {
+      hint: 'Review the list as it is now, then choose again.',
     }),
 }

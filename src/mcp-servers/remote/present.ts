@@ -1,17 +1,20 @@
+import { shortenText } from '../../shared/cut-text'
 import { createDiffBudget, type DiffBudget, diffLines } from '../../shared/diff-lines'
-import type { RemoteServerSummary, RemoteToolState } from '../contract/tool-admin'
+import type {
+  RemoteServerSummary,
+  RemoteServerText,
+  RemoteToolLine,
+  RemoteToolText,
+} from '../contract/tool-admin'
+import { type FoundTool, saysReadOnly, toFound } from './find-tools'
 import { findCut, type Pin, showInvisible } from './pin'
 import { toPlainSchema } from './plain-schema'
 import type { RemoteServerRow, RemoteToolRow } from './queries'
 
-const stateOf = (
-  { grant, offeredHash }: RemoteToolRow,
-  problem: string | null,
-): RemoteToolState => {
-  if (grant !== null && offeredHash !== null) return offeredHash === '' ? 'gone' : 'changed'
-  if (problem !== null) return 'unreadable'
-  return grant === null ? 'unmapped' : 'usable'
-}
+/** Characters of a description in a list, of one tool's change there, and of all changes of a page. */
+const summaryCharsMax = 120
+const changeCharsMax = 800
+const changesCharsMax = 8_000
 
 /** Formats a description and its arguments for people, with invisible characters shown. */
 function toReadable({ description, inputSchema, annotations }: Pin): string {
@@ -45,57 +48,75 @@ function presentDiff({ pinned, offered }: RemoteToolRow, budget: DiffBudget): st
 const toTime = (at: number | null): string | null =>
   at === null ? null : new Date(at).toISOString()
 
-function presentTool(row: RemoteToolRow, budget: DiffBudget) {
+/** Returns the start of a text on one line. */
+const summarize = (text: string): string =>
+  shortenText(showInvisible(text).replace(/\s+/g, ' ').trim(), summaryCharsMax)
+
+const presentLine = ({ row, tool, state, problem }: FoundTool) => ({
+  server: row.server,
+  name: row.wireName,
+  tool,
+  remote_name: row.name,
+  state,
+  problem: problem && summarize(problem),
+  grant: row.grant,
+  tier: row.tier,
+  says_read_only: saysReadOnly(row),
+  summary: summarize((row.offered ?? row.pinned).description),
+  hash: row.pinnedHash,
+  offered_hash: row.offeredHash,
+})
+
+/** Presents tools for the API's lists, without their texts. */
+export const presentLines = (found: readonly FoundTool[]) => found.map(presentLine)
+
+/** Presents tools for a page, with the lines that changed as far as they are few. All changes share one budget. */
+export function presentChanges(found: readonly FoundTool[]): RemoteToolLine[] {
+  const budget = createDiffBudget()
+  let charsLeft = changesCharsMax
+  return found.map((each) => {
+    const isChanged = each.state === 'changed'
+    const lines = isChanged ? (presentDiff(each.row, budget) ?? []) : []
+    const change = lines.filter((line) => !line.startsWith(' '))
+    const chars = change.join('\n').length
+    const isShown = isChanged && chars <= Math.min(changeCharsMax, charsLeft)
+    if (isShown) charsLeft -= chars
+    return { ...presentLine(each), change: isShown ? change : null }
+  })
+}
+
+/** Presents one tool, with all that an admin reads before mapping or accepting it. */
+export function presentTool(row: RemoteToolRow): RemoteToolText {
+  const found = toFound(row)
   const pin = row.pinned
-  const plain = toPlainSchema(pin.inputSchema)
-  const problem = typeof plain === 'string' ? plain : null
   return {
-    /** The name on this hub, its full name, and the name on its server. */
-    name: row.wireName,
-    tool: `${row.server}_${row.wireName}`,
-    remote_name: row.name,
-    state: stateOf(row, problem),
-    problem,
-    grant: row.grant,
-    tier: row.tier,
+    ...presentLine(found),
+    problem: found.problem,
     description: showInvisible(pin.description),
     /** The whole accepted description, for the admin who maps it. */
     text: toReadable(pin),
     input_schema: pin.inputSchema,
     annotations: pin.annotations,
-    hash: row.pinnedHash,
-    /** Hash of the current description, for `accept`; empty when the server removed the tool. */
-    offered_hash: row.offeredHash,
-    diff: presentDiff(row, budget),
+    diff: presentDiff(row, createDiffBudget()),
   }
 }
 
-/** Presents a server without its tools. */
+/** Presents a server for lists. */
 export const summarizeServer = (row: RemoteServerRow): RemoteServerSummary => ({
   name: row.name,
   description: row.description,
   read_at: toTime(row.readAt),
   failure: row.failure,
-  problems: row.problems.map(showInvisible),
-  instructions: row.instructions,
-  offered_instructions: row.offeredInstructions,
+  problem_count: row.problems.length,
   oauth_client_id: row.oauthClientId,
   updated_at: toTime(row.updatedAt),
   updated_by: row.updatedBy,
 })
 
-/** Presents tools with their servers. All their changes share one budget. */
-export function presentTools(rows: RemoteToolRow[]) {
-  const budget = createDiffBudget()
-  return rows.map((row) => ({ server: row.server, ...presentTool(row, budget) }))
-}
-
-export function presentServers(rows: RemoteServerRow[], tools: RemoteToolRow[]) {
-  const budget = createDiffBudget()
-  return rows.map((row) => ({
-    ...summarizeServer(row),
-    tools: tools
-      .filter(({ server }) => server === row.name)
-      .map((each) => presentTool(each, budget)),
-  }))
-}
+/** Presents a server without its tools. */
+export const presentServer = (row: RemoteServerRow): RemoteServerText => ({
+  ...summarizeServer(row),
+  problems: row.problems.map(showInvisible),
+  instructions: row.instructions,
+  offered_instructions: row.offeredInstructions,
+})

@@ -1,5 +1,6 @@
-import { and, eq, isNotNull, isNull, ne, sql } from 'drizzle-orm'
+import { and, eq, isNotNull, isNull, ne, type SQL, sql } from 'drizzle-orm'
 import { many, one, orm, type Statement, write, writeChanges } from '../../shared/db/statement'
+import type { SeenTool } from '../contract/tool-admin'
 import type { Pin } from './pin'
 import { remoteServers, remoteTools, toolsVersion } from './schema'
 
@@ -7,6 +8,14 @@ import { remoteServers, remoteTools, toolsVersion } from './schema'
 export type RemoteServerRow = typeof remoteServers.$inferSelect
 
 export type RemoteToolRow = typeof remoteTools.$inferSelect
+
+/** Of what a tool's state depends. */
+export interface StateFacts {
+  grant: string | null
+  offeredHash: string | null
+  /** Of the accepted description; read only of a tool without a change. */
+  inputSchema: Record<string, unknown> | null
+}
 
 const isTool = (server: string, name: string) =>
   and(eq(remoteTools.server, server), eq(remoteTools.name, name))
@@ -20,6 +29,36 @@ export const countToolsChange = (): Statement<void> =>
 
 export const selectServers = (): Statement<RemoteServerRow[]> =>
   many(orm.select().from(remoteServers).orderBy(remoteServers.name))
+
+export const selectServer = (name: string): Statement<RemoteServerRow | undefined> =>
+  one(orm.select().from(remoteServers).where(eq(remoteServers.name, name)))
+
+/** Selects of all tools what their states depend on. */
+export const selectStateFacts = (): Statement<(StateFacts & { server: string })[]> => {
+  const { server, grant, offeredHash, pinned } = remoteTools
+  const schema = sql`CASE WHEN ${offeredHash} IS NULL THEN json_extract(${pinned}, '$.inputSchema') END`
+  return many(
+    orm
+      .select({
+        ...{ server, grant, offeredHash },
+        inputSchema: schema.mapWith(parseSchema) as SQL<Record<string, unknown> | null>,
+      })
+      .from(remoteTools),
+  )
+}
+
+const parseSchema = (json: string | null) => (json === null ? null : JSON.parse(json))
+
+export const selectTool = (
+  server: string,
+  wireName: string,
+): Statement<RemoteToolRow | undefined> =>
+  one(
+    orm
+      .select()
+      .from(remoteTools)
+      .where(and(eq(remoteTools.server, server), eq(remoteTools.wireName, wireName))),
+  )
 
 /** Selects the tools of all servers, or of one. */
 export const selectTools = (server?: string): Statement<RemoteToolRow[]> =>
@@ -150,30 +189,32 @@ export const acceptTool = (
       ),
   )
 
-/** What an admin decided about a tool; without a grant it is hidden. */
+/** What an admin decided about tools; without a grant they are hidden. */
 export interface ToolMapping {
-  wireName: string
-  /** Hash of the description that the admin read; null: any. */
-  hash: string | null
   grant: string | null
   tier: RemoteToolRow['tier']
 }
 
-/** Sets grant and tier of a tool, if its description is still the one that the admin read; answers whether it did. */
-export const mapTool = (
+/**
+ * Sets grant and tier of tools, if the description of each is still the one that the admin saw; answers whether it
+ * did. Otherwise no tool changes.
+ */
+export const mapTools = (
   server: string,
-  { wireName, hash, grant, tier }: ToolMapping,
-  { now, by }: Change,
-): Statement<boolean> =>
-  writeChanges(
+  seen: SeenTool[],
+  { grant, tier, now, by }: ToolMapping & Change,
+): Statement<boolean> => {
+  const pairs = JSON.stringify(seen.map(({ name, hash }) => [name, hash]))
+  const isSeen = and(
+    eq(remoteTools.server, server),
+    sql`(${remoteTools.wireName}, ${remoteTools.pinnedHash}) IN
+      (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(${pairs}))`,
+  )
+  const count = orm.select({ count: sql`count(*)` }).from(remoteTools).where(isSeen)
+  return writeChanges(
     orm
       .update(remoteTools)
       .set({ grant, tier, updatedAt: now, updatedBy: by })
-      .where(
-        and(
-          eq(remoteTools.server, server),
-          eq(remoteTools.wireName, wireName),
-          hash === null ? undefined : eq(remoteTools.pinnedHash, hash),
-        ),
-      ),
+      .where(and(isSeen, sql`(${count}) = ${seen.length}`)),
   )
+}

@@ -1,13 +1,21 @@
 import type * as z from 'zod'
-import type { Actor, ConversationApi } from '../../hub/contract/hub'
+import type { Actor, ConversationApi, DefinitionChangeApi } from '../../hub/contract/hub'
 import { remoteServers } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import { mapStatement, type Statement } from '../../shared/db/statement'
-import { AppError, notFound } from '../../shared/errors'
+import { AppError, type ErrorDetail, notFound } from '../../shared/errors'
 import type { AccountId, Clock } from '../../shared/ids'
 import type { Log } from '../../shared/log'
-import type { RemoteServerSummary, RemoteToolSummary } from '../contract/tool-admin'
+import type {
+  RemoteServerSummary,
+  RemoteServerText,
+  RemoteToolCounts,
+  RemoteToolPage,
+  RemoteToolQuery,
+  RemoteToolText,
+  SeenTool,
+} from '../contract/tool-admin'
 import type { Sealed } from '../credentials/cipher'
 import type { Connect } from '../credentials/connection'
 import { isBuiltInServer } from '../servers'
@@ -16,10 +24,17 @@ import type { Services, serviceInput } from '../services/services'
 import { isPlainGrant } from '../tool/grant-pattern'
 import { listRemoteTools } from './call-remote'
 import type { Catalogue } from './catalogue'
-import { remoteErrors } from './errors'
+import { nameProblems, remoteErrors } from './errors'
+import { countStates, findState, findTools, type ToolFilter, toFound, toPage } from './find-tools'
 import { withClient } from './open-client'
 import { toInstructions } from './pin'
-import { presentServers, presentTools, summarizeServer } from './present'
+import {
+  presentChanges,
+  presentLines,
+  presentServer,
+  presentTool,
+  summarizeServer,
+} from './present'
 import {
   acceptInstructions,
   acceptTool,
@@ -28,10 +43,15 @@ import {
   deleteTool,
   deleteTools,
   hideInstructions,
-  mapTool,
+  mapTools,
   type ReadState,
+  type RemoteToolRow,
+  selectServer,
   selectServers,
+  selectStateFacts,
+  selectTool,
   selectTools,
+  selectVersion,
   type ToolMapping,
   updateReadState,
   upsertServer,
@@ -51,7 +71,7 @@ export interface RemoteInput {
 interface RemotesDeps {
   db: Db
   clock: Clock
-  hub: ConversationApi
+  hub: ConversationApi & Pick<DefinitionChangeApi, 'refreshWarnings'>
   services: Services
   connect: Connect
   catalogue: Catalogue
@@ -88,10 +108,16 @@ export function createRemotes(deps: RemotesDeps) {
   const reader = createReader(db)
   const remotes = {
     ...reader,
+    ...createToolActions(deps, reader),
 
-    /** Adds or updates a server, and reads its tools. */
+    /** Adds or updates a server, and reads its tools. @throws VALIDATION with all problems of its name and address */
     async put(name: string, input: RemoteInput, admin: Admin) {
-      await checkName(deps, name)
+      const problems = [
+        ...findNameProblems(name),
+        ...services.findProblems('remote', name, input.service),
+      ]
+      if (problems.length > 0) throw remoteErrors.invalid(problems)
+      await checkCount(db, name)
       await services.put('remote', name, input.service, admin.name)
       const { description, oauthClientId } = input
       await batch(db, {
@@ -112,6 +138,7 @@ export function createRemotes(deps: RemotesDeps) {
       })
       if (!isDeleted) throw notFound('remote server')
       await services.remove('remote', name)
+      await deps.hub.refreshWarnings(name)
       if (service) await revokeTokens(deps, service, connected)
     },
 
@@ -120,21 +147,7 @@ export function createRemotes(deps: RemotesDeps) {
       await remotes.find(name)
       const outcome = await read(deps, name, admin)
       await run(db, updateReadState(name, { now: clock.now(), ...outcome }))
-      return remotes.find(name)
-    },
-
-    /** Accepts the changed descriptions that the admin reviewed. */
-    async accept(name: string, seen: { name: string; hash: string }[], admin: Admin) {
-      const { tools } = await remotes.find(name)
-      const writes = seen.map(({ name: wireName, hash }) => {
-        const tool = tools.find((each) => each.name === wireName)
-        if (!tool) throw notFound('tool')
-        if (tool.offered_hash !== hash) throw remoteErrors.reviewOutdated(tool.tool)
-        return hash === ''
-          ? deleteTool(name, tool.remote_name)
-          : acceptTool(name, { name: tool.remote_name, hash }, by(admin))
-      })
-      if (writes.length > 0) await batch(db, { writes, version: countToolsChange() })
+      await deps.hub.refreshWarnings(name)
       return remotes.find(name)
     },
 
@@ -150,23 +163,86 @@ export function createRemotes(deps: RemotesDeps) {
       if (!isDone) throw remoteErrors.instructionsOutdated(name)
       return found
     },
-
-    /** Sets grant and tier of a tool; null hides it. */
-    async map(name: string, tool: ToolMapping, admin: Admin) {
-      checkGrant(name, tool)
-      const { isMapped } = await batch(db, {
-        isMapped: mapTool(name, tool, by(admin)),
-        version: countToolsChange(),
-      })
-      if (!isMapped) {
-        const { tools } = await remotes.find(name)
-        const found = tools.find((each) => each.name === tool.wireName)
-        throw found ? remoteErrors.reviewOutdated(found.tool) : notFound('tool')
-      }
-      return remotes.find(name)
-    },
   }
   return remotes
+}
+
+/** What an admin decides about tools of a server. */
+const createToolActions = (
+  { db, clock, hub }: Pick<RemotesDeps, 'db' | 'clock' | 'hub'>,
+  reader: ReturnType<typeof createReader>,
+) => {
+  const by = (admin: Admin) => ({ now: clock.now(), by: admin.name })
+  return {
+    /** Accepts the changed descriptions that the admin reviewed. Returns those of the tools that are left. */
+    async accept(server: string, seen: SeenTool[], admin: Admin) {
+      if (seen.length === 0) throw remoteErrors.nothingChosen()
+      const rows = await reader.listRows(server)
+      const writes = seen.map(({ name, hash }) => {
+        const row = findRow(rows, name)
+        if (row.offeredHash !== hash) throw remoteErrors.reviewOutdated(server, name)
+        return hash === ''
+          ? deleteTool(server, row.name)
+          : acceptTool(server, { name: row.name, hash }, by(admin))
+      })
+      const { after } = await batch(db, {
+        writes,
+        version: countToolsChange(),
+        after: selectTools(server),
+      })
+      await hub.refreshWarnings(server)
+      return presentNamed(after, seen)
+    },
+
+    /**
+     * Sets grant and tier of all these tools or of none; null hides them. Returns these tools.
+     *
+     * @param seen a hash of null: whatever its description is
+     */
+    async map(
+      server: string,
+      seen: { name: string; hash: string | null }[],
+      mapping: ToolMapping,
+      admin: Admin,
+    ) {
+      if (seen.length === 0) throw remoteErrors.nothingChosen()
+      checkGrant(server, mapping)
+      const rows = await reader.listRows(server)
+      const chosen = seen.map(({ name, hash }) => {
+        const { pinnedHash } = findRow(rows, name)
+        if (hash !== null && hash !== pinnedHash) throw remoteErrors.reviewOutdated(server, name)
+        return { name, hash: pinnedHash }
+      })
+      const { isMapped, after } = await batch(db, {
+        isMapped: mapTools(server, uniqueByName(chosen), { ...mapping, ...by(admin) }),
+        version: countToolsChange(),
+        after: selectTools(server),
+      })
+      if (!isMapped) throw remoteErrors.listOutdated()
+      await hub.refreshWarnings(server)
+      return presentNamed(after, seen)
+    },
+
+    /**
+     * Returns the tools that match a filter, as an admin saw them.
+     *
+     * @param version the version of the tools that the admin saw; CONFLICT when it is not the current one
+     */
+    async match(
+      server: string,
+      { matching, version }: { matching: ToolFilter; version: number },
+    ): Promise<SeenTool[]> {
+      const { rows, latest } = await batch(db, {
+        rows: selectTools(server),
+        latest: reader.selectVersion(),
+      })
+      if (latest !== version) throw remoteErrors.listOutdated()
+      return findTools(rows, matching).map(({ row }) => ({
+        name: row.wireName,
+        hash: row.pinnedHash,
+      }))
+    },
+  }
 }
 
 /** Revokes the tokens of a deleted server. A failure is logged: the deletion is done. */
@@ -179,37 +255,115 @@ async function revokeTokens(
   if (failed > 0) log.warn('tokens not revoked', { server: service.name, accounts: failed })
 }
 
+const findRow = (rows: RemoteToolRow[], wireName: string): RemoteToolRow => {
+  const found = rows.find((row) => row.wireName === wireName)
+  if (!found) throw notFound('tool')
+  return found
+}
+
+const uniqueByName = (tools: SeenTool[]): SeenTool[] => [
+  ...new Map(tools.map((tool) => [tool.name, tool])).values(),
+]
+
+function presentNamed(rows: RemoteToolRow[], tools: { name: string }[]) {
+  const names = new Set(tools.map(({ name }) => name))
+  return presentLines(findTools(rows, {}).filter(({ row }) => names.has(row.wireName)))
+}
+
 function createReader(db: Db) {
   const reader = {
-    /** Returns the statement of all servers without their tools, to send it in a batch with others. */
+    /** Returns statements, to send them in a batch with others. */
     selectServers: (): Statement<RemoteServerSummary[]> =>
       mapStatement(selectServers(), (rows) => rows.map(summarizeServer)),
+    selectServer: (name: string): Statement<RemoteServerText | null> =>
+      mapStatement(selectServer(name), (row) => (row ? presentServer(row) : null)),
+    selectCounts: (): Statement<Map<string, RemoteToolCounts>> =>
+      mapStatement(selectStateFacts(), (facts) => {
+        const states = Map.groupBy(facts, ({ server }) => server)
+        return new Map(
+          [...states].map(([server, each]) => [
+            server,
+            countStates(each.map((fact) => findState(fact).state)),
+          ]),
+        )
+      }),
+    selectVersion: (): Statement<number> =>
+      mapStatement(selectVersion(), (row) => row?.version ?? 0),
 
-    /** Returns the statement of the tools of all servers. */
-    selectTools: (): Statement<RemoteToolSummary[]> => mapStatement(selectTools(), presentTools),
+    /** Returns the statement of a page of tools, with the changes that are short. */
+    selectPage(query: RemoteToolQuery & { server: string }): Statement<RemoteToolPage> {
+      return mapStatement(selectTools(query.server), (rows) => {
+        const found = findTools(rows, query)
+        const { page, next } = toPage(found, query)
+        const counts = countStates(rows.map((row) => toFound(row).state))
+        return { tools: presentChanges(page), matching: found.length, counts, next }
+      })
+    },
+
+    selectTool: (server: string, tool: string): Statement<RemoteToolText | null> =>
+      mapStatement(selectTool(server, tool), (row) => (row ? presentTool(row) : null)),
 
     async list() {
-      const { servers, tools } = await batch(db, {
-        servers: selectServers(),
-        tools: selectTools(),
+      const { servers, counts } = await batch(db, {
+        servers: reader.selectServers(),
+        counts: reader.selectCounts(),
       })
-      return presentServers(servers, tools)
+      return servers.map((server) => addCounts(server, counts))
+    },
+
+    /** Returns a page of tools without their texts. */
+    async listTools(query: RemoteToolQuery) {
+      const { page, next } = toPage(
+        findTools(await run(db, selectTools(query.server)), query),
+        query,
+      )
+      return { tools: presentLines(page), next }
+    },
+
+    async findTool(server: string, tool: string) {
+      const found = await run(db, reader.selectTool(server, tool))
+      if (!found) throw notFound('tool')
+      return found
     },
 
     async find(name: string) {
-      const found = (await reader.list()).find((each) => each.name === name)
-      if (!found) throw notFound('remote server')
-      return found
+      const { server, counts } = await batch(db, {
+        server: reader.selectServer(name),
+        counts: reader.selectCounts(),
+      })
+      if (!server) throw notFound('remote server')
+      return addCounts(server, counts)
+    },
+
+    /** Returns the tools of a server. @throws NOT_FOUND */
+    async listRows(name: string): Promise<RemoteToolRow[]> {
+      const { server, tools } = await batch(db, {
+        server: selectServer(name),
+        tools: selectTools(name),
+      })
+      if (!server) throw notFound('remote server')
+      return tools
     },
   }
   return reader
 }
 
-async function checkName({ db }: RemotesDeps, name: string): Promise<void> {
-  if (!/^[a-z][a-z0-9]{1,19}$/.test(name)) {
-    throw remoteErrors.invalidName()
-  }
-  if (isBuiltInServer(name)) throw remoteErrors.reservedName()
+const addCounts = <Server extends RemoteServerSummary>(
+  server: Server,
+  counts: Map<string, RemoteToolCounts>,
+) => ({
+  ...server,
+  tools: counts.get(server.name) ?? countStates([]),
+})
+
+function findNameProblems(name: string): ErrorDetail[] {
+  const toDetail = (message: string) => [{ path: 'body.name', message }]
+  if (!/^[a-z][a-z0-9]{1,19}$/.test(name)) return toDetail(nameProblems.malformed)
+  return isBuiltInServer(name) ? toDetail(nameProblems.reserved) : []
+}
+
+/** @throws CONFLICT when another server would be too many */
+async function checkCount(db: Db, name: string): Promise<void> {
   const servers = await run(db, selectServers())
   const isNew = !servers.some((row) => row.name === name)
   if (isNew && servers.length >= remoteServers.serversMax) {
@@ -223,10 +377,7 @@ async function checkName({ db }: RemotesDeps, name: string): Promise<void> {
  *
  * @throws VALIDATION
  */
-function checkGrant(
-  name: string,
-  { grant, tier }: { grant: string | null; tier: string | null },
-): void {
+function checkGrant(name: string, { grant, tier }: ToolMapping): void {
   if ((grant === null) !== (tier === null)) {
     throw remoteErrors.grantWithoutTier()
   }

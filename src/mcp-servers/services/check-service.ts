@@ -1,33 +1,90 @@
-import { checkUrl, type Reach, toHost } from '../fetch/check-url'
-import { isPublicHost } from '../fetch/public-address'
-import { serviceErrors } from './errors'
+import type { ErrorDetail } from '../../shared/errors'
+import {
+  findHostProblems,
+  findUrlProblems,
+  type Reach,
+  toHost,
+  type UrlProblem,
+} from '../fetch/check-url'
+import { serviceProblems } from './errors'
 import type { ServiceKind } from './service-kind'
 
 /** The placeholder of the credential in a service's headers. */
 export const credentialMark = '{credential}'
 
-/**
- * Validates a base URL by the rules of its server, which can use another protocol than HTTP.
- *
- * @throws VALIDATION
- */
-export function checkBaseUrl(url: URL, kind: ServiceKind, reach: Reach): void {
-  if (url.hostname.includes('*')) throw serviceErrors.wildcardHost()
-  if (kind.checkBaseUrl) {
-    const problem = kind.checkBaseUrl(url) ?? checkHost(url, reach)
-    if (problem !== null) throw serviceErrors.baseUrl(problem)
-    return
-  }
-  const problem = checkUrl(url, reach)
-  if (problem !== null) throw serviceErrors.baseUrl(problem)
-  if (url.search !== '' || url.hash !== '') throw serviceErrors.queryInUrl()
+/** What a service's declaration says that can be wrong. */
+export interface CheckedService {
+  base_url: string
+  hosts: string[]
+  headers: Record<string, string>
+  credential?: string | null | undefined
+  allow_http: boolean
+  allow_private: boolean
 }
 
-function checkHost(url: URL, { allowPrivate }: Reach): string | null {
-  if (url.username !== '' || url.password !== '') return 'a URL must not contain a password'
-  const host = toWebHostname(url)
-  if (host === '' || allowPrivate || isPublicHost(host)) return null
-  return `${host} is not on the public internet`
+/**
+ * Finds all problems of a declaration, so that an admin sees them together and early. Each request is checked again.
+ *
+ * @param isPrivateAllowed whether this deployment permits private addresses
+ */
+export function findServiceProblems(
+  input: CheckedService,
+  kind: ServiceKind,
+  isPrivateAllowed: boolean,
+): ErrorDetail[] {
+  const { base_url, hosts, headers, credential } = input
+  const reach = { allowHttp: input.allow_http, allowPrivate: input.allow_private }
+  const explain = (problem: UrlProblem) => serviceProblems.notAllowed(problem, isPrivateAllowed)
+  const url = URL.canParse(base_url) ? new URL(base_url) : null
+  const needsMark =
+    kind.isSentInHeader === true &&
+    typeof credential === 'string' &&
+    !Object.values(headers).some((value) => value.includes(credentialMark))
+  const toDetails = (field: string, messages: string[]) =>
+    [...new Set(messages)].map((message) => ({ path: `body.${field}`, message }))
+  return [
+    ...toDetails(
+      'base_url',
+      url ? findBaseUrlProblems(url, kind, reach, explain) : [serviceProblems.notUrl],
+    ),
+    ...toDetails(
+      'allow_private',
+      input.allow_private && !isPrivateAllowed ? [serviceProblems.privateNotAllowed] : [],
+    ),
+    ...toDetails(
+      'hosts',
+      hosts.flatMap((host) => findFurtherHostProblems(host, reach, explain)),
+    ),
+    ...toDetails('headers', [
+      ...findHeaderProblems(headers),
+      ...(needsMark ? [serviceProblems.noCredentialHeader(credentialMark)] : []),
+    ]),
+  ]
+}
+
+type Explain = (problem: UrlProblem) => string
+type Allowed = Omit<Reach, 'hosts'>
+
+/** Checks a base URL by the rules of its server, which can use another protocol than HTTP. */
+function findBaseUrlProblems(
+  url: URL,
+  kind: ServiceKind,
+  reach: Allowed,
+  explain: Explain,
+): string[] {
+  if (url.hostname.includes('*')) return [serviceProblems.wildcardHost]
+  if (kind.checkBaseUrl) {
+    const problem = kind.checkBaseUrl(url)
+    return [
+      ...(problem === null ? [] : [serviceProblems.baseUrl(problem)]),
+      ...findHostProblems(url, toWebHostname(url), reach).map(explain),
+    ]
+  }
+  const hasMore = url.search !== '' || url.hash !== ''
+  return [
+    ...findUrlProblems(url, { ...reach, hosts: [toHost(url)] }).map(explain),
+    ...(hasMore ? [serviceProblems.queryInUrl] : []),
+  ]
 }
 
 /**
@@ -39,16 +96,12 @@ export function toWebHostname({ hostname }: URL): string {
   return URL.canParse(address) ? new URL(address).hostname : hostname
 }
 
-/** @throws VALIDATION when a further host is malformed or not allowed */
-export function checkHosts(hosts: string[], reach: Omit<Reach, 'hosts'>): void {
-  for (const host of hosts) {
-    const address = `https://${host}/`
-    const url = URL.canParse(address) ? new URL(address) : null
-    if (url === null || toHost(url) !== host || host.includes('*'))
-      throw serviceErrors.notHost(host)
-    const problem = checkUrl(url, { ...reach, hosts: [host] })
-    if (problem !== null) throw serviceErrors.host(problem)
-  }
+function findFurtherHostProblems(host: string, reach: Allowed, explain: Explain): string[] {
+  const address = `https://${host}/`
+  const url = URL.canParse(address) ? new URL(address) : null
+  return url === null || toHost(url) !== host || host.includes('*')
+    ? [serviceProblems.notHost(host)]
+    : findUrlProblems(url, { ...reach, hosts: [host] }).map(explain)
 }
 
 /** Headers that the hub or the connection sets. */
@@ -57,16 +110,14 @@ const secretHeaders =
   /authori[sz]|authent|(^|-)auth(-|$)|cookie|key|token|secret|password|credential|signature/i
 
 /**
- * Refuses headers that can contain a secret in plain text: the declaration is shown to admins, and the
+ * Finds headers that can contain a secret in plain text: the declaration is shown to admins, and the
  * secret would not be redacted from responses.
- *
- * @throws VALIDATION
  */
-export function checkHeaders(headers: Record<string, string>): void {
-  for (const [name, value] of Object.entries(headers)) {
-    if (ownHeaders.test(name)) throw serviceErrors.ownHeader(name)
+const findHeaderProblems = (headers: Record<string, string>): string[] =>
+  Object.entries(headers).flatMap(([name, value]) => {
+    if (ownHeaders.test(name)) return [serviceProblems.ownHeader(name)]
     const isLiteral = value.trim() !== '' && !value.includes(credentialMark)
-    if (isLiteral && secretHeaders.test(name))
-      throw serviceErrors.secretHeader(name, credentialMark)
-  }
-}
+    return isLiteral && secretHeaders.test(name)
+      ? [serviceProblems.secretHeader(name, credentialMark)]
+      : []
+  })

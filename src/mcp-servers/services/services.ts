@@ -2,12 +2,11 @@ import * as z from 'zod'
 import { batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import { mapStatement, type Statement } from '../../shared/db/statement'
-import { notFound } from '../../shared/errors'
+import { type ErrorDetail, notFound } from '../../shared/errors'
 import type { Clock } from '../../shared/ids'
 import { knownFields } from '../../shared/known-fields'
 import type { ServiceSummary } from '../contract/tool-admin'
-import { type Reach, toHost } from '../fetch/check-url'
-import { checkBaseUrl, checkHeaders, checkHosts, credentialMark } from './check-service'
+import { findServiceProblems } from './check-service'
 import { toDestination } from './destination'
 import { serviceErrors } from './errors'
 import {
@@ -82,13 +81,22 @@ export function createServices(deps: ServiceDeps) {
       ),
     /** The servers that have services. */
     servers: [...kinds.keys()],
+    /** Returns all problems of a declaration; none: `put` stores it. */
+    findProblems: (server: string, name: string, input: ServiceInput): ErrorDetail[] =>
+      findServiceProblems(
+        addHeaders(kinds, server, name, input),
+        findKind(kinds, server),
+        isPrivateAllowed,
+      ),
+    /** Stores a declaration. @throws VALIDATION with all its problems */
     async put(server: string, name: string, input: ServiceInput, by: string): Promise<void> {
       const kind = findKind(kinds, server)
       const known = kind.builtIn(name)
-      const whole = { ...input, headers: input.headers ?? known?.headers ?? {} }
-      const baseUrl = checkService(whole, kind, isPrivateAllowed)
+      const problems = this.findProblems(server, name, input)
+      if (problems.length > 0) throw serviceErrors.invalid(problems)
+      const whole = addHeaders(kinds, server, name, input)
       const row = toRow(server, name, {
-        baseUrl: baseUrl.href,
+        baseUrl: new URL(input.base_url).href,
         hosts: input.hosts,
         headers: whole.headers,
         credential: input.credential ?? null,
@@ -141,28 +149,11 @@ function findKind(kinds: ServiceKinds, server: string): ServiceKind {
   throw serviceErrors.unknownServer([...kinds.keys()])
 }
 
-/** Validates a declaration, so that an admin sees problems early. Each request is checked again. */
-function checkService(
-  input: Omit<ServiceInput, 'headers'> & { headers: Record<string, string> },
-  kind: ServiceKind,
-  isPrivateAllowed: boolean,
-): URL {
-  if (!URL.canParse(input.base_url)) throw serviceErrors.notUrl()
-  const url = new URL(input.base_url)
-  if (input.allow_private && !isPrivateAllowed) throw serviceErrors.privateNotAllowed()
-  const reach: Omit<Reach, 'hosts'> = {
-    allowHttp: input.allow_http,
-    allowPrivate: input.allow_private,
-  }
-  checkBaseUrl(url, kind, { ...reach, hosts: [toHost(url)] })
-  checkHosts(input.hosts, reach)
-  checkHeaders(input.headers)
-  const hasMark = Object.values(input.headers).some((value) => value.includes(credentialMark))
-  if (kind.isSentInHeader === true && typeof input.credential === 'string' && !hasMark) {
-    throw serviceErrors.noCredentialHeader(credentialMark)
-  }
-  return url
-}
+/** Adds the built-in headers to a declaration without any. */
+const addHeaders = (kinds: ServiceKinds, server: string, name: string, input: ServiceInput) => ({
+  ...input,
+  headers: input.headers ?? findKind(kinds, server).builtIn(name)?.headers ?? {},
+})
 
 const describe = (row: ServiceRow, isBuiltIn: boolean): ServiceSummary => ({
   server: row.server,

@@ -1,7 +1,7 @@
 import type { FC } from 'hono/jsx'
 import type { OwnCommunity } from '../../hub/communities/queries'
-import type { Cursor } from '../../hub/cursor'
 import { type PostRow, type PostSort, postSorts } from '../../hub/posts/queries'
+import type { Cursor } from '../../shared/cursor'
 import { formatCount, formatDay } from '../../shared/format'
 import {
   communityPath,

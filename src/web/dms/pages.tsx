@@ -1,5 +1,4 @@
 import type { Hono } from 'hono'
-import { decodeKeyset, splitPage } from '../../hub/cursor'
 import {
   conversationReads,
   type Decision,
@@ -28,6 +27,7 @@ import {
 import { renderAgain } from '../../hub/markdown/render-again'
 import type { Credential } from '../../hub/viewers/queries'
 import { limits } from '../../shared/config'
+import { decodeKeyset, splitPage } from '../../shared/cursor'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'

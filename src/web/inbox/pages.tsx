@@ -1,7 +1,7 @@
 import type { Hono } from 'hono'
-import { decodeKeyset, splitPage } from '../../hub/cursor'
 import { type HubEnv, readCredential, requireViewer } from '../../hub/http/page-entry'
 import { markAllItemsRead, selectOwnItems } from '../../hub/inbox/queries'
+import { decodeKeyset, splitPage } from '../../shared/cursor'
 import { run } from '../../shared/db/batch'
 import { AppError } from '../../shared/errors'
 import { page, readPage, sendPage } from '../frame/send-page'

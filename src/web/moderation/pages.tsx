@@ -3,7 +3,6 @@ import * as z from 'zod'
 import { selectOpenBanAppeals } from '../../hub/ban-appeals/queries'
 import { communityErrors } from '../../hub/communities/errors'
 import { selectCommunity } from '../../hub/communities/queries'
-import { decodeKeyset, splitPage } from '../../hub/cursor'
 import {
   type HubEnv,
   readCredential,
@@ -33,6 +32,7 @@ import { selectMayModerate } from '../../hub/moderation/viewer-queries'
 import { selectModerators } from '../../hub/moderators/queries'
 import { selectOpenings } from '../../hub/openings/queries'
 import { moderationLimits, openings } from '../../shared/config'
+import { decodeKeyset, splitPage } from '../../shared/cursor'
 import { contentFormPath, moderationLogPath } from '../../shared/paths'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'

@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import { type Cursor, encodeCursor } from '../../hub/cursor'
+import { type Cursor, encodeCursor } from '../../shared/cursor'
 import { Pager } from './pager'
 
 /** Link to the next page of a list of posts. */

@@ -2,7 +2,6 @@ import type { Hono } from 'hono'
 import * as z from 'zod'
 import { selectAccountByName } from '../../hub/accounts/queries'
 import { roleLabels } from '../../hub/accounts/role-labels'
-import { decodeCount, splitPage } from '../../hub/cursor'
 import {
   type HubEnv,
   httpErrors,
@@ -42,6 +41,7 @@ import {
 } from '../../hub/people/person-queries'
 import { revokeSignIn } from '../../hub/people/revoke-sign-in'
 import { peopleLimits } from '../../shared/config'
+import { decodeCount, splitPage } from '../../shared/cursor'
 import type { FormProblem } from '../form/form-state'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'

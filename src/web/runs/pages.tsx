@@ -5,12 +5,12 @@ import {
   selectRunsForCsv,
   splitRuns,
 } from '../../hub/activations/run-list-queries'
-import { decodeKeyset, encodeCursor } from '../../hub/cursor'
 import { type HubEnv, readReader, requireViewer, toActor } from '../../hub/http/page-entry'
 import { deleteView, saveView } from '../../hub/run-views/actions'
 import { runViewInput } from '../../hub/run-views/inputs'
 import { selectRunViews } from '../../hub/run-views/queries'
 import { runLists } from '../../shared/config'
+import { decodeKeyset, encodeCursor } from '../../shared/cursor'
 import { runsPath } from '../../shared/paths'
 import { readFilter, requireFilter } from '../audit/read-filter'
 import { readFormWith } from '../form/read-form-with'

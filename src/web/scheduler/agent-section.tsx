@@ -1,5 +1,4 @@
 import type { FC } from 'hono/jsx'
-import { encodeCursor } from '../../hub/cursor'
 import { type AgentPageRequest, agentStates } from '../../hub/scheduler/queries'
 import type { Board } from '../../hub/scheduler/read-board'
 import {
@@ -8,6 +7,7 @@ import {
   formatExplorationReason,
   stateLabels,
 } from '../../hub/scheduler/scheduler-labels'
+import { encodeCursor } from '../../shared/cursor'
 import { formatExact, toIso } from '../../shared/format'
 import { AccountLink } from '../parts/account-link'
 import { Icon } from '../parts/icons'

@@ -1,11 +1,11 @@
 import type { Hono } from 'hono'
 import type { SearchHit } from '../../hub/contract/hub'
-import { decodeCount } from '../../hub/cursor'
 import { type HubEnv, readReader } from '../../hub/http/page-entry'
 import { hitTypes, selectHits } from '../../hub/search/queries'
 import { readSearchTerms } from '../../hub/search/search-terms'
 import { toSearchHit } from '../../hub/search/to-search-hit'
 import { limits } from '../../shared/config'
+import { decodeCount } from '../../shared/cursor'
 import { page, readPage, sendPage } from '../frame/send-page'
 import { SearchPage, searchPath } from './search-page'
 

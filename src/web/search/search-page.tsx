@@ -1,6 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { SearchHit } from '../../hub/contract/hub'
-import { encodeCursor } from '../../hub/cursor'
+import { encodeCursor } from '../../shared/cursor'
 import { accountPath, commentPath, communityPath, postPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'

@@ -19,6 +19,19 @@ export const serverFields = [
   'allow_private',
 ] as const
 
+/** Labels of the fields, by which an error names them. */
+export const serverLabels: TypedServer & { headers: string } = {
+  name: 'Name',
+  description: 'Description',
+  base_url: 'URL',
+  credential: 'Credential',
+  header: 'Credential header',
+  headers: 'Credential header',
+  oauth_client_id: 'OAuth client id',
+  allow_http: 'Allow plain http',
+  allow_private: 'Allow private addresses',
+}
+
 const emptyServer: TypedServer = {
   name: '',
   description: '',
@@ -58,20 +71,20 @@ export const AddServerForm: FC<{ typed: TypedServer | null }> = ({ typed }) => {
         <fieldset>
           <Text
             name="name"
-            label="Name"
+            label={serverLabels.name}
             form={form}
             hint="The names of its tools start with this name, as in name_tool."
           />
           <Text
             name="base_url"
-            label="URL"
+            label={serverLabels.base_url}
             form={form}
             hint="The endpoint of MCP over Streamable HTTP."
           />
-          <Text name="description" label="Description" form={form} />
+          <Text name="description" label={serverLabels.description} form={form} />
           <Text
             name="credential"
-            label="Credential"
+            label={serverLabels.credential}
             form={form}
             hint={
               <>
@@ -80,15 +93,15 @@ export const AddServerForm: FC<{ typed: TypedServer | null }> = ({ typed }) => {
               </>
             }
           />
-          <Text name="header" label="Credential header" form={form} />
+          <Text name="header" label={serverLabels.header} form={form} />
           <Text
             name="oauth_client_id"
-            label="OAuth client id"
+            label={serverLabels.oauth_client_id}
             form={form}
             hint="Only where people connect their own accounts and the server registers no clients by itself."
           />
-          <Checkbox name="allow_http" label="Allow plain http" form={form} />
-          <Checkbox name="allow_private" label="Allow private addresses" form={form} />
+          <Checkbox name="allow_http" label={serverLabels.allow_http} form={form} />
+          <Checkbox name="allow_private" label={serverLabels.allow_private} form={form} />
         </fieldset>
         <button type="submit" class="btn">
           Add server

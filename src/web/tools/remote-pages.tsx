@@ -1,90 +1,257 @@
 import type { Hono } from 'hono'
 import type { Sender } from '../../hub/contract/hub'
 import type { HubEnv } from '../../hub/http/page-entry'
-import type { ToolAdminApi } from '../../mcp-servers/contract/tool-admin'
+import type { RemoteToolChoice, ToolAdminApi } from '../../mcp-servers/contract/tool-admin'
+import { AppError, notFound } from '../../shared/errors'
+import { remoteServerPath, remoteToolPath } from '../../shared/paths'
 import type { FormProblem } from '../form/form-state'
+import { readFields } from '../frame/read-form'
 import { type PageContext, page } from '../frame/send-page'
-import { serverFields, type TypedServer, toServerInput } from './add-server-form'
-import { handleAdminForm, readAdminPage, sendAdminPage } from './admin-page'
+import { serverFields, serverLabels, type TypedServer, toServerInput } from './add-server-form'
+import { handleAdminForm, type Rejection, readAdminPage, sendAdminPage } from './admin-page'
+import { type ChosenTool, emptyMapping, readChoice, type TypedMapping } from './mapping-form'
 import { RemotePage } from './remote-page'
+import {
+  readFilterValues,
+  remotePath,
+  type ToolFilterValues,
+  toolListPath,
+  toToolFilter,
+} from './remote-paths'
+import { RemoteServerPage } from './remote-server-page'
+import { RemoteToolPage } from './remote-tool-page'
 
 type Field = (name: string) => string
 
-const path = '/tools/remote'
+/** Tools of a page: they are chosen together, and their changes are read there. */
+const toolsPerPage = 50
 
-/** Registers the page `/tools/remote` and its forms. */
+/** Registers the pages of remote MCP servers and their forms. */
 export function registerRemotePages(app: Hono<HubEnv>, toolAdmin: ToolAdminApi): void {
-  const form = (
-    end: string,
-    submit: (field: Field, admin: Sender) => Promise<void>,
-    toTypedFields: (field: Field) => TypedServer | null = () => null,
-  ) =>
-    app.post(
-      `${path}${end}`,
-      page((c) =>
-        handleAdminForm(c, {
-          async submit(field, admin) {
-            await submit(field, admin)
-            return `${path}#${field('server') || field('name')}`
-          },
-          showAgain: (rejection, field) =>
-            show(c, toolAdmin, { ...rejection, typed: toTypedFields(field) }),
-        }),
-      ),
-    )
   app.get(
-    path,
-    page((c) => show(c, toolAdmin, { status: 200, problem: null, typed: null })),
+    remotePath,
+    page((c) => showServers(c, toolAdmin, shownFirst)),
   )
-  form(
-    '',
-    (field, admin) => toolAdmin.addRemoteServer(admin, toServerInput(toTyped(field))),
-    toTyped,
+  app.get(
+    `${remotePath}/:server`,
+    page((c) =>
+      showServer(c, toolAdmin, {
+        ...shownFirst,
+        server: c.req.param('server') ?? '',
+        filter: readFilterValues((name) => c.req.query(name) ?? ''),
+        cursor: c.req.query('cursor') ?? '',
+        typed: emptyMapping,
+      }),
+    ),
   )
-  form('/refresh', (field, admin) => toolAdmin.refreshRemoteServer(admin, field('server')))
-  form('/remove', (field, admin) => toolAdmin.deleteRemoteServer(admin, field('server')))
-  form('/accept', (field, admin) => toolAdmin.acceptRemoteTool(admin, toTool(field)))
-  form('/instructions', (field, admin) => {
-    const text = field('text') || null
-    return toolAdmin.setRemoteInstructions(admin, { server: field('server'), text })
-  })
-  form('/map', (field, admin) => {
-    // An empty grant hides the tool.
-    const grant = field('grant').trim() || null
-    const tier = grant === null ? null : field('tier')
-    return toolAdmin.mapRemoteTool(admin, { ...toTool(field), grant, tier })
-  })
+  app.get(
+    `${remotePath}/:server/:tool`,
+    page((c) =>
+      showTool(c, toolAdmin, {
+        ...shownFirst,
+        server: c.req.param('server') ?? '',
+        tool: c.req.param('tool') ?? '',
+        typed: null,
+      }),
+    ),
+  )
+  app.post(
+    remotePath,
+    page((c) => addServer(c, toolAdmin)),
+  )
+  app.post(
+    `${remotePath}/refresh`,
+    page((c) =>
+      actOnServer(c, toolAdmin, async (field, admin) => {
+        await toolAdmin.refreshRemoteServer(admin, field('server'))
+        const isOfList = field('from') === 'list'
+        return isOfList ? `${remotePath}#${field('server')}` : remoteServerPath(field('server'))
+      }),
+    ),
+  )
+  app.post(
+    `${remotePath}/remove`,
+    page((c) =>
+      actOnServer(c, toolAdmin, async (field, admin) => {
+        await toolAdmin.deleteRemoteServer(admin, field('server'))
+        return remotePath
+      }),
+    ),
+  )
+  app.post(
+    `${remotePath}/tools`,
+    page((c) => changeTools(c, toolAdmin)),
+  )
+  app.post(
+    `${remotePath}/instructions`,
+    page((c) =>
+      actOnServer(c, toolAdmin, async (field, admin) => {
+        const server = field('server')
+        await toolAdmin.setRemoteInstructions(admin, { server, text: field('text') || null })
+        return remoteServerPath(server)
+      }),
+    ),
+  )
 }
 
 interface Shown {
   status: number
   problem: FormProblem | null
-  typed: TypedServer | null
 }
 
-async function show(
+const shownFirst: Shown = { status: 200, problem: null }
+
+async function showServers(
   c: PageContext,
   toolAdmin: ToolAdminApi,
-  { status, problem, typed }: Shown,
+  { status, problem, typed = null }: Shown & { typed?: TypedServer | null },
 ): Promise<Response> {
   const { frame, answers } = await readAdminPage(c, {
     servers: toolAdmin.selectRemoteServers(),
-    tools: toolAdmin.selectRemoteTools(),
+    counts: toolAdmin.selectRemoteToolCounts(),
   })
-  return sendAdminPage(c, {
-    frame,
-    title: 'Remote MCP servers',
-    tab: 'tools',
-    status,
-    body: <RemotePage {...answers} problem={problem} typed={typed} />,
+  const body = <RemotePage {...answers} problem={problem} typed={typed} />
+  return sendAdminPage(c, { frame, title: 'Remote MCP servers', tab: 'tools', status, body })
+}
+
+interface ShownServer extends Shown {
+  server: string
+  filter: ToolFilterValues
+  cursor: string
+  typed: TypedMapping
+}
+
+async function showServer(
+  c: PageContext,
+  toolAdmin: ToolAdminApi,
+  { status, problem, server: name, filter, cursor, typed }: ShownServer,
+): Promise<Response> {
+  const query = { ...toToolFilter(filter), server: name, limit: toolsPerPage, cursor }
+  const { frame, answers } = await readAdminPage(c, {
+    server: toolAdmin.selectRemoteServer(name),
+    tools: toolAdmin.selectRemoteTools(query),
+    version: toolAdmin.selectRemoteVersion(),
+  })
+  const { server, tools, version } = answers
+  if (!server) throw notFound('remote server')
+  const body = (
+    <RemoteServerPage {...{ ...tools, server, version, filter, cursor, problem, typed }} />
+  )
+  return sendAdminPage(c, { frame, title: name, tab: 'tools', status, body })
+}
+
+interface ShownTool extends Shown {
+  server: string
+  tool: string
+  /** Null: what the tool has now. */
+  typed: TypedMapping | null
+}
+
+async function showTool(
+  c: PageContext,
+  toolAdmin: ToolAdminApi,
+  { status, problem, server, tool: name, typed }: ShownTool,
+): Promise<Response> {
+  const { frame, answers } = await readAdminPage(c, {
+    tool: toolAdmin.selectRemoteTool(server, name),
+  })
+  const { tool } = answers
+  if (!tool) throw notFound('tool')
+  const now = { ...emptyMapping, grant: tool.grant ?? '', tier: tool.tier ?? emptyMapping.tier }
+  const body = <RemoteToolPage tool={tool} problem={problem} typed={typed ?? now} />
+  return sendAdminPage(c, { frame, title: tool.tool, tab: 'tools', status, body })
+}
+
+const addServer = (c: PageContext, toolAdmin: ToolAdminApi): Promise<Response> => {
+  const toTyped = (field: Field) =>
+    Object.fromEntries(serverFields.map((name) => [name, field(name)])) as TypedServer
+  return handleAdminForm(c, {
+    labels: serverLabels,
+    async submit(field, admin) {
+      const input = toServerInput(toTyped(field))
+      await toolAdmin.addRemoteServer(admin, input)
+      return remoteServerPath(input.name)
+    },
+    showAgain: (rejection, field) =>
+      showServers(c, toolAdmin, { ...rejection, typed: toTyped(field) }),
   })
 }
 
-const toTool = (field: Field) => ({
-  server: field('server'),
-  tool: field('tool'),
-  hash: field('hash'),
-})
+const actOnServer = (
+  c: PageContext,
+  toolAdmin: ToolAdminApi,
+  submit: (field: Field, admin: Sender) => Promise<string>,
+): Promise<Response> =>
+  handleAdminForm(c, {
+    submit,
+    showAgain: (rejection) => showServers(c, toolAdmin, rejection),
+  })
 
-const toTyped = (field: Field): TypedServer =>
-  Object.fromEntries(serverFields.map((name) => [name, field(name)])) as TypedServer
+/** Maps, hides or accepts the tools that were chosen on the page of their server or of one of them. */
+async function changeTools(c: PageContext, toolAdmin: ToolAdminApi): Promise<Response> {
+  const chosen = (await readFields(c))
+    .getAll('tool')
+    .flatMap((value) => (typeof value === 'string' ? [readChoice(value)] : []))
+  return handleAdminForm(c, {
+    async submit(field, admin) {
+      const server = field('server')
+      if (field('action') === 'accept') {
+        await toolAdmin.acceptRemoteTools(admin, server, readAccepted(field, chosen))
+      } else {
+        const isMapped = field('action') === 'map'
+        await toolAdmin.mapRemoteTools(admin, {
+          server,
+          chosen: toToolChoice(field, chosen),
+          grant: isMapped ? field('grant').trim() : null,
+          tier: isMapped ? field('tier') : null,
+        })
+      }
+      const [only] = chosen
+      const isLeft = field('action') !== 'accept' || only?.offeredHash !== ''
+      if (field('from') === 'tool' && only && isLeft) return remoteToolPath(server, only.name)
+      return `${toolListPath(server, readFilterValues(field), field('cursor'))}#tools`
+    },
+    showAgain: (rejection, field) => showChoice(c, toolAdmin, { rejection, field, chosen }),
+  })
+}
+
+const toToolChoice = (field: Field, chosen: ChosenTool[]): RemoteToolChoice =>
+  field('scope') === 'matching'
+    ? { matching: toToolFilter(readFilterValues(field)), version: Number(field('version')) }
+    : { tools: chosen.map(({ name, hash }) => ({ name, hash })) }
+
+/** Returns the changes that the page showed. @throws VALIDATION for a tool of which it showed none */
+function readAccepted(field: Field, chosen: ChosenTool[]) {
+  if (field('scope') === 'matching') {
+    throw new AppError('VALIDATION', 'Changes of other pages cannot be accepted.', {
+      hint: 'Check the tools whose changes you read on this page.',
+    })
+  }
+  return chosen.map(({ name, offeredHash: hash }) => {
+    if (hash !== null) return { name, hash }
+    throw new AppError('VALIDATION', `No change of ${field('server')}_${name} was shown.`, {
+      hint: 'Uncheck the tool, or open it to read its change.',
+    })
+  })
+}
+
+/** Shows the page of a rejected choice again, with what was typed and checked. */
+function showChoice(
+  c: PageContext,
+  toolAdmin: ToolAdminApi,
+  { rejection, field, chosen }: { rejection: Rejection; field: Field; chosen: ChosenTool[] },
+): Promise<Response> {
+  const server = field('server')
+  const typed: TypedMapping = {
+    chosen: chosen.map(({ name }) => name),
+    scope: field('scope') === 'matching' ? 'matching' : 'checked',
+    grant: field('grant'),
+    tier: field('tier'),
+  }
+  const [only] = chosen
+  if (field('from') === 'tool' && only) {
+    return showTool(c, toolAdmin, { ...rejection, server, tool: only.name, typed })
+  }
+  const filter = readFilterValues(field)
+  return showServer(c, toolAdmin, { ...rejection, server, filter, cursor: field('cursor'), typed })
+}

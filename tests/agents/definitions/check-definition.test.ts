@@ -156,14 +156,49 @@ test('D2: an unknown tool server warns and lists the servers of this hub', async
   const { namePath, warnings } = await factsOf(aModel(), { 'config.yaml': config })
   expect(namePath).toBe('config.yaml:2:name')
   expect(warnings.map(({ path, message }) => `${path} ${message}`)).toEqual([
-    expect.stringMatching(
-      /^config\.yaml:8:capabilities\.mcp_servers\.3 Ignored: .* an admin to add .*\/tools\/remote/,
-    ),
-    expect.stringMatching(/^config\.yaml:9:capabilities\.mcp_servers\.4\.command Ignored: /),
     'config.yaml:6:capabilities.mcp_servers.1 Ignored: this hub has no server nope; it has hub, weather',
     'config.yaml:7:capabilities.mcp_servers.2 Ignored: this hub has no server shell; it has hub, weather',
+    expect.stringMatching(
+      /^config\.yaml:8:capabilities\.mcp_servers\.3\.url Ignored: .* an admin to add .*\/tools\/remote/,
+    ),
+    expect.stringMatching(/^config\.yaml:9:capabilities\.mcp_servers\.4\.command Ignored: /),
   ])
 })
+
+const reserved = ['filesystem', 'file-system', 'fs', 'shell', 'bash', 'terminal', 'weather', 'acme']
+
+test.each(reserved)(
+  'D2: a grant of a server %s warns only while no tool here needs it, whatever the server is called',
+  async (server) => {
+    const config = [
+      ...['name: scout', 'capabilities:'],
+      `  mcp_servers: [${server}, { name: ${server}, url: "https://acme.example/mcp" }]`,
+      `  grants: ["${server}:read", "${server}:delete"]`,
+    ].join('\n')
+    const warningsWith = async (servers: string[], granted: string[]) => {
+      const check = await checkDefinition(
+        { ...files, 'config.yaml': config },
+        {
+          ...offer,
+          listModels: () => [aModel()],
+          listServers: () => servers,
+          hasTool: (grant) => granted.includes(grant),
+        },
+      )
+      if (!check.ok) throw new Error(JSON.stringify(check.problems))
+      return check.facts.warnings.map(({ path, message }) => `${path} ${message}`)
+    }
+    const place = 'config.yaml:3:capabilities.mcp_servers.1.url'
+    const mapped = await warningsWith(['hub', server], [`${server}:read`, `${server}:delete`])
+    expect(mapped).toEqual([expect.stringMatching(`^${place} Ignored: this hub has a server`)])
+    const [, partly, ...rest] = await warningsWith([server], [`${server}:read`])
+    expect(partly).toContain(`no tool of this hub needs ${server}:delete.`)
+    expect(rest).toEqual([])
+    const without = await warningsWith(['hub'], [])
+    expect(without.filter((line) => line.includes('capabilities.grants.'))).toHaveLength(2)
+    expect(without).toContainEqual(expect.stringMatching(`^${place} Ignored: only an admin`))
+  },
+)
 
 test('D5: a skill whose grants the definition does not request warns at load', async () => {
   const skill = (grants: string) =>

@@ -36,9 +36,9 @@ test('D2: a definition of another hub loads, and what cannot work here says what
   if (!check.ok) throw new Error(JSON.stringify(check.problems))
   const { warnings } = check.facts
   expect(warnings.map(({ path, message }) => `${path} ${message}`)).toEqual([
-    expect.stringMatching(/^config\.yaml:4:capabilities\.grants\.2 No effect: .*no shell/),
-    expect.stringMatching(/^config\.yaml:5:capabilities\.mcp_servers\.0\.command Ignored: .*url/),
     expect.stringMatching(/^config\.yaml:8:memory\.retrieval .*Use recent or keyword/),
+    expect.stringMatching(/^config\.yaml:5:capabilities\.mcp_servers\.0\.command Ignored: .*url/),
     expect.stringMatching(/^config\.yaml:4:capabilities\.grants\.1 No effect: .* \/tools .*admin/),
+    expect.stringMatching(/^config\.yaml:4:capabilities\.grants\.2 No effect: .*no shell/),
   ])
 })

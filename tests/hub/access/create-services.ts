@@ -34,12 +34,10 @@ export async function createServices(callModule: CallModule) {
   const signIn = { name: 'signin', base_url: `${externalUrls.oauth}/mcp/signin` }
   await callModule('POST', '/remote-servers', { ...remote, ...signIn })
   const refreshServer = async (server: string): Promise<RemoteTool | undefined> => {
-    const answer: { remote_server: { tools: RemoteTool[] } } = await callModule(
-      'POST',
-      `/remote-servers/${server}/refresh`,
-      {},
-    )
-    return answer.remote_server.tools.find(({ name }) => name === 'echo')
+    await callModule('POST', `/remote-servers/${server}/refresh`, {})
+    const path = `/remote-servers/${server}/tools/echo`
+    const answer: { remote_tool: RemoteTool } = await callModule('GET', path, undefined)
+    return answer.remote_tool
   }
   /** Returns the hash of the tool echo that a remote server offers. */
   const readToolHash = async (server: string) => (await refreshServer(server))?.hash ?? ''

@@ -22,15 +22,22 @@ export const moduleTable: Table = Object.fromEntries(
     'PUT /http-services/:name': (world) => ({ path: '/http-services/moon', body: world.service }),
     'DELETE /http-services/:name': () => ({ path: '/http-services/moon' }),
     'GET /remote-servers': null,
+    'GET /remote-tools': null,
     'POST /remote-servers': (world) => ({ body: { ...world.remote, name: 'every' } }),
     'PUT /remote-servers/:name': (world) => ({
       path: '/remote-servers/every',
       body: world.remote,
     }),
+    'GET /remote-servers/:name': () => ({ path: '/remote-servers/every' }),
     'POST /remote-servers/:name/refresh': () => ({ path: '/remote-servers/every/refresh' }),
     'PUT /remote-servers/:name/instructions': () => ({
       path: '/remote-servers/every/instructions',
       body: { text: null },
+    }),
+    'GET /remote-servers/:name/tools/:tool': () => ({ path: '/remote-servers/every/tools/echo' }),
+    'PUT /remote-servers/:name/tools': () => ({
+      path: '/remote-servers/every/tools',
+      body: { tools: [{ name: 'echo' }], grant: 'every:read', tier: 'read' },
     }),
     'PUT /remote-servers/:name/tools/:tool': () => ({
       path: '/remote-servers/every/tools/echo',

@@ -17,21 +17,18 @@ export const remotePageRows: Table = {
     expect: 'admin',
     send: () => form('/tools/remote/refresh', { server: 'page' }),
   },
-  'POST /tools/remote/map': {
+  'GET /tools/remote/:server': { expect: 'admin', send: () => ({ path: '/tools/remote/page' }) },
+  'GET /tools/remote/:server/:tool': {
     expect: 'admin',
-    send: async (world, column) =>
-      form('/tools/remote/map', {
-        ...{ server: 'page', tool: 'echo', grant: 'page:read', tier: 'read' },
-        hash: column === 'admin' ? await world.readToolHash('page') : '',
-      }),
+    send: () => ({ path: '/tools/remote/page/echo' }),
   },
-  'POST /tools/remote/accept': {
+  'POST /tools/remote/tools': {
     expect: 'admin',
-    send: async (world, column) =>
-      form('/tools/remote/accept', {
-        ...{ server: 'odd', tool: 'echo' },
-        hash: column === 'admin' ? await world.offerChange('odd') : '',
-      }),
+    send: async (world, column) => {
+      const hash = column === 'admin' ? await world.readToolHash('page') : ''
+      const mapping = { action: 'map', grant: 'page:read', tier: 'read' }
+      return form('/tools/remote/tools', { server: 'page', tool: `echo ${hash}`, ...mapping })
+    },
   },
   'POST /tools/remote/remove': {
     expect: 'admin',

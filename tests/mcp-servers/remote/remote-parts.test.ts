@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { createArgumentCheck } from '../../../src/mcp-servers/remote/check-arguments'
+import { findTools, type ToolFilter, toPage } from '../../../src/mcp-servers/remote/find-tools'
 import { hashOffer, showInvisible, toPlain } from '../../../src/mcp-servers/remote/pin'
-import { presentTools } from '../../../src/mcp-servers/remote/present'
+import { presentTool } from '../../../src/mcp-servers/remote/present'
 import type { RemoteToolRow } from '../../../src/mcp-servers/remote/queries'
 import { parseEvent, parseMessages } from '../../../src/mcp-servers/remote/read-message'
 import { toTool } from '../../../src/mcp-servers/remote/to-tool'
@@ -87,7 +88,7 @@ it('M12: of many tools that changed in many lines, both versions are shown as a 
       offered,
     }
   })
-  const shown = presentTools(rows)
+  const shown = rows.map(presentTool)
   expect(shown).toHaveLength(20)
   for (const { diff } of shown) {
     expect(diff).toContain('- 299')
@@ -102,7 +103,7 @@ const rowWith = (inputSchema: object): RemoteToolRow => ({
   ...{ offered: null, offeredHash: null, grant: 'acme:read', tier: 'read' },
   ...{ updatedAt: 0, updatedBy: 'ada' },
 })
-const present = (row: RemoteToolRow) => presentTools([row])[0]
+const present = presentTool
 const listing = {
   ...{ isDue: () => false, note: async () => undefined, timeoutMs: 60_000 },
   sessions: { use: async () => Promise.reject(new Error('No call is made.')) },
@@ -146,10 +147,70 @@ it.each([
   (_what, more) => {
     const row = rowWith({ type: 'object', ...more })
     expect(toTool(row, listing)).toEqual([])
-    expect(present(row)?.state).toBe('unreadable')
-    expect(present({ ...row, offered: row.pinned, offeredHash: 'other' })?.state).toBe('changed')
+    expect(present(row).state).toBe('unreadable')
+    expect(present({ ...row, offered: row.pinned, offeredHash: 'other' }).state).toBe('changed')
   },
 )
+
+const listed = [
+  { name: 'list_orders', description: 'Lists orders.', annotations: { readOnlyHint: true } },
+  { name: 'delete_order', description: 'Deletes an order.', annotations: { readOnlyHint: false } },
+  { name: 'find_straße', description: 'Finds an ＡＤＤＲＥＳＳ.', grant: 'acme:maps' },
+  { name: 'odd', description: 'Odd.', inputSchema: { properties: { [`a${tags}`]: {} } } },
+  { name: 'moved', description: 'Old words.', offered: 'Lists new words.', readOnlyHint: true },
+  { name: 'left', description: 'It left.', offered: '' },
+].map(({ name, description, grant, annotations, inputSchema, offered, readOnlyHint }) => {
+  const row = rowWith({ type: 'object', ...inputSchema })
+  const pinned = { ...row.pinned, description, annotations: annotations ?? null }
+  const isChanged = offered !== undefined
+  return {
+    ...{ ...row, name, wireName: name, pinned },
+    grant: grant ?? (isChanged ? 'acme:read' : null),
+    offered: offered ? { ...pinned, description: offered, annotations: { readOnlyHint } } : null,
+    offeredHash: isChanged ? offered && 'other' : null,
+  }
+})
+const other = { ...rowWith({ type: 'object' }), server: 'zeta' }
+
+it.each<[string, ToolFilter, string[]]>([
+  ['no filter', {}, ['delete_order', 'find_straße', 'left', 'list_orders', 'moved', 'odd', 'sum']],
+  ['a server', { server: 'zeta' }, ['sum']],
+  ['a word of a name', { q: 'order' }, ['delete_order', 'list_orders']],
+  ['words in any order and case', { q: ' ORDER  deletes ' }, ['delete_order']],
+  ['a full name', { q: 'acme_list_orders' }, ['list_orders']],
+  ['another form of letters', { q: 'STRASSE address' }, ['find_straße']],
+  ['a word of a grant', { q: 'acme:maps' }, ['find_straße']],
+  ['a word that only the new description has', { q: 'new' }, ['moved']],
+  ['what is on no tool', { q: 'order x' }, []],
+  ['tools that say they only read', { readOnly: true }, ['list_orders', 'moved']],
+  ['both', { q: 'lists', readOnly: true, server: 'acme' }, ['list_orders', 'moved']],
+  ['available', { state: 'usable' }, ['find_straße', 'sum']],
+  ['hidden', { state: 'unmapped' }, ['delete_order', 'list_orders']],
+  ['unreadable', { state: 'unreadable' }, ['odd']],
+  ['changed', { state: 'changed' }, ['moved']],
+  ['gone', { state: 'gone' }, ['left']],
+])('M12: tools are found by %s', (_what, filter, names) => {
+  const found = findTools([...listed, other], filter)
+  expect(found.map(({ row }) => row.name).sort()).toEqual(names.sort())
+})
+
+it('M12: pages of tools have each tool once, and their cursor is of one search', () => {
+  const rows = Array.from({ length: 25 }, (_, at) => ({ ...other, wireName: `t${at}` }))
+  const query = { server: 'zeta', q: 't', limit: 10 }
+  const names: string[] = []
+  let cursor: string | undefined
+  do {
+    const { page, next } = toPage(findTools(rows, query), { ...query, cursor })
+    names.push(...page.map(({ tool: name }) => name))
+    // one that was shown leaves the search meanwhile, as with a filter for hidden tools
+    rows.splice(0, 5)
+    cursor = next ?? undefined
+    const again = () => toPage([], { ...query, q: 'other', cursor })
+    if (cursor) expect(again).toThrow('The cursor is not valid.')
+  } while (cursor)
+  expect(new Set(names).size).toBe(names.length)
+  expect(names).toEqual([...names].sort())
+})
 
 it("M12: arguments are checked against a stranger's schema, whose patterns never run", () => {
   const check = createArgumentCheck({

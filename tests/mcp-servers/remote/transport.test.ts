@@ -6,7 +6,15 @@ import { connectMcp, textOf } from '../../support/connect-mcp'
 import { createAgent } from '../../support/create-agent'
 import { externalUrls } from '../../support/external-services'
 import { openBrowser } from '../../support/own-accounts'
-import { add, addSessions, api, setSessions, takeSent } from '../../support/remote-servers'
+import {
+  add,
+  addSessions,
+  api,
+  listTools,
+  readTool,
+  setSessions,
+  takeSent,
+} from '../../support/remote-servers'
 import { allow } from '../../support/services'
 
 /** The whole Worker, and a remote MCP server over HTTP that uses all that its transport allows. */
@@ -140,7 +148,7 @@ describe('the list of a server', () => {
       ['set', 'gone'],
     ])
     const admin = await openBrowser({ id: 'admin', name: 'admin', key: adminKey })
-    expect(await admin.read('/tools/remote')).toContain('Tool &quot;set&quot;: inputSchema')
+    expect(await admin.read('/tools/remote/odd')).toContain('Tool &quot;set&quot;: inputSchema')
     const { tools: listed } = await client.listTools()
     expect(listed.map(({ name }) => name)).toContain('odd_get')
     await setSessions('odd', list([toTool('get'), toTool('set')]))
@@ -154,9 +162,8 @@ describe('the list of a server', () => {
     )
     await refresh('odd')
     await api('PUT', '/odd/tools/long', { grant: 'odd:use', tier: 'read' })
-    const { tools } = await refresh('odd')
     const cut = 'Models are shown the first 16,384 of 20,000 characters of this description.'
-    expect(tools.find(({ name }) => name === 'long')?.text).toContain(cut)
+    expect((await readTool('odd', 'long')).text).toContain(cut)
     const { tools: listed } = await client.listTools()
     const shown = listed.find(({ name }) => name === 'odd_long')?.description
     expect(shown).toMatch(new RegExp(`^d{16384}\n\\[${cut}\\]`))
@@ -215,15 +222,13 @@ describe('a tool whose schema no provider takes as it is', () => {
     const raw = '{"content":[{"type":"text","text":"fine"}]}'
     await setSessions('strange', { list, raw })
     await add('strange', `${externalUrls.mcp}/sessions/strange`)
-    const { remote } = await api('PUT', '/strange/tools/raw', {
-      grant: 'strange:use',
-      tier: 'read',
-    })
-    expect(remote.tools.map(({ name, state, problem }) => [name, state, problem])).toEqual([
+    await api('PUT', '/strange/tools/raw', { grant: 'strange:use', tier: 'read' })
+    const { tools } = await listTools({ server: 'strange' })
+    expect(tools.map(({ name, state, problem }) => [name, state, problem])).toEqual([
       ['raw', 'usable', null],
       ['text', 'unreadable', 'its arguments are not an object'],
     ])
-    expect(remote.tools[0]?.text).toContain(
+    expect((await readTool('strange', 'raw')).text).toContain(
       '[Models are shown the argument "uids[]" as uids, "$filter" as filter.]',
     )
     const agent = await createAgent(
@@ -415,11 +420,13 @@ describe('the instructions of a server', () => {
     await say('Line one.\nLine two.')
     await refresh()
     const admin = await openBrowser({ id: 'admin', name: 'admin', key: adminKey })
-    expect(await admin.read('/tools/remote')).toContain('Hidden from models')
+    expect(await admin.read('/tools/remote/guide')).toContain('Hidden from models')
     const show = { server: 'guide', text: 'Line one.\r\nLine two.' }
     expect((await admin.send('/tools/remote/instructions', show)).status).toBe(303)
     expect((await refresh()).instructions).toBe('Line one.\nLine two.')
-    expect(await admin.read('/tools/remote')).toContain('Models with its tools are shown them')
+    expect(await admin.read('/tools/remote/guide')).toContain(
+      'Models with its tools are shown them',
+    )
     await admin.send('/tools/remote/instructions', { server: 'guide' })
     expect((await refresh()).instructions).toBeNull()
   })

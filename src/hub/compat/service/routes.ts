@@ -1,6 +1,6 @@
 import * as z from 'zod'
+import { decodeCount, splitPage, toPageFields } from '../../../shared/cursor'
 import { run } from '../../../shared/db/batch'
-import { decodeCount, splitPage, toPageFields } from '../../cursor'
 import { countAnswer, pageFields, presentTime, timeAnswer } from '../../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../../http/route'
 import { readUntil } from '../../inbox/read-until'

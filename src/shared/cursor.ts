@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { AppError } from '../shared/errors'
+import { AppError } from './errors'
 
 /**
  * A position in a list: the sort key and the id of the last row returned (keyset), a number of rows to skip, or
