@@ -128,6 +128,7 @@ const setting = [
   '/settings/theme',
   '/standing-rules/:id/revoke',
   '/tools/remote',
+  '/tools/remote/instructions',
   '/tools/remote/refresh',
   '/tools/remote/remove',
   '/tools/remote/tools',

@@ -146,6 +146,10 @@ export const putTool = ({ server, name, ...set }: RemoteToolRow): Statement<void
 export const deleteTool = (server: string, name: string): Statement<void> =>
   write(orm.delete(remoteTools).where(isTool(server, name)))
 
+/** Deletes a tool that its server removed, unless it is back in the meantime. */
+export const deleteGoneTool = (server: string, name: string): Statement<void> =>
+  write(orm.delete(remoteTools).where(and(isTool(server, name), eq(remoteTools.offeredHash, ''))))
+
 /** Stores the changed description of a tool, unless an admin accepted another one in the meantime. */
 export const offerTool = (
   { server, name, pinnedHash }: RemoteToolRow,

@@ -39,8 +39,8 @@ import {
   acceptInstructions,
   acceptTool,
   countToolsChange,
+  deleteGoneTool,
   deleteServer,
-  deleteTool,
   deleteTools,
   hideInstructions,
   mapTools,
@@ -182,7 +182,7 @@ const createToolActions = (
         const row = findRow(rows, name)
         if (row.offeredHash !== hash) throw remoteErrors.reviewOutdated(server, name)
         return hash === ''
-          ? deleteTool(server, row.name)
+          ? deleteGoneTool(server, row.name)
           : acceptTool(server, { name: row.name, hash }, by(admin))
       })
       const { after } = await batch(db, {

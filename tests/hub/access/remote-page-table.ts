@@ -34,6 +34,10 @@ export const remotePageRows: Table = {
       return form('/tools/remote/tools', { server: 'page', tool: `echo ${hash}`, ...mapping })
     },
   },
+  'POST /tools/remote/instructions': {
+    expect: 'admin',
+    send: () => form('/tools/remote/instructions', { server: 'page' }),
+  },
   'POST /tools/remote/remove': {
     expect: 'admin',
     send: () => form('/tools/remote/remove', { server: 'page' }),

@@ -12,7 +12,7 @@ const bytesMax = 150_000
 
 const toTool = (at: number, words: string) => ({
   name: `tool_${String(at).padStart(2, '0')}`,
-  description: `${words} ${at}: "<b>${'Reads & writes the orders of a shop. '.repeat(40)}</b>"`,
+  description: `${words} ${at}:\n"<b>${'Reads & writes the orders of a shop. '.repeat(40)}</b>"`,
   inputSchema: {
     type: 'object',
     properties: Object.fromEntries(
@@ -128,14 +128,16 @@ describe(`${serverCount} servers of ${toolCount} tools`, () => {
       }
     }
     await measure('available')
-    await offer('shop5', '\u{E0101}"Second"')
+    // each quote has six bytes on a page, and half of the changes are short enough for the list
+    await offer('shop5', '"'.repeat(300))
     await asAdmin('POST', '/remote-servers/shop5/refresh')
     await measure('changed')
     await setBehavior('shop5', { tools: [] })
     await asAdmin('POST', '/remote-servers/shop5/refresh')
     await measure('gone')
     expect(Object.entries(sizes).filter(([, bytes]) => bytes >= bytesMax)).toEqual([])
-    expect(sizes['changed: page/shop5']).toBeGreaterThan(sizes['gone: page/shop5'] ?? 0)
+    const grown = (sizes['changed: page/shop5'] ?? 0) - (sizes['gone: page/shop5'] ?? 0)
+    expect(grown).toBeGreaterThan(40_000)
   })
 })
 
