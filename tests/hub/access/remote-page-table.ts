@@ -17,10 +17,6 @@ export const remotePageRows: Table = {
     expect: 'admin',
     send: () => form('/tools/remote/refresh', { server: 'page' }),
   },
-  'POST /tools/remote/instructions': {
-    expect: 'admin',
-    send: () => form('/tools/remote/instructions', { server: 'page' }),
-  },
   'GET /tools/remote/:server': { expect: 'admin', send: () => ({ path: '/tools/remote/page' }) },
   'GET /tools/remote/:server/:tool': {
     expect: 'admin',
