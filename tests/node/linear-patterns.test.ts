@@ -28,6 +28,7 @@ const composing: Record<string, string> = {
   'src/mcp-servers/credentials/secret-pattern.ts': 'secrets, each character escaped',
   'src/shared/markdown/footnotes.ts': 'another pattern',
   'src/shared/markdown/mention.ts': 'parts of itself',
+  'src/shared/search-text.ts': 'parts of itself',
   'src/shared/settings.ts': 'names of model providers',
 }
 

@@ -154,12 +154,13 @@ it('M11: a caller who hangs up stops its call, with and without a progress token
 /** Adds a server, calls all of its tools, and returns what they answered. */
 async function useRemote(url: string, name: string): Promise<string[]> {
   const address = { base_url: url, allow_http: true, allow_private: true }
-  const added = await api('POST', '/remote-servers', { ...address, name, description: name })
-  const { remote_server: remote } = (await added.json()) as {
-    remote_server: { tools: { name: string; tool: string }[] }
+  await api('POST', '/remote-servers', { ...address, name, description: name })
+  const listed = await api('GET', `/remote-tools?server=${name}`)
+  const { remote_tools: tools } = (await listed.json()) as {
+    remote_tools: { name: string; tool: string }[]
   }
   const mapping = { grant: `${name}:use`, tier: 'read' }
-  for (const tool of remote.tools) {
+  for (const tool of tools) {
     await api('PUT', `/remote-servers/${name}/tools/${tool.name}`, mapping)
   }
   await api('PUT', '/agents/admin/grants', { allowed: [`${name}:use`] })
@@ -169,7 +170,7 @@ async function useRemote(url: string, name: string): Promise<string[]> {
   })
   await client.connect(transport as Parameters<Client['connect']>[0])
   const texts: string[] = []
-  for (const { tool } of remote.tools) {
+  for (const { tool } of tools) {
     const args = tool.endsWith('add_numbers') ? { a: 2, b: 3 } : {}
     texts.push(JSON.stringify(await client.callTool({ name: tool, arguments: args })))
   }

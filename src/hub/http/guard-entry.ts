@@ -102,7 +102,7 @@ function findWithoutSlash({ req }: Context<HubEnv>): string | null {
   const isRead = req.method === 'GET' || req.method === 'HEAD'
   if (!isRead || pathname === '/' || !pathname.endsWith('/')) return null
   // With two slashes at its start it would be the address of another site.
-  return `/${pathname.replace(/^\/+|\/+$/g, '')}${search}`
+  return `/${pathname.replace(/^\/+/, '').replace(/(?<!\/)\/+$/, '')}${search}`
 }
 
 /** Whether a request is answered with a page when there is nothing at its path: that of a browser, outside of the API. */

@@ -1,4 +1,5 @@
 import { remoteServers } from '../../shared/config'
+import { cutText } from '../../shared/cut-text'
 import { formatCount } from '../../shared/format'
 import { hashArguments } from '../gateway/hash-arguments'
 
@@ -35,7 +36,7 @@ export function findCut(text: string): string | null {
 
 /** Converts a description to the text for models: truncated and without invisible characters. */
 export function toPlain(text: string): string {
-  const shown = removeInvisible(text).slice(0, charsMax).toWellFormed().trim()
+  const shown = cutText(removeInvisible(text), charsMax).toWellFormed().trim()
   const cut = findCut(text)
   return cut === null ? shown : `${shown}\n[${cut}]`
 }
@@ -47,7 +48,7 @@ export function toInstructions(text: string | undefined): string | null {
   if (whole === '') return null
   if (whole.length <= max) return whole.toWellFormed()
   const note = `[Truncated: ${formatCount(max)} of ${formatCount(whole.length)} characters.]`
-  return `${whole.slice(0, max).toWellFormed().trim()}\n${note}`
+  return `${cutText(whole, max).trim()}\n${note}`
 }
 
 /** Converts a text for people: invisible characters are shown as their code points. */
