@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../scripts/local-state.mjs'
@@ -67,8 +67,13 @@ async function measureIdle() {
     const kib = listTree(child.pid ?? 0).reduce((sum, pid) => sum + readPssKib(pid), 0)
     return [{ name: 'start.idle_mib', value: Math.round(kib / 1024), unit: 'MiB' }]
   } finally {
+    const started = child.exitCode === null ? listTree(child.pid ?? 0) : []
     child.kill('SIGTERM')
     await ended
+    // The hub ends after npm: it tells its watchers first.
+    for (let waits = 0; waits < 100 && started.some(hasProcess); waits++) {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
     rmSync(stateDir, { recursive: true, force: true })
   }
 }
@@ -82,6 +87,9 @@ function listTree(pid) {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')
   return [pid, ...children.filter(Boolean).flatMap((child) => listTree(Number(child)))]
 }
+
+/** @param {number} pid */
+const hasProcess = (pid) => existsSync(`/proc/${pid}`)
 
 /** @param {number} pid */
 const readPssKib = (pid) =>
