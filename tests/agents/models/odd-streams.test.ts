@@ -564,6 +564,14 @@ test.each(protocols)(
   },
 )
 
+test('L27: a piece of a call that says more than its arguments stays an event of its own', async () => {
+  const open = call({ id: 'c', function: { name: 'look', arguments: '' } })
+  const signed = call({ function: { arguments: '{}' }, extra_content: { signature: 's' } })
+  const events = await readRepaired(createChatRepair, [sse(open, signed)])
+  expect(events).toHaveLength(2)
+  expect(JSON.stringify(events)).toContain('"signature":"s"')
+})
+
 test('L27: a thousand pieces of one text or of one call that arrive together are one event', async () => {
   const open = call({ id: 'c', function: { name: 'look', arguments: '' } })
   for (const events of [

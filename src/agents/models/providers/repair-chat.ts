@@ -72,7 +72,10 @@ function joinValues({ name, value: one }: OnlyField, { value: two }: OnlyField):
   if (!call || !next || more.length > 0 || others.length > 0 || call.index !== next.index)
     return null
   const [given, added] = [call.function as Fields, next.function as Fields]
-  if (next.id !== null || added.name !== null || given.arguments === null) return null
+  const says = Object.keys(next).filter((name) => (next[name] ?? '') !== '')
+  // Whatever else a piece says, such as a signature, would be lost.
+  const isRest = says.every((name) => ['index', 'type', 'function'].includes(name))
+  if (!isRest || added.name !== null || given.arguments === null) return null
   const all = `${given.arguments}${added.arguments ?? ''}`
   return [{ ...call, function: { ...given, arguments: all } }]
 }
