@@ -50,14 +50,19 @@ function repairStream(
     if (joined) read[read.length - 1] = joined
     else read.push(event)
   }
+  let hasEnded = false
   const add = createEventSplitter((data) => {
     const text = data.trim()
     if (text === '' || text === '[DONE]') return
-    const repaired = repair.repair(parseObject(text))
-    if (repaired) for (const event of repaired) push(event)
+    const event = parseObject(text)
+    // Half an event, at which the answer broke off or was truncated.
+    if (event === null && hasEnded) return
+    const repaired = repair.repair(event)
+    if (repaired) for (const each of repaired) push(each)
     else if (!repair.isFinished()) read.push(data)
   }, eventCharsMax)
   const finish = () => {
+    hasEnded = true
     add()
     for (const event of repair.end()) push(event)
   }

@@ -564,6 +564,14 @@ test.each(protocols)(
   },
 )
 
+test('L26: an answer that ends within an event is interrupted, and keeps what came before', async () => {
+  const half = 'data: {"id":"c","choices":[{"delta":{"cont'
+  const { model } = await fakeModel('openai-compatible', [
+    { raw: sse(delta({ content: 'Hello' }), half) },
+  ])
+  expect(await answerOf(model)).toMatchObject({ text: 'Hello', finish: 'interrupted' })
+})
+
 test('L27: a piece of a call that says more than its arguments stays an event of its own', async () => {
   const open = call({ id: 'c', function: { name: 'look', arguments: '' } })
   const signed = call({ function: { arguments: '{}' }, extra_content: { signature: 's' } })
