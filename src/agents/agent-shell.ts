@@ -301,6 +301,10 @@ export class AgentShell {
       await scheduler.wait(recovery.askMs)
       if (signal.aborted) return null
     }
+    // Local work of many runs is one chain of microtasks: the wait lets the process serve its sockets in between.
+    // The calls of tools stand between two such waits, and keep their order.
+    if (effect.type !== 'call_tool') await scheduler.wait(1)
+    if (signal.aborted) return null
     const end = lane.begin(agentId)
     try {
       return await this.#runner.run(effect, signal)
