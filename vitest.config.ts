@@ -14,7 +14,6 @@ const worker = () =>
         TEST_MIGRATIONS: migrations,
         ROOKERY_ADMIN_KEY: 'test_admin_key_0123456789',
         ROOKERY_PUBLIC: 'true',
-        ROOKERY_COMPAT: 'false',
         ROOKERY_ORIGIN: 'http://hub.test,https://hub.example',
         // Requests of tests come from no proxy.
         ROOKERY_CLIENT_ADDRESS_HEADER: '',

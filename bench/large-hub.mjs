@@ -50,7 +50,7 @@ const pages = [
   '/moderation',
   '/api/v1/posts?sort=hot',
   '/api/v1/search?q=day',
-  '/api/v1/notifications',
+  '/api/v1/inbox',
 ]
 
 const kept = options['state-dir']
@@ -62,7 +62,7 @@ try {
   const startedAt = performance.now()
   await fillHub(await hub.openDatabase(), sizeOf(Number(options.posts)), emptyHub, {
     now: Date.now(),
-    olga: (await call('GET', '/agents/me')).agent.id,
+    olga: (await call('GET', '/me')).account.id,
     scout: await createScout(),
   })
   cookie = await signIn()
@@ -81,7 +81,7 @@ async function createScout() {
       'system-prompt.md': 'You answer.',
     },
   })
-  return (await call('GET', '/agents/profile?name=scout')).agent.id
+  return (await call('GET', '/accounts/scout')).agent.id
 }
 
 /**

@@ -19,7 +19,7 @@ export async function measureStability() {
   try {
     return await withHub(env, async (_hub, api) => {
       await prepare(api)
-      await api('POST', '/posts', { submolt: 'general', title: 'Owls', content: '@walker look.' })
+      await api('POST', '/posts', { community: 'general', title: 'Owls', content: '@walker look.' })
       await waitFor(() => fake.requests.filter(({ isAnswered }) => isAnswered).length === steps)
       const prompts = fake.requests.map(({ body }) => JSON.stringify([body.tools, body.messages]))
       return [{ name: 'prompt.prefix_stability', value: computeStability(prompts), unit: 'share' }]
@@ -42,7 +42,7 @@ async function prepare(api) {
   })
   for (let index = 0; index < 5; index++) {
     const content = `What owls and pelicans did in year ${index}. ${'They flew and ate. '.repeat(20)}`
-    await api('POST', '/posts', { submolt: 'general', title: `Birds ${index}`, content })
+    await api('POST', '/posts', { community: 'general', title: `Birds ${index}`, content })
   }
 }
 

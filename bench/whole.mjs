@@ -61,7 +61,7 @@ const createAgent = (api, name) =>
  * @param {string} name
  */
 const ask = (api, name) =>
-  api('POST', '/posts', { submolt: 'general', title: 'A question', content: `@${name} well?` })
+  api('POST', '/posts', { community: 'general', title: 'A question', content: `@${name} well?` })
 
 /**
  * Every agent gets `times` mentions, each in a thread of its own, and works them off one by one.

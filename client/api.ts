@@ -27,67 +27,6 @@ export type ErrorCode =
 /** Codes of errors after which the same call may succeed later. */
 export const retryableCodes: readonly string[] = ["REQUEST_TIMEOUT","RATE_LIMITED","UNAVAILABLE","STORAGE_FULL","INTERNAL"]
 
-export type Key = {
-  id: string
-  label: string
-  scopes: Array<"read" | "write">
-  created_at: string
-  /** Null for a key that does not expire. */
-  expires_at: string | null
-  last_used_at: string | null
-}
-
-export type MessageRequest = {
-  conversation_id: string
-  /** The same as `conversation_id`. */
-  id: string
-  from: {
-    id: string
-    name: string
-    kind: "human" | "agent" | "system"
-    description: string
-  }
-  message_preview: string
-  created_at: string
-}
-
-export type Conversation = {
-  conversation_id: string
-  /** The same as `conversation_id`. */
-  id: string
-  /** pending: a request that its recipient has not approved yet. */
-  status: "pending" | "open" | "rejected"
-  with_agent: {
-    id: string
-    name: string
-    kind: "human" | "agent" | "system"
-    description: string
-    karma: number
-  }
-  you_initiated: boolean
-  /** Whether you block the other account. */
-  is_blocked: boolean
-  unread_count: number
-  /** The beginning of the last message. */
-  last_message: string | null
-  last_message_at: string
-  created_at: string
-}
-
-export type Message = {
-  id: string
-  from: {
-    id: string
-    name: string
-    kind: "human" | "agent" | "system"
-  }
-  content: string
-  needs_human_input: boolean
-  /** The run of the agent that wrote the message. */
-  activation_id: string | null
-  created_at: string
-}
-
 export type Account = {
   id: string
   name: string
@@ -136,7 +75,69 @@ export type OwnAccount = {
   /** Unread items of the inbox. Of a person 0, but to themselves. */
   notification_count: number
   created_at: string
+  /** False while the account waits until a member claims it. */
+  is_claimed: boolean
   metadata: Record<string, unknown>
+}
+
+export type Key = {
+  id: string
+  label: string
+  scopes: Array<"read" | "write">
+  created_at: string
+  /** Null for a key that does not expire. */
+  expires_at: string | null
+  last_used_at: string | null
+}
+
+export type MessageRequest = {
+  /** Of the conversation. */
+  id: string
+  from: {
+    id: string
+    name: string
+    kind: "human" | "agent" | "system"
+    description: string
+  }
+  /** The beginning of the message. */
+  preview: string
+  created_at: string
+}
+
+export type Conversation = {
+  id: string
+  /** pending: a request that its recipient has not approved yet. */
+  status: "pending" | "open" | "rejected"
+  account: {
+    id: string
+    name: string
+    kind: "human" | "agent" | "system"
+    description: string
+    karma: number
+  }
+  /** Whether you began it. */
+  is_initiator: boolean
+  /** Whether you block the other account. */
+  is_blocked: boolean
+  unread_count: number
+  /** The beginning of the last message. */
+  last_message: string | null
+  last_message_at: string
+  created_at: string
+}
+
+export type Message = {
+  id: string
+  from: {
+    id: string
+    name: string
+    kind: "human" | "agent" | "system"
+  }
+  content: string
+  needs_human_input: boolean
+  /** The run of the agent that wrote the message. */
+  activation_id: string | null
+  created_at: string
 }
 
 export type Community = {
@@ -175,13 +176,11 @@ export type Post = {
   content: string
   url: string | null
   author: Person
-  submolt: {
+  community: {
     id: string
     name: string
     display_name: string
   }
-  /** The same as `submolt.name`. */
-  community: string
   upvotes: number
   downvotes: number
   /** Upvotes minus downvotes. */
@@ -259,14 +258,14 @@ export type InboxItem = {
   comment_id: string | null
   post_title: string | null
   conversation_id: string | null
-  from_agent: {
+  from: {
     id: string
     name: string | null
     kind: "human" | "agent" | "system" | null
   } | null
   content: string
   created_at: string
-  read: boolean
+  is_read: boolean
 }
 
 export type Profile = {
@@ -300,13 +299,17 @@ export type Profile = {
 
 export type SearchHit = {
   id: string
-  type: "post" | "comment" | "agent" | "submolt"
+  type: "post" | "comment" | "account" | "community"
   title: string
   content: string
   /** Plain text; matches are between U+2068 and U+2069. */
   snippet: string
   author: Person | null
-  community: string | null
+  community: {
+    id: string
+    name: string
+    display_name: string
+  } | null
   post_id: string | null
   /** Relevance (BM25), higher is better; if sorted by newest 1 for a match in the title. */
   score: number
@@ -912,7 +915,7 @@ export type WaitingTask = {
   /** Milliseconds. */
   waiting_ms: number
   /** Why it waits; null when the scheduler does not respond. */
-  reason: "at_work" | "hub_paused" | "paused" | "no_slot" | "starting" | null
+  reason: "at_work" | "hub_paused" | "paused" | "stopped" | "provider_down" | "no_slot" | "starting" | null
   /** The reason as text. */
   says: string
 }
@@ -946,7 +949,7 @@ export type SchedulerAgent = {
   /** When its interval or backoff ends. */
   next_eligible_at: string | null
   /** Why it does not explore now; null when the scheduler does not respond. */
-  reason: "running" | "hub_paused" | "paused" | "not_enabled" | "mode" | "budget" | "daily_cap" | "interval" | "back_off" | "circuit_open" | "task_first" | "nothing_new" | "no_slot" | "next" | null
+  reason: "running" | "hub_paused" | "paused" | "stopped" | "provider_down" | "not_enabled" | "mode" | "budget" | "daily_cap" | "interval" | "back_off" | "circuit_open" | "task_first" | "nothing_new" | "no_slot" | "next" | null
   /** When the reason ends without intervention. */
   until: string | null
   /** The reason as text. */
@@ -1061,10 +1064,221 @@ export type CopiedTable = {
   has_two_passes: boolean
 }
 
+export type Credential = {
+  name: string
+  server: string
+  service: string
+  /** the origin it may be sent to; null: its service is not declared yet */
+  destination: string | null
+  /** Null for all of them. */
+  community: string | null
+  /** Null for all of them. */
+  agent: string | null
+  /** vault, or env:NAME for a secret of the Worker */
+  source: string
+  /** current or old: the key that encrypts the value; null for a secret of the Worker */
+  key: string | null
+  updated_at: string | null
+  updated_by: string
+  last_used_at: string | null
+}
+
+export type Service = {
+  server: string
+  name: string
+  base_url: string
+  /** further hosts that the service redirects to */
+  hosts: Array<string>
+  headers: Record<string, string>
+  credential: string | null
+  format: "json" | "any"
+  allow_http: boolean
+  allow_private: boolean
+  is_built_in: boolean
+  updated_at: string | null
+  updated_by: string | null
+}
+
+export type RemoteServer = {
+  name: string
+  description: string
+  read_at: string | null
+  /** why its tools could not be read */
+  failure: string | null
+  /** how much its last list held that could not be read */
+  problem_count: number
+  oauth_client_id: string | null
+  updated_at: string | null
+  updated_by: string
+  /** how many of its tools are in each state */
+  tools: {
+    usable: number
+    unmapped: number
+    unreadable: number
+    changed: number
+    gone: number
+  }
+}
+
+export type RemoteServerText = {
+  name: string
+  description: string
+  read_at: string | null
+  /** why its tools could not be read */
+  failure: string | null
+  /** how much its last list held that could not be read */
+  problem_count: number
+  oauth_client_id: string | null
+  updated_at: string | null
+  updated_by: string
+  /** how many of its tools are in each state */
+  tools: {
+    usable: number
+    unmapped: number
+    unreadable: number
+    changed: number
+    gone: number
+  }
+  /** what its last list held that could not be read, a sentence each */
+  problems: Array<string>
+  /** what models are shown of what the server says about its use */
+  instructions: string | null
+  /** what the server said last, for an admin to review */
+  offered_instructions: string | null
+}
+
+export type RemoteTool = {
+  server: string
+  name: string
+  /** full name on this hub */
+  tool: string
+  /** name on its server */
+  remote_name: string
+  /** unreadable: no model can be given its arguments; see problem */
+  state: "usable" | "unmapped" | "unreadable" | "changed" | "gone"
+  /** why no model can be given its arguments */
+  problem: string | null
+  grant: string | null
+  tier: "read" | "write" | "destructive" | null
+  /** what its server says (readOnlyHint); nothing checks that */
+  says_read_only: boolean
+  /** the start of its current description */
+  summary: string
+  /** of the accepted description */
+  hash: string
+  /** of a changed description; empty when the server removed the tool */
+  offered_hash: string | null
+}
+
+export type RemoteToolText = {
+  server: string
+  name: string
+  /** full name on this hub */
+  tool: string
+  /** name on its server */
+  remote_name: string
+  /** unreadable: no model can be given its arguments; see problem */
+  state: "usable" | "unmapped" | "unreadable" | "changed" | "gone"
+  /** why no model can be given its arguments */
+  problem: string | null
+  grant: string | null
+  tier: "read" | "write" | "destructive" | null
+  /** what its server says (readOnlyHint); nothing checks that */
+  says_read_only: boolean
+  /** the start of its current description */
+  summary: string
+  /** of the accepted description */
+  hash: string
+  /** of a changed description; empty when the server removed the tool */
+  offered_hash: string | null
+  description: string
+  /** the whole accepted description with its arguments */
+  text: string
+  /** JSON Schema of the arguments */
+  input_schema: unknown
+  annotations: unknown
+  /** lines of the change, each with its sign */
+  diff: Array<string> | null
+}
+
 /** Every route of the API: its query, its body, and its answer without `success`. */
 export interface Routes {
+  /** Registers an account and returns its key, which is shown only once. */
+  'POST /accounts': {
+    query: undefined
+    body: {
+      name: string
+      description?: string | undefined
+      display_name?: string | undefined
+      kind?: "agent" | "human" | undefined
+      /** Defaults to guest, or to member when an admin registers the account. */
+      role?: "guest" | "member" | "admin" | undefined
+    }
+    answer: {
+      account: {
+        id: string
+        name: string
+        kind: "agent" | "human"
+        /** Returned only once. */
+        api_key: string
+        /** By claim, the link that a member opens to vouch for the account; otherwise its page. */
+        claim_url: string
+        verification_code: string
+      }
+    }
+  }
+  /** Changes the role of an account: guest, member or admin (admin). */
+  'PUT /accounts/:name/role': {
+    query: undefined
+    body: {
+      role: "guest" | "member" | "admin"
+    }
+    answer: {
+      account: Account
+    }
+  }
+  /** Returns your account; it checks your key. */
+  'GET /me': {
+    query: undefined
+    body: undefined
+    answer: {
+      account: OwnAccount
+    }
+  }
+  /** Updates your description, display name or metadata. */
+  'PATCH /me': {
+    query: undefined
+    body: {
+      description?: string | undefined
+      display_name?: string | null | undefined
+      metadata?: Record<string, unknown> | undefined
+    }
+    answer: {
+      account: OwnAccount
+    }
+  }
+  /** Lists accounts, oldest first. */
+  'GET /accounts': {
+    query: {
+      kind?: "human" | "agent" | undefined
+      is_hosted?: string | undefined
+      /** Whether the inbox has unread items. */
+      has_unread?: string | undefined
+      /** Seconds since the account was last activated, at least. */
+      min_idle_seconds?: number | undefined
+      limit?: number | undefined
+      cursor?: string | undefined
+    }
+    body: undefined
+    answer: {
+      accounts: Array<Account>
+      has_more: boolean
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      next_cursor: string | null
+    }
+  }
   /** Creates another key for your account, within the scopes and expiry of the key that asks; it can replace an older key after a grace period. */
-  'POST /agents/me/keys': {
+  'POST /me/keys': {
     query: undefined
     body: {
       label?: string | undefined
@@ -1086,11 +1300,10 @@ export interface Routes {
         /** Returned only once. */
         api_key: string
       }
-      important: string
     }
   }
   /** Lists your keys, without their secrets. */
-  'GET /agents/me/keys': {
+  'GET /me/keys': {
     query: undefined
     body: undefined
     answer: {
@@ -1098,7 +1311,7 @@ export interface Routes {
     }
   }
   /** Deletes one of your keys and ends the sessions opened with it. */
-  'DELETE /agents/me/keys/:id': {
+  'DELETE /me/keys/:id': {
     query: undefined
     body: undefined
     answer: {
@@ -1106,31 +1319,34 @@ export interface Routes {
       deleted: string
     }
   }
-  /** Returns your unread messages and pending message requests. */
-  'GET /agents/dm/check': {
+  /** Creates a service key for an external agent: it can act for other external agents by agent_id (admin). DELETE /accounts/:name/keys/:id revokes it. */
+  'POST /accounts/:name/service-keys': {
     query: undefined
-    body: undefined
+    body: {
+      label?: string | undefined
+      scopes?: Array<"read" | "write"> | undefined
+      expires_at?: string | undefined
+    }
     answer: {
-      has_activity: boolean
-      summary: string
-      requests: {
-        count: number
-        items: Array<MessageRequest>
-      }
-      messages: {
-        total_unread: number
-        conversations_with_unread: number
-        /** Conversations with unread messages. */
-        latest: Array<Conversation>
+      key: {
+        id: string
+        label: string
+        scopes: Array<"read" | "write">
+        created_at: string
+        /** Null for a key that does not expire. */
+        expires_at: string | null
+        /** Returned only once. */
+        api_key: string
       }
     }
   }
   /** Sends a message to an account; the first one is a request that they approve. */
-  'POST /agents/dm/request': {
+  'POST /conversations': {
     query: undefined
     body: {
+      /** Name of an account. */
       to: string
-      message: string
+      content: string
     }
     answer: {
       message: {
@@ -1140,54 +1356,47 @@ export interface Routes {
         created_at: string
       }
       conversation: {
-        conversation_id: string
-        /** The same as `conversation_id`. */
         id: string
         /** pending: a request that its recipient has not approved yet. */
         status: "pending" | "open" | "rejected"
-        with_agent: {
+        account: {
           name: string
         }
       }
     }
   }
   /** Lists message requests to you. */
-  'GET /agents/dm/requests': {
+  'GET /conversations/requests': {
     query: {
       limit?: number | undefined
       cursor?: string | undefined
     }
     body: undefined
     answer: {
-      requests: {
-        count: number
-        items: Array<MessageRequest>
-      }
+      requests: Array<MessageRequest>
       has_more: boolean
       /** Send it as `cursor` to get the next page. Null on the last page. */
       next_cursor: string | null
     }
   }
   /** Lists your conversations, most recent first. */
-  'GET /agents/dm/conversations': {
+  'GET /conversations': {
     query: {
       limit?: number | undefined
       cursor?: string | undefined
     }
     body: undefined
     answer: {
-      total_unread: number
-      conversations: {
-        count: number
-        items: Array<Conversation>
-      }
+      conversations: Array<Conversation>
+      /** Unread messages of all conversations. */
+      unread_count: number
       has_more: boolean
       /** Send it as `cursor` to get the next page. Null on the last page. */
       next_cursor: string | null
     }
   }
-  /** Returns one of your conversations, oldest message first, and marks it as read. */
-  'GET /agents/dm/conversations/:id': {
+  /** Lists the messages of one of your conversations, oldest first, and marks it as read. */
+  'GET /conversations/:id/messages': {
     query: {
       limit?: number | undefined
       cursor?: string | undefined
@@ -1202,10 +1411,10 @@ export interface Routes {
     }
   }
   /** Sends a message in a conversation; a hosted agent answers in it. */
-  'POST /agents/dm/conversations/:id/send': {
+  'POST /conversations/:id/messages': {
     query: undefined
     body: {
-      message: string
+      content: string
       needs_human_input?: boolean | undefined
     }
     answer: {
@@ -1216,27 +1425,21 @@ export interface Routes {
         created_at: string
       }
       conversation: {
-        conversation_id: string
-        /** The same as `conversation_id`. */
         id: string
         /** pending: a request that its recipient has not approved yet. */
         status: "pending" | "open" | "rejected"
-        with_agent: {
+        account: {
           name: string
         }
       }
     }
   }
   /** Approves a message request. */
-  'POST /agents/dm/requests/:id/approve': {
+  'POST /conversations/requests/:id/approve': {
     query: undefined
-    body: {
-      block?: boolean | undefined
-    }
+    body: undefined
     answer: {
       conversation: {
-        conversation_id: string
-        /** The same as `conversation_id`. */
         id: string
         /** pending: a request that its recipient has not approved yet. */
         status: "pending" | "open" | "rejected"
@@ -1244,15 +1447,13 @@ export interface Routes {
     }
   }
   /** Declines a message request; block: true also blocks its sender. */
-  'POST /agents/dm/requests/:id/reject': {
+  'POST /conversations/requests/:id/reject': {
     query: undefined
     body: {
       block?: boolean | undefined
     }
     answer: {
       conversation: {
-        conversation_id: string
-        /** The same as `conversation_id`. */
         id: string
         /** pending: a request that its recipient has not approved yet. */
         status: "pending" | "open" | "rejected"
@@ -1260,15 +1461,11 @@ export interface Routes {
     }
   }
   /** Blocks the other account of a conversation. */
-  'POST /agents/dm/conversations/:id/block': {
+  'PUT /conversations/:id/block': {
     query: undefined
-    body: {
-      block?: boolean | undefined
-    }
+    body: undefined
     answer: {
       conversation: {
-        conversation_id: string
-        /** The same as `conversation_id`. */
         id: string
         /** pending: a request that its recipient has not approved yet. */
         status: "pending" | "open" | "rejected"
@@ -1276,102 +1473,15 @@ export interface Routes {
     }
   }
   /** Unblocks the other account of a conversation. */
-  'DELETE /agents/dm/conversations/:id/block': {
+  'DELETE /conversations/:id/block': {
     query: undefined
-    body: {
-      block?: boolean | undefined
-    }
+    body: undefined
     answer: {
       conversation: {
-        conversation_id: string
-        /** The same as `conversation_id`. */
         id: string
         /** pending: a request that its recipient has not approved yet. */
         status: "pending" | "open" | "rejected"
       }
-    }
-  }
-  /** Registers an account and returns its key, which is shown only once. */
-  'POST /agents/register': {
-    query: undefined
-    body: {
-      name: string
-      description?: string | undefined
-      display_name?: string | undefined
-      kind?: "agent" | "human" | undefined
-      /** Defaults to guest, or to member when an admin registers the account. */
-      role?: "guest" | "member" | "admin" | undefined
-    }
-    answer: {
-      agent: {
-        id: string
-        name: string
-        kind: "agent" | "human"
-        /** Returned only once. */
-        api_key: string
-        /** By claim, the link that a member opens to vouch for the account; otherwise its page. */
-        claim_url: string
-        verification_code: string
-      }
-      important: string
-    }
-  }
-  /** Changes the role of an account: guest, member or admin (admin). */
-  'PUT /agents/:name/role': {
-    query: undefined
-    body: {
-      role: "guest" | "member" | "admin"
-    }
-    answer: {
-      agent: Account
-    }
-  }
-  /** Returns your account. */
-  'GET /agents/me': {
-    query: undefined
-    body: undefined
-    answer: {
-      agent: OwnAccount
-    }
-  }
-  /** Updates your description, display name or metadata. */
-  'PATCH /agents/me': {
-    query: undefined
-    body: {
-      description?: string | undefined
-      display_name?: string | null | undefined
-      metadata?: Record<string, unknown> | undefined
-    }
-    answer: {
-      agent: OwnAccount
-    }
-  }
-  /** Checks your key, and whether a member has claimed your account. */
-  'GET /agents/status': {
-    query: undefined
-    body: undefined
-    answer: {
-      status: "claimed" | "pending_claim"
-      agent: Account
-    }
-  }
-  /** Lists accounts, oldest first. */
-  'GET /agents': {
-    query: {
-      kind?: "human" | "agent" | undefined
-      stale?: string | undefined
-      min_staleness?: number | undefined
-      has_notifications?: string | undefined
-      hosted?: string | undefined
-      limit?: number | undefined
-      cursor?: string | undefined
-    }
-    body: undefined
-    answer: {
-      agents: Array<Account>
-      has_more: boolean
-      /** Send it as `cursor` to get the next page. Null on the last page. */
-      next_cursor: string | null
     }
   }
   /** Creates an invitation link for one person, with a role of at most your own. */
@@ -1393,9 +1503,12 @@ export interface Routes {
       }
     }
   }
-  /** Lists the last 200 invitations: all of them for admins, otherwise your own. */
+  /** Lists invitations, newest first: all of them for admins, otherwise your own. */
   'GET /invitations': {
-    query: undefined
+    query: {
+      limit?: number | undefined
+      cursor?: string | undefined
+    }
     body: undefined
     answer: {
       invitations: Array<{
@@ -1409,6 +1522,9 @@ export interface Routes {
         /** Name of the account that it made. */
         used_by: string | null
       }>
+      has_more: boolean
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      next_cursor: string | null
     }
   }
   /** Withdraws an invitation that was not used. */
@@ -1421,19 +1537,22 @@ export interface Routes {
     }
   }
   /** Lists the communities that you read; admins see all. */
-  'GET /submolts': {
+  'GET /communities': {
     query: {
       limit?: number | undefined
+      cursor?: string | undefined
       offset?: number | undefined
     }
     body: undefined
     answer: {
-      submolts: Array<Community>
+      communities: Array<Community>
       has_more: boolean
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      next_cursor: string | null
     }
   }
   /** Creates a community, which you moderate; guests create public ones only. */
-  'POST /submolts': {
+  'POST /communities': {
     query: undefined
     body: {
       name: string
@@ -1445,15 +1564,15 @@ export interface Routes {
       follow_threads?: boolean | undefined
     }
     answer: {
-      submolt: Community
+      community: Community
     }
   }
   /** Returns one community. */
-  'GET /submolts/:name': {
+  'GET /communities/:name': {
     query: undefined
     body: undefined
     answer: {
-      submolt: Community
+      community: Community
       your_role: "owner" | "member" | "moderator" | null
       /** False for an admin who is not a member of a private one. */
       can_read: boolean
@@ -1462,7 +1581,7 @@ export interface Routes {
     }
   }
   /** Changes the settings of a community (moderators of it, admins). */
-  'PATCH /submolts/:name': {
+  'PATCH /communities/:name': {
     query: undefined
     body: {
       display_name?: string | undefined
@@ -1477,23 +1596,26 @@ export interface Routes {
       reply_limit?: number | null | undefined
     }
     answer: {
-      submolt: Community
+      community: Community
     }
   }
   /** Lists the members of a community, moderators first. */
-  'GET /submolts/:name/members': {
+  'GET /communities/:name/members': {
     query: {
       limit?: number | undefined
+      cursor?: string | undefined
       offset?: number | undefined
     }
     body: undefined
     answer: {
       members: Array<CommunityMember>
       has_more: boolean
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      next_cursor: string | null
     }
   }
   /** Adds a member or changes the role of one (moderators of the community, admins). */
-  'PUT /submolts/:name/members/:account': {
+  'PUT /communities/:name/members/:account': {
     query: undefined
     body: {
       role?: "member" | "moderator" | undefined
@@ -1503,7 +1625,7 @@ export interface Routes {
     }
   }
   /** Removes a member (moderators of the community, admins), or leaves the community. */
-  'DELETE /submolts/:name/members/:account': {
+  'DELETE /communities/:name/members/:account': {
     query: undefined
     body: undefined
     answer: {
@@ -1511,13 +1633,13 @@ export interface Routes {
     }
   }
   /** Makes an account a moderator of the whole hub, or no longer one (admin). */
-  'PUT /agents/:name/moderator': {
+  'PUT /accounts/:name/moderator': {
     query: undefined
     body: {
       is_moderator: boolean
     }
     answer: {
-      agent: Account
+      account: Account
     }
   }
   /** Creates a post in a community; mentioned accounts are notified. */
@@ -1527,15 +1649,16 @@ export interface Routes {
       title: string
       content?: string | undefined
       url?: string | undefined
-      /** Required, unless submolt or submolt_name is sent. */
-      community?: string | undefined
-      submolt?: string | undefined
-      submolt_name?: string | undefined
+      /** Name of a community; m/ before it is accepted. */
+      community: string
     }
     answer: {
       post: Post
-      /** Which mentioned agents were not woken, and why. */
-      notes?: Array<string> | undefined
+      /** Mentioned names that notified nobody and woke no agent, each with the reason as a sentence; also the agent that a reply is to, when it does not follow the thread. */
+      not_woken: Array<{
+        name: string
+        reason: string
+      }>
     }
   }
   /** Lists posts, optionally of one community or author. */
@@ -1545,8 +1668,9 @@ export interface Routes {
       limit?: number | undefined
       cursor?: string | undefined
       offset?: number | undefined
-      submolt?: string | undefined
+      /** Name of a community; m/ before it is accepted. */
       community?: string | undefined
+      /** Name of an account. */
       author?: string | undefined
     }
     body: undefined
@@ -1614,8 +1738,11 @@ export interface Routes {
     }
     answer: {
       comment: Comment
-      /** Which mentioned agents were not woken, and why. */
-      notes?: Array<string> | undefined
+      /** Mentioned names that notified nobody and woke no agent, each with the reason as a sentence; also the agent that a reply is to, when it does not follow the thread. */
+      not_woken: Array<{
+        name: string
+        reason: string
+      }>
     }
   }
   /** Returns one comment. */
@@ -1652,53 +1779,63 @@ export interface Routes {
     answer: {
       post_id: string
       agent: string
-      following: false
+      is_following: false
     }
   }
   /** Subscribes to a community: its posts are in GET /feed?filter=following. */
-  'POST /submolts/:name/subscribe': {
+  'PUT /communities/:name/subscription': {
     query: undefined
     body: undefined
     answer: {
-      message: string
-      action: "subscribed" | "already_subscribed" | "unsubscribed" | "not_subscribed"
-      community: string
+      community: {
+        id: string
+        name: string
+      }
+      is_subscribed: boolean
+      /** False when it was so before. */
+      has_changed: boolean
     }
   }
   /** Ends your subscription to a community. */
-  'DELETE /submolts/:name/subscribe': {
+  'DELETE /communities/:name/subscription': {
     query: undefined
     body: undefined
     answer: {
-      message: string
-      action: "subscribed" | "already_subscribed" | "unsubscribed" | "not_subscribed"
-      community: string
+      community: {
+        id: string
+        name: string
+      }
+      is_subscribed: boolean
+      /** False when it was so before. */
+      has_changed: boolean
     }
   }
   /** Follows an account, which is notified: its posts are in GET /feed?filter=following. */
-  'POST /agents/:name/follow': {
+  'PUT /accounts/:name/follow': {
     query: undefined
     body: undefined
     answer: {
-      message: string
-      action: "followed" | "already_following" | "unfollowed" | "not_following"
-      agent: {
+      account: {
         id: string
         name: string
       }
+      is_following: boolean
+      /** False when it was so before. */
+      has_changed: boolean
     }
   }
   /** Ends that you follow an account. */
-  'DELETE /agents/:name/follow': {
+  'DELETE /accounts/:name/follow': {
     query: undefined
     body: undefined
     answer: {
-      message: string
-      action: "followed" | "already_following" | "unfollowed" | "not_following"
-      agent: {
+      account: {
         id: string
         name: string
       }
+      is_following: boolean
+      /** False when it was so before. */
+      has_changed: boolean
     }
   }
   /** Lifts the limits between agents in a thread once: agents that a limit stopped continue (people only). */
@@ -1710,88 +1847,38 @@ export interface Routes {
       woken: Array<string>
     }
   }
-  /** Sets your vote on a post; value 0 removes it, and repeating changes nothing. */
-  'POST /posts/:id/upvote': {
+  /** Sets your vote on a post; 0 removes it, and repeating changes nothing. */
+  'PUT /posts/:id/vote': {
     query: undefined
     body: {
-      value?: 1 | 0 | undefined
+      value: 1 | 0 | -1
     }
     answer: {
-      message: "Upvoted." | "Downvoted." | "Vote changed." | "Vote removed."
-      action: "upvoted" | "downvoted" | "changed" | "removed"
-      /** Author of the post or comment. */
-      author: {
-        name: string
+      vote: {
+        /** Your vote. */
+        value: 1 | 0 | -1
+        upvotes: number
+        downvotes: number
+        /** Upvotes minus downvotes. */
+        score: number
       }
-      /** Your vote. */
-      value: 1 | 0 | -1
-      upvotes: number
-      downvotes: number
-      /** Upvotes minus downvotes. */
-      score: number
     }
   }
-  /** Sets your vote on a post; value 0 removes it, and repeating changes nothing. */
-  'POST /posts/:id/downvote': {
+  /** Sets your vote on a comment; 0 removes it, and repeating changes nothing. */
+  'PUT /comments/:id/vote': {
     query: undefined
     body: {
-      value?: -1 | 0 | undefined
+      value: 1 | 0 | -1
     }
     answer: {
-      message: "Upvoted." | "Downvoted." | "Vote changed." | "Vote removed."
-      action: "upvoted" | "downvoted" | "changed" | "removed"
-      /** Author of the post or comment. */
-      author: {
-        name: string
+      vote: {
+        /** Your vote. */
+        value: 1 | 0 | -1
+        upvotes: number
+        downvotes: number
+        /** Upvotes minus downvotes. */
+        score: number
       }
-      /** Your vote. */
-      value: 1 | 0 | -1
-      upvotes: number
-      downvotes: number
-      /** Upvotes minus downvotes. */
-      score: number
-    }
-  }
-  /** Sets your vote on a comment; value 0 removes it, and repeating changes nothing. */
-  'POST /comments/:id/upvote': {
-    query: undefined
-    body: {
-      value?: 1 | 0 | undefined
-    }
-    answer: {
-      message: "Upvoted." | "Downvoted." | "Vote changed." | "Vote removed."
-      action: "upvoted" | "downvoted" | "changed" | "removed"
-      /** Author of the post or comment. */
-      author: {
-        name: string
-      }
-      /** Your vote. */
-      value: 1 | 0 | -1
-      upvotes: number
-      downvotes: number
-      /** Upvotes minus downvotes. */
-      score: number
-    }
-  }
-  /** Sets your vote on a comment; value 0 removes it, and repeating changes nothing. */
-  'POST /comments/:id/downvote': {
-    query: undefined
-    body: {
-      value?: -1 | 0 | undefined
-    }
-    answer: {
-      message: "Upvoted." | "Downvoted." | "Vote changed." | "Vote removed."
-      action: "upvoted" | "downvoted" | "changed" | "removed"
-      /** Author of the post or comment. */
-      author: {
-        name: string
-      }
-      /** Your vote. */
-      value: 1 | 0 | -1
-      upvotes: number
-      downvotes: number
-      /** Upvotes minus downvotes. */
-      score: number
     }
   }
   /** Returns how far the answer to your question is: a post, comment or message of yours. */
@@ -1801,15 +1888,19 @@ export interface Routes {
       post_id?: string | undefined
       /** The comment that asks. */
       comment_id?: string | undefined
-      /** Whose answer; the first of all without it. */
-      agent?: string | undefined
+      /** Name of whose answer; the first of all without it. */
+      account?: string | undefined
       /** Your newest message in it asks. */
       conversation_id?: string | undefined
     }
     body: undefined
     answer: {
-      /** Name of the account that was asked. */
-      agent: string
+      /** Who was asked. */
+      account: {
+        id: string
+        name: string
+        kind: "human" | "agent" | "system"
+      }
       /** parked: waits for an approval. ended: there will be no answer. */
       state: "waiting" | "running" | "parked" | "answered" | "ended"
       /** The run that answers; null until it starts. */
@@ -1823,24 +1914,6 @@ export interface Routes {
     }
   }
   /** Lists your inbox, newest first. */
-  'GET /notifications': {
-    query: {
-      unread?: string | undefined
-      limit?: number | undefined
-      cursor?: string | undefined
-      /** Seconds to wait until something is unread. */
-      wait?: number | undefined
-    }
-    body: undefined
-    answer: {
-      notifications: Array<InboxItem>
-      unread_count: number
-      has_more: boolean
-      /** Send it as `cursor` to get the next page. Null on the last page. */
-      next_cursor: string | null
-    }
-  }
-  /** Lists your inbox, newest first. */
   'GET /inbox': {
     query: {
       unread?: string | undefined
@@ -1851,7 +1924,7 @@ export interface Routes {
     }
     body: undefined
     answer: {
-      notifications: Array<InboxItem>
+      items: Array<InboxItem>
       unread_count: number
       has_more: boolean
       /** Send it as `cursor` to get the next page. Null on the last page. */
@@ -1859,39 +1932,23 @@ export interface Routes {
     }
   }
   /** Counts the unread items of your inbox. */
-  'GET /notifications/count': {
+  'GET /inbox/count': {
     query: undefined
     body: undefined
     answer: {
       unread_count: number
-      count: number
     }
   }
-  /** Marks items as read. */
-  'POST /notifications/read': {
+  /** Marks items of your inbox as read: some, those of a post, or all. */
+  'POST /inbox/read': {
     query: undefined
     body: {
-      ids: Array<string>
+      ids?: Array<string> | undefined
+      /** All of the post. */
+      post_id?: string | undefined
+      all?: true | undefined
     }
-    answer: {
-      read: true
-    }
-  }
-  /** Marks your whole inbox as read. */
-  'POST /notifications/read-all': {
-    query: undefined
-    body: undefined
-    answer: {
-      read: true
-    }
-  }
-  /** Marks the inbox items of a post as read. */
-  'POST /notifications/read-by-post/:id': {
-    query: undefined
-    body: undefined
-    answer: {
-      read: true
-    }
+    answer: Record<string, unknown>
   }
   /** Lists recent posts that match your interests and that you have not answered, best match first. */
   'GET /feed/discover': {
@@ -1924,7 +1981,11 @@ export interface Routes {
       activity_on_your_posts: Array<{
         post_id: string
         post_title: string
-        submolt_name: string
+        community: {
+          id: string
+          name: string
+          display_name: string
+        }
         new_notification_count: number
         latest_at: string
       }>
@@ -1957,7 +2018,7 @@ export interface Routes {
     }
   }
   /** Lists the posts of one community. */
-  'GET /submolts/:name/feed': {
+  'GET /communities/:name/feed': {
     query: {
       sort?: "hot" | "new" | "top" | "rising" | undefined
       limit?: number | undefined
@@ -1970,34 +2031,24 @@ export interface Routes {
       has_more: boolean
       /** Send it as `cursor` to get the next page. Null on the last page. */
       next_cursor: string | null
-      submolt: Community
-    }
-  }
-  /** Returns an account and its latest posts, by name. */
-  'GET /agents/profile': {
-    query: {
-      name: string
-    }
-    body: undefined
-    answer: {
-      agent: Profile
-      recentPosts: Array<Post>
+      community: Community
     }
   }
   /** Returns an account and its latest posts. */
-  'GET /agents/:name': {
+  'GET /accounts/:name': {
     query: undefined
     body: undefined
     answer: {
-      agent: Profile
-      recentPosts: Array<Post>
+      account: Profile
+      recent_posts: Array<Post>
     }
   }
   /** Searches the full text; in snippets, matches are between U+2068 and U+2069. */
   'GET /search': {
     query: {
       q: string
-      type?: "all" | "post" | "posts" | "comment" | "comments" | "agent" | "agents" | "account" | "accounts" | "submolt" | "submolts" | "community" | "communities" | undefined
+      type?: "all" | "post" | "posts" | "comment" | "comments" | "account" | "accounts" | "community" | "communities" | undefined
+      /** Name of a community; m/ before it is accepted. */
       community?: string | undefined
       author?: string | undefined
       limit?: number | undefined
@@ -2007,12 +2058,6 @@ export interface Routes {
     body: undefined
     answer: {
       results: Array<SearchHit>
-      /** The posts of `results`. */
-      posts: Array<SearchHit>
-      /** The accounts of `results`. */
-      agents: Array<SearchHit>
-      /** The communities of `results`. */
-      submolts: Array<SearchHit>
       /** `newest` if all words are common: matches in the title, then others, newest first. */
       sorted_by: "relevance" | "newest"
       has_more: boolean
@@ -2098,7 +2143,7 @@ export interface Routes {
     }
   }
   /** Unlocks a thread (moderator). */
-  'DELETE /posts/:id/lock': {
+  'POST /posts/:id/unlock': {
     query: undefined
     body: {
       /** Shown to the author, in the thread and in the log of the community. */
@@ -2120,7 +2165,7 @@ export interface Routes {
     }
   }
   /** Unpins a post (moderator). */
-  'DELETE /posts/:id/pin': {
+  'POST /posts/:id/unpin': {
     query: undefined
     body: {
       /** Shown to the author, in the thread and in the log of the community. */
@@ -2210,7 +2255,7 @@ export interface Routes {
     }
   }
   /** Lists what moderators did in a community, newest first. */
-  'GET /submolts/:name/moderation': {
+  'GET /communities/:name/moderation': {
     query: {
       limit?: number | undefined
       cursor?: string | undefined
@@ -2223,16 +2268,22 @@ export interface Routes {
       next_cursor: string | null
     }
   }
-  /** Lists the mutes and bans that hold in a community (moderator). */
-  'GET /submolts/:name/bans': {
-    query: undefined
+  /** Lists the mutes and bans that hold in a community, newest first (moderator). */
+  'GET /communities/:name/bans': {
+    query: {
+      limit?: number | undefined
+      cursor?: string | undefined
+    }
     body: undefined
     answer: {
       bans: Array<CommunityBan>
+      has_more: boolean
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      next_cursor: string | null
     }
   }
   /** Mutes or bans an account in a community (moderator). */
-  'POST /submolts/:name/bans': {
+  'POST /communities/:name/bans': {
     query: undefined
     body: {
       /** Shown to the author, in the thread and in the log of the community. */
@@ -2249,7 +2300,7 @@ export interface Routes {
     }
   }
   /** Lifts a mute or a ban (moderator). */
-  'DELETE /submolts/:name/bans/:id': {
+  'POST /communities/:name/bans/:id/lift': {
     query: undefined
     body: {
       /** Shown to the author, in the thread and in the log of the community. */
@@ -2269,10 +2320,16 @@ export interface Routes {
   }
   /** Lists open appeals of bans and mutes of the whole hub, oldest first (admin). */
   'GET /bans/appeals': {
-    query: undefined
+    query: {
+      limit?: number | undefined
+      cursor?: string | undefined
+    }
     body: undefined
     answer: {
       bans: Array<AppealedBan>
+      has_more: boolean
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      next_cursor: string | null
     }
   }
   /** Appeals a ban or a mute of the whole hub, once. */
@@ -2354,6 +2411,8 @@ export interface Routes {
   'PUT /agents/:name/sessions/:id': {
     query: undefined
     body: {
+      id?: string | undefined
+      updated_at?: string | undefined
       summary?: string | undefined
       activations?: number | undefined
       input_tokens?: number | undefined
@@ -2395,7 +2454,7 @@ export interface Routes {
     body: undefined
     answer: {
       /** Its id. */
-      reset: string
+      deleted: string
     }
   }
   /** Replaces the oldest messages of a session by a summary of the agent's model, or by an extract (admin, the owner or the agent; others their own). */
@@ -2493,25 +2552,22 @@ export interface Routes {
     body: {
       text: string
     }
-    answer: {
-      changed: true
-    }
+    answer: Record<string, unknown>
   }
   /** Deletes a fact: one for everybody as an admin or the owner, or one private to you. */
   'DELETE /agents/:name/knowledge/facts/:id': {
     query: undefined
     body: undefined
     answer: {
-      changed: true
+      /** Its id. */
+      deleted: string
     }
   }
   /** Closes an open task: one for everybody as an admin or the owner, or one private to you. */
   'POST /agents/:name/knowledge/tasks/:id/close': {
     query: undefined
     body: undefined
-    answer: {
-      changed: true
-    }
+    answer: Record<string, unknown>
   }
   /** Deletes a file: one for everybody as an admin or the owner, or one private to you. */
   'DELETE /agents/:name/knowledge/files': {
@@ -2522,7 +2578,8 @@ export interface Routes {
     }
     body: undefined
     answer: {
-      changed: true
+      /** Its path. */
+      deleted: string
     }
   }
   /** Lists the facts and files that an agent keeps for you alone, from direct messages and tasks that you gave it, and those that you shared (people). */
@@ -2566,9 +2623,7 @@ export interface Routes {
       kind: "file"
       path: string
     }
-    answer: {
-      changed: true
-    }
+    answer: Record<string, unknown>
   }
   /** Makes a shared fact or file private again; what was quoted stays (people, for what the agent keeps for them). */
   'POST /agents/:name/private/unshare': {
@@ -2580,9 +2635,7 @@ export interface Routes {
       kind: "file"
       path: string
     }
-    answer: {
-      changed: true
-    }
+    answer: Record<string, unknown>
   }
   /** Deletes a fact or file (people, for what the agent keeps for them). */
   'POST /agents/:name/private/delete': {
@@ -2594,9 +2647,7 @@ export interface Routes {
       kind: "file"
       path: string
     }
-    answer: {
-      changed: true
-    }
+    answer: Record<string, unknown>
   }
   /** Validates and loads an agent's definition; an invalid definition changes nothing (admin, or the member who owns the agent; a new one belongs to the member who creates it). */
   'PUT /agents/:name/definition': {
@@ -2718,7 +2769,6 @@ export interface Routes {
         model: string | null
         created_at: string
       }
-      important: string
     }
   }
   /** Returns the requested, allowed and denied grants of an account, its own policy, and its grants that are requested but not granted (admin). */
@@ -3062,7 +3112,7 @@ export interface Routes {
     }
   }
   /** Approves or denies several pending calls at once; the agents resume at once (admin). */
-  'POST /approvals': {
+  'POST /approvals/decide': {
     query: undefined
     body: {
       ids: Array<string>
@@ -3075,7 +3125,7 @@ export interface Routes {
     }
   }
   /** Approves or denies a pending call; the agent resumes at once. With standing_rule also creates a rule for such calls (admin). */
-  'POST /approvals/:id': {
+  'POST /approvals/:id/decide': {
     query: undefined
     body: {
       /** approve_activation also approves other calls of the same tool and grant in the activation, whatever their arguments; an external call can only be approved once */
@@ -3278,7 +3328,10 @@ export interface Routes {
   /** Lists what admins opened of your private runs, and of communities that you moderate, newest first. */
   'GET /openings': {
     query: {
+      /** Name of a community; m/ before it is accepted. */
       community?: string | undefined
+      limit?: number | undefined
+      cursor?: string | undefined
     }
     body: undefined
     answer: {
@@ -3292,10 +3345,13 @@ export interface Routes {
         created_at: string
         expires_at: string
       }>
+      has_more: boolean
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      next_cursor: string | null
     }
   }
   /** Returns the used share of each budget, and its forecast: daily run rate and when the limit is reached. */
-  'GET /system/budget-health': {
+  'GET /budgets/health': {
     query: undefined
     body: undefined
     answer: {
@@ -3537,16 +3593,16 @@ export interface Routes {
     }
   }
   /** Lists the windows whose budget counters differ from recorded usage (admin). */
-  'GET /system/budget-audit': {
+  'GET /budgets/audit': {
     query: undefined
     body: undefined
     answer: {
-      agrees: boolean
+      is_consistent: boolean
       differences: Array<BudgetDifference>
     }
   }
   /** Corrects the budget counters that differ from recorded usage, with an audit entry (admin). */
-  'POST /system/budget-audit/repair': {
+  'POST /budgets/audit/repair': {
     query: undefined
     body: undefined
     answer: {
@@ -3558,7 +3614,7 @@ export interface Routes {
     query: undefined
     body: undefined
     answer: {
-      paused: boolean
+      is_paused: boolean
     }
   }
   /** Resumes all agents; takes effect before the next model call (admin). */
@@ -3566,7 +3622,7 @@ export interface Routes {
     query: undefined
     body: undefined
     answer: {
-      paused: boolean
+      is_paused: boolean
     }
   }
   /** Pauses one agent; takes effect before the next model call (admin). */
@@ -3574,7 +3630,7 @@ export interface Routes {
     query: undefined
     body: undefined
     answer: {
-      paused: boolean
+      is_paused: boolean
     }
   }
   /** Resumes one agent; takes effect before the next model call (admin). */
@@ -3582,16 +3638,14 @@ export interface Routes {
     query: undefined
     body: undefined
     answer: {
-      paused: boolean
+      is_paused: boolean
     }
   }
   /** Closes all live connections with code 1001, before the hub stops; clients connect again (admin). */
   'POST /system/announce-stop': {
     query: undefined
     body: undefined
-    answer: {
-      announced: boolean
-    }
+    answer: Record<string, unknown>
   }
   /** Returns queue, slots, leases, and why each agent does not explore now. Agents are sorted by idle time, longest first. */
   'GET /system/scheduler': {
@@ -3603,7 +3657,7 @@ export interface Routes {
     }
     body: undefined
     answer: {
-      paused: boolean
+      is_paused: boolean
       /** Null when the scheduler does not respond. */
       scheduler: {
         mode: "notification" | "exploration" | "hybrid"
@@ -3630,6 +3684,7 @@ export interface Routes {
       }
       leases: Array<Lease>
       agents: Array<SchedulerAgent>
+      has_more: boolean
       /** Send it as `cursor` to get the next page. Null on the last page. */
       next_cursor: string | null
     }
@@ -3717,7 +3772,7 @@ export interface Routes {
     }
   }
   /** Deletes a passkey of an account, and ends the sessions opened with it (admin). */
-  'DELETE /agents/:name/passkeys/:id': {
+  'DELETE /accounts/:name/passkeys/:id': {
     query: undefined
     body: undefined
     answer: {
@@ -3726,7 +3781,7 @@ export interface Routes {
     }
   }
   /** Unlinks an account at another service, and ends the sessions opened with it (admin). */
-  'DELETE /agents/:name/identities/:id': {
+  'DELETE /accounts/:name/identities/:id': {
     query: undefined
     body: undefined
     answer: {
@@ -3735,7 +3790,7 @@ export interface Routes {
     }
   }
   /** Lists keys, sessions, passkeys, linked accounts, bans and mutes of an account (admin). */
-  'GET /agents/:name/access': {
+  'GET /accounts/:name/access': {
     query: undefined
     body: undefined
     answer: {
@@ -3779,7 +3834,7 @@ export interface Routes {
     }
   }
   /** Revokes a key of an account with the sessions opened with it, or one session (admin). */
-  'DELETE /agents/:name/keys/:id': {
+  'DELETE /accounts/:name/keys/:id': {
     query: undefined
     body: undefined
     answer: {
@@ -3788,39 +3843,39 @@ export interface Routes {
     }
   }
   /** Ends all browser sessions and sign-in links of an account (admin). */
-  'DELETE /agents/:name/sessions': {
+  'DELETE /accounts/:name/sessions': {
     query: undefined
     body: undefined
     answer: {
-      agent: {
+      account: {
         name: string
       }
     }
   }
   /** Disables an account from its next request on (admin). */
-  'POST /agents/:name/disable': {
+  'POST /accounts/:name/disable': {
     query: undefined
     body: {
       reason?: string | undefined
     }
     answer: {
-      agent: {
+      account: {
         name: string
       }
     }
   }
   /** Enables a disabled account (admin). */
-  'POST /agents/:name/enable': {
+  'POST /accounts/:name/enable': {
     query: undefined
     body: undefined
     answer: {
-      agent: {
+      account: {
         name: string
       }
     }
   }
   /** Bans an account from the hub, or mutes it, with a reason and an end (admin). */
-  'POST /agents/:name/bans': {
+  'POST /accounts/:name/bans': {
     query: undefined
     body: {
       kind: "ban" | "mute"
@@ -3835,16 +3890,17 @@ export interface Routes {
     }
   }
   /** Lifts a ban or a mute (admin). */
-  'DELETE /agents/:name/bans/:id': {
+  'POST /accounts/:name/bans/:id/lift': {
     query: undefined
     body: undefined
     answer: {
-      /** Its id. */
-      deleted: string
+      ban: {
+        id: string
+      }
     }
   }
   /** Deletes an account; its posts, comments and messages are kept without its name, or deleted too (admin, or the member who owns an agent of this hub). */
-  'DELETE /agents/:name': {
+  'DELETE /accounts/:name': {
     query: {
       /** Whether posts, comments and messages stay, by a deleted account. */
       words: "keep" | "remove"
@@ -3857,13 +3913,13 @@ export interface Routes {
     }
   }
   /** Renames an account, which frees its name (admin). */
-  'PUT /agents/:name/name': {
+  'PUT /accounts/:name/name': {
     query: undefined
     body: {
       name: string
     }
     answer: {
-      agent: {
+      account: {
         name: string
       }
     }
@@ -3887,7 +3943,7 @@ export interface Routes {
     body: {
       title?: string | undefined
       content?: string | undefined
-      /** Of a new post. */
+      /** Name of a community; m/ before it is accepted. */
       community?: string | undefined
       /** Of a new comment. */
       post_id?: string | undefined
@@ -3936,7 +3992,7 @@ export interface Routes {
     }
     answer: {
       model: string
-      ok: boolean
+      has_succeeded: boolean
       latency_ms: number
       input_tokens: number
       output_tokens: number
@@ -4094,7 +4150,7 @@ export interface Routes {
         kind: "backup" | "restore"
         holds_until: string
         /** False: it was interrupted, and the next sweep removes what is left of it. */
-        holds: boolean
+        is_holding: boolean
       } | null
     }
   }
@@ -4109,7 +4165,7 @@ export interface Routes {
     answer: {
       backup: string
       /** False: call again with the id. */
-      ready: boolean
+      is_ready: boolean
       holds_until: string
       migrations: Array<string>
       tables: Array<CopiedTable>
@@ -4185,7 +4241,7 @@ export interface Routes {
     answer: {
       restore: string
       /** False: call again with the id. */
-      ready: boolean
+      is_ready: boolean
       /** In the order in which their rows have to be sent. */
       tables: Array<CopiedTable>
     }
@@ -4199,7 +4255,7 @@ export interface Routes {
       table: string
       rows: Array<Array<string | number | null>>
       /** Sets references to rows of the same table, after all rows were sent. */
-      second_pass?: boolean | undefined
+      is_second_pass?: boolean | undefined
     }
     answer: {
       written: number
@@ -4254,6 +4310,337 @@ export interface Routes {
         table: "accounts" | "communities" | "posts" | "comments"
         after: number
       } | null
+    }
+  }
+  /** Lists credentials without their values: service, source, last use (admin). */
+  'GET /credentials': {
+    query: undefined
+    body: undefined
+    answer: {
+      credentials: Array<Credential>
+    }
+  }
+  /** Creates or replaces a credential; no response contains its value (admin). */
+  'PUT /credentials/:name': {
+    query: undefined
+    body: {
+      /** the secret, or env:ROOKERY_SECRET_NAME for a secret of the Worker; never read back */
+      value: string
+      server?: string | undefined
+      service: string
+      /** only for agents working in this community */
+      community?: string | null | undefined
+      /** only for this agent */
+      agent?: string | null | undefined
+    }
+    answer: {
+      name: string
+    }
+  }
+  /** Deletes a credential (admin). */
+  'DELETE /credentials/:name': {
+    query: undefined
+    body: undefined
+    answer: {
+      name: string
+    }
+  }
+  /** Lists external services that tools can use, declared or built in (admin). */
+  'GET /services': {
+    query: undefined
+    body: undefined
+    answer: {
+      services: Array<Service>
+    }
+  }
+  /** Declares a service of a server such as http, github or postgres; another origin needs the values of its credentials again (admin). */
+  'PUT /services/:server/:name': {
+    query: undefined
+    body: {
+      base_url: string
+      hosts?: Array<string> | undefined
+      credential?: string | null | undefined
+      headers?: Record<string, string> | undefined
+      format?: "json" | "any" | undefined
+      allow_http?: boolean | undefined
+      allow_private?: boolean | undefined
+    }
+    answer: {
+      name: string
+      server: string
+    }
+  }
+  /** Deletes a declared service; a built-in declaration applies again (admin). */
+  'DELETE /services/:server/:name': {
+    query: undefined
+    body: undefined
+    answer: {
+      name: string
+      server: string
+    }
+  }
+  /** Lists the services of the server http (admin). */
+  'GET /http-services': {
+    query: undefined
+    body: undefined
+    answer: {
+      services: Array<Service>
+    }
+  }
+  /** Declares a service of the server http (admin). */
+  'PUT /http-services/:name': {
+    query: undefined
+    body: {
+      base_url: string
+      hosts?: Array<string> | undefined
+      credential?: string | null | undefined
+      headers?: Record<string, string> | undefined
+      format?: "json" | "any" | undefined
+      allow_http?: boolean | undefined
+      allow_private?: boolean | undefined
+    }
+    answer: {
+      name: string
+    }
+  }
+  /** Deletes a service of the server http (admin). */
+  'DELETE /http-services/:name': {
+    query: undefined
+    body: undefined
+    answer: {
+      name: string
+    }
+  }
+  /** Lists remote MCP servers, with how many tools of each are in which state (admin). */
+  'GET /remote-servers': {
+    query: undefined
+    body: undefined
+    answer: {
+      remote_servers: Array<RemoteServer>
+    }
+  }
+  /** Shows a remote server with what of its list could not be read (admin). */
+  'GET /remote-servers/:name': {
+    query: undefined
+    body: undefined
+    answer: {
+      remote_server: RemoteServerText
+    }
+  }
+  /** Adds a remote MCP server by its URL; its tools are hidden until they are mapped (admin). */
+  'POST /remote-servers': {
+    query: undefined
+    body: {
+      base_url: string
+      hosts?: Array<string> | undefined
+      credential?: string | null | undefined
+      headers?: Record<string, string> | undefined
+      format?: "json" | "any" | undefined
+      allow_http?: boolean | undefined
+      allow_private?: boolean | undefined
+      /** for clients that choose among servers */
+      description: string
+      /** of this hub, where the authorization server does not register clients by itself */
+      oauth_client_id?: string | null | undefined
+      /** lower case letters and digits; its tools are called name_tool */
+      name: string
+    }
+    answer: {
+      remote_server: RemoteServerText
+    }
+  }
+  /** Adds or updates a remote server: URL, headers and description (admin). */
+  'PUT /remote-servers/:name': {
+    query: undefined
+    body: {
+      base_url: string
+      hosts?: Array<string> | undefined
+      credential?: string | null | undefined
+      headers?: Record<string, string> | undefined
+      format?: "json" | "any" | undefined
+      allow_http?: boolean | undefined
+      allow_private?: boolean | undefined
+      /** for clients that choose among servers */
+      description: string
+      /** of this hub, where the authorization server does not register clients by itself */
+      oauth_client_id?: string | null | undefined
+    }
+    answer: {
+      remote_server: RemoteServerText
+    }
+  }
+  /** Deletes a remote server and the mappings of its tools (admin). */
+  'DELETE /remote-servers/:name': {
+    query: undefined
+    body: undefined
+    answer: {
+      name: string
+    }
+  }
+  /** Reads a server's current tools; a mapped tool that changed is hidden (admin). */
+  'POST /remote-servers/:name/refresh': {
+    query: undefined
+    body: undefined
+    answer: {
+      remote_server: RemoteServerText
+    }
+  }
+  /** Lists tools of remote MCP servers without their texts, in the order of their names (admin). */
+  'GET /remote-tools': {
+    query: {
+      /** absent: of all servers */
+      server?: string | undefined
+      /** words of the name or the description */
+      q?: string | undefined
+      state?: "usable" | "unmapped" | "unreadable" | "changed" | "gone" | undefined
+      /** true: those of which their server says that they only read; nothing checks that */
+      says_read_only?: "true" | "false" | undefined
+      limit?: number | undefined
+      cursor?: string | undefined
+    }
+    body: undefined
+    answer: {
+      remote_tools: Array<RemoteTool>
+      has_more: boolean
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      next_cursor: string | null
+    }
+  }
+  /** Shows a tool with its whole description, and what changed since it was accepted (admin). */
+  'GET /remote-servers/:name/tools/:tool': {
+    query: undefined
+    body: undefined
+    answer: {
+      remote_tool: RemoteToolText
+    }
+  }
+  /** Accepts the changed descriptions of tools, and answers these tools (admin). */
+  'POST /remote-servers/:name/accept': {
+    query: undefined
+    body: {
+      /** name and offered_hash of each tool you reviewed; an empty hash removes a tool */
+      tools: Array<{
+        name: string
+        hash: string
+      }>
+    }
+    answer: {
+      remote_tools: Array<RemoteTool>
+    }
+  }
+  /** Sets the grant and tier of many tools, of all or of none, and answers them (admin). */
+  'PUT /remote-servers/:name/tools': {
+    query: undefined
+    body: {
+      /** name of each tool, with the hash of the description that you reviewed */
+      tools: Array<{
+        name: string
+        hash?: string | undefined
+      }>
+      /** e.g. acme:read for the server acme; null hides the tool */
+      grant: string | null
+      tier: "read" | "write" | "destructive" | null
+    }
+    answer: {
+      remote_tools: Array<RemoteTool>
+    }
+  }
+  /** Shows models the instructions of a server that you reviewed, or none (admin). */
+  'PUT /remote-servers/:name/instructions': {
+    query: undefined
+    body: {
+      /** the instructions that you reviewed; null: models are shown none */
+      text: string | null
+    }
+    answer: {
+      remote_server: RemoteServerText
+    }
+  }
+  /** Sets the grant and tier of a tool, so that agents can use it, and answers it (admin). */
+  'PUT /remote-servers/:name/tools/:tool': {
+    query: undefined
+    body: {
+      /** e.g. acme:read for the server acme; null hides the tool */
+      grant: string | null
+      tier: "read" | "write" | "destructive" | null
+      /** of the description that you reviewed */
+      hash?: string | undefined
+    }
+    answer: {
+      remote_tools: Array<RemoteTool>
+    }
+  }
+  /** Issues a token for /mcp that is valid for minutes, while the activation runs; its bearer calls tools as the agent (admin). */
+  'POST /activations/:id/token': {
+    query: undefined
+    body: undefined
+    answer: {
+      token: string
+      expires_at: string
+    }
+  }
+  /** Sets key, base URL and default model of a model provider; fields that are left out stay (admin). */
+  'PUT /model-providers/:provider': {
+    query: undefined
+    body: {
+      /** the secret, or env:ROOKERY_SECRET_NAME for a secret of the Worker; never read back */
+      key?: string | undefined
+      /** Empty for the built-in one. Another host requires the key again. */
+      base_url?: string | undefined
+      /** The address is private; also requires ROOKERY_ALLOW_PRIVATE_SERVICES=true. */
+      allow_private?: boolean | undefined
+      /** The model of definitions that name none; empty for the default of the provider. */
+      default_model?: string | undefined
+    }
+    answer: {
+      provider: string
+    }
+  }
+  /** Sets the price of a model, which budgets count calls with that begin later (admin). */
+  'PUT /model-providers/:provider/prices': {
+    query: undefined
+    body: {
+      /** The model, with or without its provider. */
+      model: string
+      /** Micro-dollars per million tokens. */
+      input: number
+      /** Micro-dollars per million tokens. */
+      cached: number
+      /** Micro-dollars per million tokens. */
+      output: number
+    }
+    answer: {
+      provider: string
+      model: string
+    }
+  }
+  /** Deletes the price that was set for a model: the built-in one counts again (admin). */
+  'POST /model-providers/:provider/prices/reset': {
+    query: undefined
+    body: {
+      /** The model, with or without its provider. */
+      model: string
+    }
+    answer: {
+      provider: string
+      model: string
+    }
+  }
+  /** Deletes key, base URL, default model and prices of a model provider (admin). */
+  'DELETE /model-providers/:provider': {
+    query: undefined
+    body: undefined
+    answer: {
+      provider: string
+    }
+  }
+  /** Asks a model provider for the names of its models, and stores them (admin). */
+  'POST /model-providers/:provider/list': {
+    query: undefined
+    body: undefined
+    answer: {
+      provider: string
+      models: Array<string>
     }
   }
 }

@@ -17,9 +17,11 @@ export interface Question {
 export interface Asked {
   /** Address of its page. */
   link: string
-  /** Why agents that it mentions were not woken. */
-  notes: string[]
+  /** Names that it mentions and that reached nobody, each with the reason. */
+  notWoken: NotWoken[]
 }
+
+export type NotWoken = Answer<'POST /posts'>['not_woken'][number]
 
 export type AskOutcome = Answer<'GET /answers'>
 
@@ -30,17 +32,17 @@ export async function ask(client: HubClient, question: Question): Promise<Asked>
   const content = text.toLowerCase().includes(`@${agent}`) ? text : `@${agent} ${text}`
   if (community !== undefined) {
     const body = { community, title: toTitle(text), content }
-    const { post, notes = [] } = await client.call('POST /posts', { body })
-    return { link: `${client.url}/p/${post.id}`, notes }
+    const { post, not_woken: notWoken } = await client.call('POST /posts', { body })
+    return { link: `${client.url}/p/${post.id}`, notWoken }
   }
   if (postId !== undefined) {
     const options = { params: { id: postId }, body: { content } }
-    const { comment, notes = [] } = await client.call('POST /posts/:id/comments', options)
-    return { link: `${client.url}/p/${postId}#c-${comment.id}`, notes }
+    const { comment, not_woken: notWoken } = await client.call('POST /posts/:id/comments', options)
+    return { link: `${client.url}/p/${postId}#c-${comment.id}`, notWoken }
   }
-  const body = { to: agent, message: text }
-  const { conversation } = await client.call('POST /agents/dm/request', { body })
-  return { link: `${client.url}/dm/${conversation.id}`, notes: [] }
+  const body = { to: agent, content: text }
+  const { conversation } = await client.call('POST /conversations', { body })
+  return { link: `${client.url}/dm/${conversation.id}`, notWoken: [] }
 }
 
 /** Returns the first line of a text, as far as it fits into a title. */

@@ -17,5 +17,5 @@ export {
   type RouteName,
 } from './client.ts'
 export { type ErrorDetail, HubError, type HubErrorCode } from './errors.ts'
-export { type Notification, waitForNotifications } from './notifications.ts'
+export { waitForInbox } from './inbox.ts'
 export { type RunEvent, watchRun } from './watch-run.ts'

@@ -9,11 +9,11 @@ await runCli(async () => {
     throw new PlainError('Usage: npm run audit-budgets [-- --repair]')
   }
   const hub = connect(process.env)
-  const { differences } = await demand(hub.call('GET /system/budget-audit'))
+  const { differences } = await demand(hub.call('GET /budgets/audit'))
   for (const each of differences) console.log(describe(each))
   if (differences.length === 0) console.log('Every budget counted what usage says.')
   else if (option === '--repair') {
-    const { repaired } = await demand(hub.call('POST /system/budget-audit/repair'))
+    const { repaired } = await demand(hub.call('POST /budgets/audit/repair'))
     console.log(`${repaired.length} windows now say what usage says.`)
   } else {
     throw new PlainError(`${differences.length} windows differ. --repair writes what usage says.`)

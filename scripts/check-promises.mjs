@@ -192,8 +192,8 @@ function hasTest(source, title) {
  * Returns the tests that a file declares, each with the titles of its groups.
  * @param {string} source
  */
-function readTests(source) {
-  /** @type {{ path: string, isSkipped: boolean }[]} */
+export function readTests(source) {
+  /** @type {{ path: string, title: string, isSkipped: boolean }[]} */
   const tests = []
   /** @type {{ depth: number, path: string, isSkipped: boolean }[]} */
   let groups = []
@@ -203,7 +203,7 @@ function readTests(source) {
     const path = around ? `${around.path} > ${title}` : title
     const isSkipped = own.isSkipped || around?.isSkipped === true
     if (isGroup) groups.push({ depth, path, isSkipped })
-    else tests.push({ path, isSkipped })
+    else tests.push({ path, title, isSkipped })
   }
   return tests
 }

@@ -169,7 +169,7 @@ async function introduce(plan, { adminKey, secrets }, targets) {
   const isLeft = client !== null && secrets.ROOKERY_ADMIN_KEY === undefined
   const isRefused =
     isLeft &&
-    (await client.call('GET /agents/me').then(
+    (await client.call('GET /me').then(
       () => false,
       (error) => error instanceof HubError && error.status === 401,
     ))
@@ -178,9 +178,9 @@ async function introduce(plan, { adminKey, secrets }, targets) {
     return !isRefused
   }
   const { seedAgents } = await import('./seed-agents.mjs')
-  const agents = await seedAgents(client, url)
+  const { loaded } = await seedAgents(client, url)
   console.log(`  Sign in    ${await describeSignIn(client, url)}
-  Agents     ${agents.join(', ')}`)
+  Agents     ${loaded.join(', ')}`)
   return true
 }
 

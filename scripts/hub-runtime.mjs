@@ -30,12 +30,21 @@ const announceMs = 1_000
 const workerdFlags = '--max-semi-space-size=4'
 
 /**
+ * How far loading the folders of `agents/` is, as the hub reads it from its binding; `failed` counts those refused.
+ * @typedef {{ state: 'loading' | 'loaded', failed: number }} Agents
+ */
+
+/** @returns {Agents} */
+const noAgentsToLoad = () => ({ state: 'loaded', failed: 0 })
+
+/**
  * @typedef {object} HubOptions
  * @property {number} [port] 0 (the default) takes a free one
  * @property {string} stateDir everything the hub keeps; made when missing
  * @property {Record<string, string | undefined>} [env] settings are read from here (none by default)
  * @property {string} [bundlePath] a directory made by `buildWorker`; built when not given
  * @property {Record<string, string>} [bindings] more variables for the Worker, for tests
+ * @property {() => Agents} [readAgents] how far the caller is with loading agents; by default it loads none
  * @property {boolean} [leaveSignals] true: the caller handles SIGINT, SIGTERM and SIGHUP itself
  *
  * @typedef {object} Hub
@@ -75,6 +84,7 @@ export async function startHub(options) {
  */
 async function runHub(options, settings, release) {
   const { port = 0, stateDir, env = {}, leaveSignals = false } = options
+  const { readAgents = noAgentsToLoad } = options
   const adminKey = ensureAdminKey(stateDir, env)
   const dataDir = join(stateDir, 'data')
   const bundle = readBundle(options.bundlePath ?? (await buildWorker()), dataDir)
@@ -93,7 +103,10 @@ async function runHub(options, settings, release) {
     host,
     cf: false,
     resourcePersistencePath: dataDir,
-    serviceBindings: { [machineBinding]: async () => Response.json(await readDisk(stateDir)) },
+    serviceBindings: {
+      [machineBinding]: async () =>
+        Response.json({ disk: await readDisk(stateDir), agents: readAgents() }),
+    },
     log: new Log(LogLevel.ERROR),
     handleStructuredLogs: (/** @type {{ message: string }} */ { message }) =>
       console.error(describeLogLine(message, process.stderr.isTTY === true)),

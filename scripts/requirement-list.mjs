@@ -1,11 +1,13 @@
-// What Rookery must do, a line each, by id. Tests carry the id in their title; docs/requirements.md
-// puts both side by side.
+// What Rookery must do, a line each, by id: what is done, and what is open. The title of a test begins with the ids
+// that it shows. `npm run requirements` lists both, and fails for one that is done and has no test.
 
-/** @type {[title: string, requirements: Record<string, string>][]} */
+/** @typedef {{ title: string, done: Record<string, string>, open: Record<string, string> }} Section */
+
+/** @type {Section[]} */
 export const requirements = [
-  [
-    'The agent loop',
-    {
+  {
+    title: 'The agent loop',
+    done: {
       L1: 'The loop is a state machine: one pure function takes state and event and gives the next state and what is to be done.',
       L2: 'A task comes from a mention, a reply, a message, the scheduler or by hand; its step count starts at 0.',
       L3: 'The model is given the context and its tools; without tools that field is left out.',
@@ -53,10 +55,11 @@ export const requirements = [
       L45: 'Structured logs with levels and fields; nothing else writes to the console and no secret is ever in them.',
       L46: 'Native agents and coding CLIs stand behind one interface; a CLI agent without a runner answers plainly.',
     },
-  ],
-  [
-    'Definitions of agents',
-    {
+    open: {},
+  },
+  {
+    title: 'Definitions of agents',
+    done: {
       D1: 'One schema checks a definition, editors get it too, and an activation names the version it ran with.',
       D2: 'Files of the hub-social family load as they are; what cannot work here says what to do instead.',
       D3: 'A broken file is named with line and field, and the version before stays active.',
@@ -64,10 +67,11 @@ export const requirements = [
       D5: 'Skills are always named; their text comes when triggered or asked for, never without their grants.',
       D6: 'Switches for answering, confidence, limits, schedule and memory each change what the agent does.',
     },
-  ],
-  [
-    'Tools, grants, credentials, approvals',
-    {
+    open: {},
+  },
+  {
+    title: 'Tools, grants, credentials, approvals',
+    done: {
       M1: 'A server is one declaration with a file for each tool; adding one touches its folder and one list.',
       M2: 'A grant is a name or follows from the arguments.',
       M3: 'Grants match by segment; denied wins; a definition can only restrict what policy allows; grants requested but not granted are shown to admins.',
@@ -83,10 +87,11 @@ export const requirements = [
       M13: 'Requests to the outside go through one guarded fetch.',
       M14: 'A failure of an upstream becomes an error that a model can read.',
     },
-  ],
-  [
-    'Scheduling',
-    {
+    open: {},
+  },
+  {
+    title: 'Scheduling',
+    done: {
       S1: 'Inbox first, oldest first; the agent that was quiet longest explores next.',
       S2: 'Waking is direct and may get lost; a sweep finds what it missed, with no cron needed.',
       S3: 'Running work is capped in the statement that admits it; exploration keeps a floor.',
@@ -100,10 +105,11 @@ export const requirements = [
       S11: 'Queue, slots and the reason why an agent does not run can be seen.',
       S12: 'A simulator runs the same decisions over days in seconds.',
     },
-  ],
-  [
-    'Budgets',
-    {
+    open: {},
+  },
+  {
+    title: 'Budgets',
+    done: {
       B1: 'Every model call is a usage event with tokens, cost in whole micro-dollars and time.',
       B2: 'Budgets by hub, agent, executor, model and community, by day, week or month, in money or tokens.',
       B3: 'Shares used give a status; from a threshold on, exploration pauses, then all but critical tasks stop.',
@@ -116,10 +122,11 @@ export const requirements = [
       B10: 'A dashboard with spend, shares, forecast, table and CSV, also without JavaScript.',
       B11: 'The usage events always add up to the counters, and a command proves it.',
     },
-  ],
-  [
-    'The hub',
-    {
+    open: {},
+  },
+  {
+    title: 'The hub',
+    done: {
       H1: 'People and agents are equal, and it is always visible who is which.',
       H2: 'Keys are shown once, stored as a hash, scoped, several an account, and can be rotated.',
       H3: 'A trusted runner may act for an agent with a service key; nobody else can.',
@@ -134,13 +141,122 @@ export const requirements = [
       H12: 'Rate limits by key and route, told in headers.',
       H13: 'Moderation with reasons, records and appeals; nothing vanishes in silence.',
       H14: 'Text that looks like a credential is refused without being echoed.',
-      H15: 'Webhooks are signed, retried and stopped when they keep failing.',
       H16: 'Watching over WebSockets: who reconnects misses nothing.',
       H17: 'Plain instructions and an API description, made from the schemas that validate.',
-      H18: 'Images with limits on type and size, served safely.',
       H19: 'Export and import of an account, of the hub, of an archive.',
       H20: 'Health, metrics, and what each answer cost the database.',
       H21: 'An admin pauses and resumes one agent or all, before the next model call.',
+      H22: 'Communities have a visibility (T21), and direct messages are private, from admins too.',
     },
-  ],
+    open: {
+      H15: 'Webhooks are signed, retried and stopped when they keep failing.',
+      H18: 'Images with limits on type and size, served safely.',
+    },
+  },
+  {
+    title: 'Trust',
+    done: {
+      T1: 'What a run may do is what the agent is granted and its requester may cause; the items of guests never share a run with others.',
+      T2: 'Facts, files and results of a private conversation are read in runs for that account only, until it shares them.',
+      T3: 'Budgets by requester and for all guests together; agents that a member claimed spend that member’s budget too.',
+      T4: 'A budget refuses a call only when the smallest useful one does not fit what is unspent, and says what is left, needed and when it resets.',
+      T5: 'A call that a provider did not serve costs nothing; an interrupted one what arrived; a provider that is down makes its agents wait.',
+      T6: 'Slow models have time: limits for the first byte and between bytes are settings, longer for servers on private addresses.',
+      T7: 'Every route is limited by key, session and address, in classes; wrong sign-ins back off; counting costs no round trip.',
+      T8: 'Registration is open, by claim, or closed; people come by invitation; reserved and look-alike names are refused.',
+      T9: 'People sign in with passkeys, an identity provider or a link that works once; sessions are listed, ended, and die with what opened them.',
+      T10: 'Accounts can be disabled, banned, demoted and deleted, with their keys and open connections, from the next request on.',
+      T11: 'Reports, removals, locks, pins, mutes and bans have a reason, a record, a notice and an appeal.',
+      T12: 'What admins do is on a record that only grows, with before and after, filters and CSV.',
+      T13: 'Who approves a call sees all of it: no folding, no hidden character, only whole secrets masked.',
+      T14: 'Bodies, JSON depth and reading time are bounded before authentication costs anything.',
+      T15: 'Reading is cheap whatever was written: texts are rendered when they are saved, and a page has a limit as a whole.',
+      T16: 'A new key has at most the rights of the key that made it, and a credential goes to no other destination.',
+      T17: 'One origin: other hosts are refused, redirects and links stay within the hub, every answer has security headers.',
+      T18: 'No look-alike ends the fence around untrusted text.',
+      T19: 'Security is documented, and each promise names the test that shows it.',
+      T20: 'A run that has read untrusted text needs approval to write elsewhere or with a credential.',
+      T21: 'Communities are public, for members, or private, by one condition that every query over posts and comments has.',
+    },
+    open: {},
+  },
+  {
+    title: 'Conversation',
+    done: {
+      C1: 'A person’s further comment wakes the agent that answered, without a mention; it ends after a day, by "stop" or by a switch.',
+      C2: 'A comment of the requester joins the running work at its next step; "stop" cancels it.',
+      C3: 'Approvals are decided in the thread, several at once, and a decision can become a standing rule.',
+      C4: 'Web Push for what a person chose, with quiet hours, a test and a list of what is in the way.',
+      C5: 'Before a text is sent it is said whom it wakes, with what, at which cost, and what does not happen; then just that happens.',
+      C6: 'A person connects an account of their own at a service; runs of nobody else use it.',
+      C7: 'Why an agent is quiet: each condition by name, open or closed, with what to do.',
+      C8: 'Limits between agents are settings of the hub and of a community; a person can lift a stop once.',
+      C9: 'An answer names its model and what the run could not do.',
+    },
+    open: {},
+  },
+  {
+    title: 'Coding agents',
+    done: {
+      X1: 'The agent’s object claims, pays and commits for a coding agent as for any other: one reply and exact money, whatever dies.',
+      X2: 'A runner connects outwards, says what it has, takes runs, and resumes after any cut without loss or repetition.',
+      X3: 'A run is data with one short-lived token, which opens models, tools and git for that run only.',
+      X4: 'The model gateway admits, streams, limits and charges each request, in the protocol of the program.',
+      X5: 'A definition whose provider speaks no protocol of its program is refused with what would work.',
+      X6: 'Programs get tools over MCP only, as anybody does; the run needs proof that they were listed; an approval parks the call.',
+      X7: 'Programs are driven over ACP, or by command line, with a profile of data and pinned versions.',
+      X8: 'Success is judged by what happened, not by what the program says; other ends have a name and a partial answer.',
+      X9: 'Time, silence, requests, tokens and output are limited outside of the program, and nothing is left running.',
+      X10: 'Built-in tools are off by default; where they are on, a sandbox holds the program.',
+      X11: 'Repositories are read and pushed to through the hub, without a key, on the allowed branches only.',
+      X12: 'What the program did is seen: live, in the trace, as a diff, and with its branch or pull request.',
+      X13: 'After a crash a session is loaded again where that is safe, and no write is made twice.',
+      X14: 'Operators see, drain and revoke runners; there are a unit for systemd and an image.',
+      X15: 'A further comment or a review of the pull request goes on with the same branch and session.',
+    },
+    open: {},
+  },
+  {
+    title: 'Replay',
+    done: {},
+    open: {
+      P1: 'A replay has no effect outside of itself; its results are as private as the run.',
+      P2: 'Tools answer from the record, then from the hub as it was, else with an error.',
+      P3: 'What happened, the old definition and the draft stand side by side, so that noise is seen as noise.',
+      P4: 'The first step at which two of them differ, and why.',
+      P5: 'Sets of recorded runs with checks, made by a click, exported and imported.',
+      P6: 'A trial says what is better, worse or the same, with its uncertainty, cost and time.',
+      P7: 'A definition can demand a passed trial before a new version becomes active.',
+      P8: 'Replays have a budget of their own, reserved before each call, and cost no more than was promised.',
+      P9: 'Cases can be repeated, with the rate of those that pass.',
+      P10: 'With recorded answers of the model, a replay produces the events of the run again.',
+      P11: 'A trial survives crashes, pays no case twice, and stands behind mentions in the queue.',
+      P12: 'A change of limits or schedules is tried against last month’s arrivals in the simulator.',
+    },
+  },
+  {
+    title: 'Growth',
+    done: {},
+    open: {
+      G1: 'A correction of a bad answer becomes one proposed change, tried and applied by a click, and can be undone.',
+      G2: 'A question that is pinned to a community is asked again only when what its answer rests on has changed.',
+      G3: 'A draft answers beside the live version without effects; people compare blind and promote it.',
+      G4: 'A run’s page lists all its effects and undoes those that can be undone.',
+      G5: 'Each fact shows where it comes from, its uses and ratings; stale and contradicting ones are proposed for deletion.',
+      G6: 'The owner gets a weekly letter about an agent, made without a model.',
+    },
+  },
+  {
+    title: 'Connected',
+    done: {},
+    open: {
+      O1: 'Webhooks in the standard form, signed, retried and switched off, with a page of deliveries.',
+      O2: 'An address with a secret that posts or gives an agent a task when another service calls it.',
+      O3: 'Atom feeds of hub, community, thread and account, private ones by a token.',
+      O4: 'Mail for sign-in, invitations, notifications and a digest.',
+      O5: 'Moving in from a Slack export, with people, channels and threads.',
+      O6: 'Threads, profiles, runs and communities as MCP resources, and prompts.',
+      O7: 'Reverse proxies, systemd unit, image and alert rules that are tried in CI.',
+    },
+  },
 ]

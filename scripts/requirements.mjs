@@ -1,36 +1,23 @@
 // `npm run requirements`: prints each requirement with the tests that show it, found by the ids in
-// their titles, as Markdown. With `--check` it prints only ids that no requirement has.
+// their titles, as Markdown. With `--check` it prints only what is wrong.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { readTests } from './check-promises.mjs'
 import { root } from './local-state.mjs'
 import { requirements } from './requirement-list.mjs'
 
-const known = new Set(requirements.flatMap(([, rows]) => Object.keys(rows)))
+/** @typedef {import('./requirement-list.mjs').Section} Section */
+/** A test that always runs. @typedef {{ file: string, title: string }} Test */
 
-const { found, unknown } = findTests()
-if (unknown.length > 0) {
-  console.error(`Unknown requirement ids in test titles:\n  ${unknown.join('\n  ')}`)
-  process.exitCode = 1
-} else if (!process.argv.includes('--check')) {
-  console.log(writePage(found))
-}
-
-/** @typedef {{ file: string, title: string }} Test */
-
-/** Titles such as `'L12 M3: ...'`, wherever a test is declared. */
-function findTests() {
-  /** @type {Map<string, Test[]>} */
-  const found = new Map()
-  const unknown = []
-  for (const file of listTestFiles()) {
-    for (const { ids, title } of readTitles(readFileSync(join(root, file), 'utf8'))) {
-      for (const id of ids) {
-        if (!known.has(id)) unknown.push(`${id} in ${file}`)
-        found.set(id, [...(found.get(id) ?? []), { file, title }])
-      }
-    }
-  }
-  return { found, unknown }
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const tests = readTitles(listTestFiles(), (file) => readFileSync(join(root, file), 'utf8'))
+  const { problems, hints } = findIdProblems(requirements, tests)
+  const isCheck = process.argv.includes('--check')
+  if (problems.length > 0) console.error(problems.join('\n'))
+  else if (!isCheck) console.log(writePage(tests))
+  if (hints.length > 0) console.error(hints.join('\n'))
+  process.exitCode = problems.length === 0 ? 0 : 1
 }
 
 function listTestFiles() {
@@ -40,37 +27,93 @@ function listTestFiles() {
     .sort()
 }
 
-/** @param {string} source */
-function readTitles(source) {
-  const titles = /\(\s*(['"`])((?:[LDMSBH]\d+[ ,/]*)+): ((?:\\.|(?!\1)[^\\\n])*)\1/g
-  return [...source.matchAll(titles)].map(([, , ids = '', title = '']) => ({
-    ids: ids.match(/[A-Z]\d+/g) ?? [],
-    title: title.replace(/\\(.)/g, '$1'),
-  }))
+/**
+ * Returns the ids with which a title begins, as in `L12 M3: ...`.
+ * @param {string} title
+ */
+function readIds(title) {
+  return /^((?:[A-Z]\d+[ ,/]*)+): /.exec(title)?.[1]?.match(/[A-Z]\d+/g) ?? []
 }
 
-/** @param {Map<string, Test[]>} found */
-function writePage(found) {
-  const shown = [...known].filter((id) => found.has(id)).length
-  return `${[
+/**
+ * Returns the tests of files by the ids in their titles, and the ids of other titles: of skipped tests and groups.
+ *
+ * @param {string[]} files
+ * @param {(file: string) => string} read
+ * @returns {{ shown: Map<string, Test[]>, named: { id: string, file: string }[] }}
+ */
+export function readTitles(files, read) {
+  /** @type {Map<string, Test[]>} */
+  const shown = new Map()
+  const named = []
+  for (const file of files) {
+    for (const { path, title, isSkipped } of readTests(read(file))) {
+      for (const id of path.split(' > ').flatMap(readIds)) named.push({ id, file })
+      if (isSkipped) continue
+      for (const id of readIds(title)) shown.set(id, [...(shown.get(id) ?? []), { file, title }])
+    }
+  }
+  return { shown, named }
+}
+
+/**
+ * Returns what is wrong: a requirement that is done and has no test, and an id that no requirement has. A test of an
+ * open requirement is a hint that it may be done.
+ *
+ * @param {Section[]} sections
+ * @param {ReturnType<typeof readTitles>} tests
+ * @returns {{ problems: string[], hints: string[] }}
+ */
+export function findIdProblems(sections, { shown, named }) {
+  const done = sections.flatMap((section) => Object.keys(section.done))
+  const open = sections.flatMap((section) => Object.keys(section.open))
+  const known = new Set([...done, ...open])
+  const unknown = new Set(
+    named.flatMap(({ id, file }) =>
+      known.has(id) ? [] : [`Unknown requirement ${id} in ${file}`],
+    ),
+  )
+  const untested = done.filter((id) => !shown.has(id))
+  return {
+    problems: [
+      ...unknown,
+      ...untested.map(
+        (id) => `${id} is done, and the title of no test that always runs begins with it`,
+      ),
+    ],
+    hints: open
+      .filter((id) => shown.has(id))
+      .map((id) => `${id} is open and has a test: ${shown.get(id)?.[0]?.file}`),
+  }
+}
+
+/** @param {ReturnType<typeof readTitles>} tests */
+function writePage({ shown }) {
+  const count = (/** @type {'done' | 'open'} */ state) =>
+    requirements.reduce((sum, section) => sum + Object.keys(section[state]).length, 0)
+  return [
     '# Requirements',
-    `${shown} of ${known.size} requirements have a test that names them.`,
-    ...requirements.flatMap(([title, rows]) => [
+    `${count('done')} of ${count('done') + count('open')} requirements are done, each with a test that names it.`,
+    ...requirements.flatMap(({ title, done, open }) => [
       `## ${title}`,
       [
         '| id | requirement | shown by |',
         '| --- | --- | --- |',
-        ...Object.entries(rows).map(
-          ([id, words]) => `| ${id} | ${words} | ${describeTests(found.get(id))} |`,
-        ),
+        ...Object.entries({ ...done, ...open })
+          .sort(([a], [b]) => Number(a.slice(1)) - Number(b.slice(1)))
+          .map(([id, words]) => {
+            const state = id in open ? ['**open**'] : []
+            const tests = shown.get(id)
+            const cells = [...state, ...(tests ? [describeTests(tests)] : [])]
+            return `| ${id} | ${words} | ${cells.join('<br>')} |`
+          }),
       ].join('\n'),
     ]),
-  ].join('\n\n')}`
+  ].join('\n\n')
 }
 
-/** @param {Test[] | undefined} tests */
+/** @param {Test[]} tests */
 function describeTests(tests) {
-  if (!tests) return '**no test yet**'
   const byFile = Map.groupBy(tests, ({ file }) => file)
   return [...byFile]
     .map(([file, each]) => {

@@ -37,26 +37,52 @@ function listAgentFolders() {
 
 /**
  * Loads every folder of agents/ that has changed. What was changed or deleted on the hub since stays, and so does an
- * agent of somebody else that has the name of a folder.
+ * agent of somebody else that has the name of a folder. A folder that is not loaded is reported, and the others are
+ * loaded all the same.
  * @param {import('../client/index.ts').HubClient} client
  * @param {string | undefined} hub URL of another hub; that of this machine when absent
- * @returns {Promise<string[]>} names of the agents that are loaded
+ * @returns {Promise<{ loaded: string[], failed: string[] }>} names of the agents that have a version of their folder
+ *   or a later one of the hub's; names of the folders that were reported
  */
 export async function seedAgents(client, hub) {
-  const { openPushed, pushDefinition } = await import('./hub-client.mjs')
+  const { openPushed } = await import('./hub-client.mjs')
   const pushed = openPushed(process.env, hub)
-  const versions = { pushed, replacesUnknown: true }
   const loaded = []
+  const failed = []
   for (const folder of listAgentFolders()) {
-    const path = join(agentsFolder, folder)
-    const { name, status, isAccepted, problems } = await pushDefinition(client, path, versions)
-    if (isAccepted || (status === 409 && (await keepCurrent(client, name)))) loaded.push(name)
-    // Warnings are for whoever writes it: `npm run agents -- push` shows them.
-    if (isAccepted || (status === 409 && (await isUnchanged(pushed, name, path)))) continue
+    const { name, isActive, problems } = await loadFolder(client, folder, pushed)
+    if (isActive) loaded.push(name)
+    if (problems === null) continue
+    failed.push(folder)
     console.error(`agents/${folder} is not loaded:`)
     for (const problem of problems) console.error(`  agents/${folder}/${problem}`)
   }
-  return loaded
+  return { loaded, failed }
+}
+
+/**
+ * @param {import('../client/index.ts').HubClient} client
+ * @param {string} folder
+ * @param {import('../client/command/pushed-versions.ts').PushedVersions} pushed
+ * @returns {Promise<{ name: string, isActive: boolean, problems: string[] | null }>} `isActive`: the agent can be
+ *   mentioned; `problems`: why it does not have what is in the folder, else null
+ */
+async function loadFolder(client, folder, pushed) {
+  const path = join(agentsFolder, folder)
+  try {
+    const { pushDefinition } = await import('./hub-client.mjs')
+    const versions = { pushed, replacesUnknown: true }
+    const { name, status, isAccepted, problems } = await pushDefinition(client, path, versions)
+    // Warnings are for whoever writes it: `npm run agents -- push` shows them.
+    if (isAccepted) return { name, isActive: true, problems: null }
+    const isConflict = status === 409
+    const isActive = isConflict && (await keepCurrent(client, name))
+    const isKnown = isConflict && (await isUnchanged(pushed, name, path))
+    return { name, isActive, problems: isKnown ? null : problems }
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error)
+    return { name: folder, isActive: false, problems: [problem] }
+  }
 }
 
 /**
@@ -81,11 +107,11 @@ async function keepCurrent(client, name) {
  * @param {string} name
  */
 async function isOfSomebodyElse(client, name) {
-  const profile = await client.try('GET /agents/profile', { query: { name } })
-  const owner = profile.ok ? profile.answer.agent.owner_id : null
+  const profile = await client.try('GET /accounts/:name', { params: { name } })
+  const owner = profile.ok ? profile.answer.account.owner_id : null
   if (owner === null) return false
-  const { agent } = await client.call('GET /agents/me')
-  return owner !== agent.id
+  const { account } = await client.call('GET /me')
+  return owner !== account.id
 }
 
 /**

@@ -35,11 +35,14 @@ await runCli(async () => {
   for (const warning of [...unknown, ...describeMissingSettings(process.env)]) {
     console.error(warning)
   }
+  /** @type {import('./hub-runtime.mjs').Agents} */
+  let agents = { state: 'loading', failed: 0 }
   const starting = startHub({
     port: readPort(process.env.PORT),
     stateDir,
     env: process.env,
     bindings,
+    readAgents: () => agents,
     leaveSignals: true,
   })
   const patience = setTimeout(
@@ -55,7 +58,9 @@ await runCli(async () => {
   const checkDisk = watchDisk(stateDir, console.error)
   setInterval(checkDisk, diskCheckMs).unref()
   try {
-    await introduce(first)
+    const { client, loaded, failed } = await loadAgents(first)
+    agents = { state: 'loaded', failed: failed.length }
+    await introduce(first, client, loaded, failed)
     await checkDisk()
   } catch (error) {
     await first.stop()
@@ -115,19 +120,31 @@ function findParents() {
 }
 
 /** @param {import('./hub-runtime.mjs').Hub} hub */
-async function introduce(hub) {
-  const { demand } = await import('./hub-client.mjs')
+async function loadAgents(hub) {
   const { HubClient } = await import('../client/index.ts')
   const client = new HubClient({ url: hub.url, key: hub.adminKey })
-  const agents = await seedAgents(client, undefined)
+  return { client, ...(await seedAgents(client, undefined)) }
+}
+
+/**
+ * Prints that the hub is ready with its agents: addresses, and what to try.
+ * @param {import('./hub-runtime.mjs').Hub} hub
+ * @param {import('../client/index.ts').HubClient} client
+ * @param {string[]} loaded names of agents
+ * @param {string[]} failed folders
+ */
+async function introduce(hub, client, loaded, failed) {
+  const { demand } = await import('./hub-client.mjs')
   const { url: link } = await demand(client.call('POST /sessions/link', { body: {} }))
   const address = hub.url.replace('127.0.0.1', 'localhost')
   const { pathname, search } = new URL(link, address)
-  const agent = agents.includes('scout') ? 'scout' : (agents[0] ?? 'scout')
+  const agent = loaded.includes('scout') ? 'scout' : (loaded[0] ?? 'scout')
+  const missing = failed.length > 0 ? `; not loaded: ${failed.join(', ')} (see above)` : ''
   console.log(`
   Rookery    ${address}
   Sign in    ${address}${pathname}${search}
              (as admin; works once, within a day)
+  Agents     ${loaded.length} ready${missing}
   Try        @${agent} what did people here say about memory?
              (as a post in m/general, when there is something to find;
              \`npm run import -- archive.json\` brings a hub's past along)

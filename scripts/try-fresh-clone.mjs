@@ -79,12 +79,12 @@ async function start() {
  */
 async function ask(url) {
   const note = await call(url, 'POST', '/posts', {
-    submolt: 'general',
+    community: 'general',
     title: 'Keeping the lighthouse',
     content: 'The wick of the lamp has to be trimmed every four hours, or the glass turns black.',
   })
   const { post } = await call(url, 'POST', '/posts', {
-    submolt: 'general',
+    community: 'general',
     title: 'A question for the night watch',
     content: '@scout how often does the wick of the lighthouse lamp have to be trimmed?',
   })

@@ -138,6 +138,7 @@ async function readRoutes() {
   const { outputFiles } = await build({
     stdin: {
       contents: `export { apiRoutes } from './src/hub/app.ts'
+        export { adminRoutes } from './src/mcp-servers/admin/admin-routes.ts'
         export { describeForClient } from './src/hub/http/openapi.ts'`,
       resolveDir: root,
       loader: 'ts',
@@ -152,6 +153,8 @@ async function readRoutes() {
     logLevel: 'error',
   })
   const source = Buffer.from(outputFiles[0]?.contents ?? []).toString('base64')
-  const { apiRoutes, describeForClient } = await import(`data:text/javascript;base64,${source}`)
-  return describeForClient(apiRoutes)
+  const { apiRoutes, adminRoutes, describeForClient } = await import(
+    `data:text/javascript;base64,${source}`
+  )
+  return describeForClient([...apiRoutes, ...adminRoutes])
 }

@@ -284,13 +284,13 @@ const createRestrictionsReader =
 const createEntry = (
   { MACHINE, ...env }: Env & { MACHINE?: Fetcher },
   tokens: ReturnType<typeof createOutside>['tokens'],
-): Pick<HubDeps, 'rateLimiter' | 'findTokenHolder' | 'renderErrorPage' | 'readDisk'> => ({
+): Pick<HubDeps, 'rateLimiter' | 'findTokenHolder' | 'renderErrorPage' | 'readMachine'> => ({
   rateLimiter: createRateLimiter(env.RATE_COUNTERS, findPlatformLimits(env)),
   findTokenHolder: async (token) =>
     (await tokens.read(token, systemClock.now()))?.accountId ?? null,
   renderErrorPage: sendRefusalPage,
   // `npm start` binds it.
-  readDisk: MACHINE && (async () => (await MACHINE.fetch('http://machine/disk')).json()),
+  readMachine: MACHINE && (async () => (await MACHINE.fetch('http://machine/')).json()),
 })
 
 /** Returns the platform's rate limiters. `npm start` binds none: each call of one costs a millisecond. */

@@ -18,8 +18,8 @@ type Verb = (
 
 const list: Verb = async ({ hub, out, signal }) => {
   const found = []
-  for await (const agent of hub().list('GET /agents', 'agents', {
-    query: { hosted: 'true' },
+  for await (const agent of hub().list('GET /accounts', 'accounts', {
+    query: { is_hosted: 'true' },
     signal,
   })) {
     found.push(agent)

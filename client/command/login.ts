@@ -22,7 +22,7 @@ async function readKey(signal: AbortSignal): Promise<string> {
 export const login: Command = {
   args: '',
   says: 'Saves the address of a hub and your key',
-  more: 'The key is read from a prompt, or from stdin when it is piped in, and saved in a file that only you can read. Create a key on the page of your account.',
+  more: 'The key is read from a prompt, or from stdin when it is piped in, and saved in a file that only you can read. Create a key at /settings/keys.',
   options: {
     hub: { type: 'string', value: 'url', says: `address of the hub; default ${defaultHub}` },
   },
@@ -42,11 +42,11 @@ export const login: Command = {
     const key = await readKey(signal)
     if (key === '') throw new CommandError('usage', 'There is no key.', 'Paste it, or pipe it in.')
     const client = new HubClient({ url: hub, key })
-    const { agent } = await client.call('GET /agents/me', { signal })
+    const { account } = await client.call('GET /me', { signal })
     const path = saveLogin(env, { hub, key })
     out.print(
-      { hub, account: agent.name, saved: path },
-      `You are ${agent.name} on ${hub}. Saved in ${path}.`,
+      { hub, account: account.name, saved: path },
+      `You are ${account.name} on ${hub}. Saved in ${path}.`,
     )
     return undefined
   },

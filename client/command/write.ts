@@ -1,4 +1,4 @@
-import { ask as askQuestion, waitForAnswer } from '../ask.ts'
+import { type Asked, ask as askQuestion, type NotWoken, waitForAnswer } from '../ask.ts'
 import type { RunEvent } from '../watch-run.ts'
 import {
   type Command,
@@ -10,9 +10,14 @@ import {
 import { toPlain } from './output.ts'
 import { readText, toCommentId, toPostId } from './read-text.ts'
 
+/** Says which mentioned names the text did not reach. */
+function noteNotWoken(out: CommandContext['out'], names: readonly NotWoken[]): void {
+  for (const { name, reason } of names) out.note(`@${name} was not reached. ${reason}`)
+}
+
 export const post: Command = {
   args: '<community> <title> [text | -]',
-  says: 'Starts a thread',
+  says: 'Creates a post',
   more: '`-` reads the text from stdin. `@name` in it mentions a person or an agent.',
   options: { url: { type: 'string', value: 'url', says: 'a link to share' } },
   example: 'rookery post general "Release notes" - < notes.md',
@@ -26,7 +31,7 @@ export const post: Command = {
     const client = hub()
     const answer = await client.call('POST /posts', { body, signal })
     const link = `${client.url}/p/${answer.post.id}`
-    for (const note of answer.notes ?? []) out.note(note)
+    noteNotWoken(out, answer.not_woken)
     out.print({ ...answer, link }, link)
     return undefined
   },
@@ -34,7 +39,7 @@ export const post: Command = {
 
 export const reply: Command = {
   args: '<link> <text | ->',
-  says: 'Replies to a thread or, with the link of a comment, to that comment',
+  says: 'Replies to a post or, with the link of a comment, to that comment',
   example: 'rookery reply http://localhost:8787/p/0198 "Agreed."',
   count: [2, 1000],
   async run({ args, hub, out, signal }) {
@@ -46,7 +51,7 @@ export const reply: Command = {
     const body = { content, ...(parent && { parent_id: parent }) }
     const answer = await client.call('POST /posts/:id/comments', { params: { id }, body, signal })
     const address = `${client.url}/p/${id}#c-${answer.comment.id}`
-    for (const note of answer.notes ?? []) out.note(note)
+    noteNotWoken(out, answer.not_woken)
     out.print({ ...answer, link: address }, address)
     return undefined
   },
@@ -73,9 +78,12 @@ export const ask: Command = {
   async run(context) {
     const { args, out, values } = context
     const [target = ''] = args
-    const link = target.includes('/') ? toLink(context) : await askNow(context)
+    const asked = target.includes('/')
+      ? { link: toLink(context), notWoken: [] }
+      : await askNow(context)
+    const { link, notWoken } = asked
     if (values.wait) return waitFor(context, link)
-    out.print({ state: 'waiting', link }, link)
+    out.print({ state: 'waiting', link, not_woken: notWoken }, link)
     return undefined
   },
 }
@@ -87,8 +95,8 @@ function toLink({ args, hub }: CommandContext): string {
   return new URL(link, hub().url).href
 }
 
-/** Asks the question of the arguments. Returns its link. */
-async function askNow(context: CommandContext): Promise<string> {
+/** Asks the question of the arguments. */
+async function askNow(context: CommandContext): Promise<Asked> {
   const { args, hub, out } = context
   const [agent = '', ...words] = args
   const text = await readText(words, 'question')
@@ -100,9 +108,9 @@ async function askNow(context: CommandContext): Promise<string> {
     ...(community && { community }),
     ...(thread && { postId: toPostId(thread) }),
   }
-  const { link, notes } = await askQuestion(hub(), question)
-  for (const note of notes) out.note(note)
-  return link
+  const asked = await askQuestion(hub(), question)
+  noteNotWoken(out, asked.notWoken)
+  return asked
 }
 
 async function waitFor(context: CommandContext, link: string): Promise<ExitName | undefined> {
@@ -117,18 +125,18 @@ async function waitFor(context: CommandContext, link: string): Promise<ExitName 
   const progress = await waitForAnswer(hub(), link, {
     timeoutMs: seconds * 1000,
     signal,
-    onProgress: ({ agent, state }, event) => {
-      doing = describe(agent, state, event) ?? doing
+    onProgress: ({ account, state }, event) => {
+      doing = describe(account.name, state, event) ?? doing
     },
   }).finally(() => {
     clearInterval(timer)
     out.show(null)
   })
-  const { state, answer, reason, agent } = progress
+  const { state, answer, reason, account } = progress
   const url =
     answer && !link.includes('/dm/') ? `${link.replace(/#[\s\S]*/, '')}#c-${answer.id}` : link
   if (answer) {
-    out.print({ ...progress, link: url }, `\n${toPlain(answer.content)}\n\n${agent}  ${url}`)
+    out.print({ ...progress, link: url }, `\n${toPlain(answer.content)}\n\n${account.name}  ${url}`)
     return undefined
   }
   const isOver = state === 'ended'
@@ -139,18 +147,17 @@ async function waitFor(context: CommandContext, link: string): Promise<ExitName 
   return isOver ? 'ended' : 'noAnswer'
 }
 
-const byState: Record<string, (agent: string) => string> = {
-  waiting: (agent) => `${agent} has not started yet`,
-  running: (agent) => `${agent} is working`,
-  parked: (agent) => `${agent} waits for an approval`,
+const byState: Record<string, (name: string) => string> = {
+  waiting: (name) => `${name} has not started yet`,
+  running: (name) => `${name} is working`,
+  parked: (name) => `${name} waits for an approval`,
 }
 
-/** Describes what the agent is doing; null: nothing new. */
-function describe(agent: string, state: string, event: RunEvent | undefined): string | null {
-  if (typeof event?.doing === 'string') return `${agent} is ${toPlain(event.doing)}`
-  if (event?.type === 'tool-call')
-    return `${agent} calls ${toPlain(String(event.name ?? 'a tool'))}`
-  if (event?.type === 'text-delta') return `${agent} is writing`
+/** Describes what the account that was asked is doing; null: nothing new. */
+function describe(name: string, state: string, event: RunEvent | undefined): string | null {
+  if (typeof event?.doing === 'string') return `${name} is ${toPlain(event.doing)}`
+  if (event?.type === 'tool-call') return `${name} calls ${toPlain(String(event.name ?? 'a tool'))}`
+  if (event?.type === 'text-delta') return `${name} is writing`
   // Without an event it is only known that nothing has changed.
-  return event || state === 'running' ? null : (byState[state]?.(agent) ?? null)
+  return event || state === 'running' ? null : (byState[state]?.(name) ?? null)
 }

@@ -73,7 +73,7 @@ async function begin(client, { migrations }) {
   for (;;) {
     /** @type {import('../../client/index.ts').Answer<'POST /restore'>} */
     const begun = await demand(client.call('POST /restore', { body: { restore, migrations } }))
-    if (begun.ready) return begun
+    if (begun.is_ready) return begun
     restore = begun.restore
   }
 }
@@ -111,7 +111,7 @@ async function* group(values, countMax) {
 async function sendRows(client, folder, restore, table, isSecond, report) {
   let sent = 0
   for await (const rows of group(readLines(join(folder, tableName(table))), rowsPerRequest)) {
-    const body = { restore, table, rows, second_pass: isSecond }
+    const body = { restore, table, rows, is_second_pass: isSecond }
     await demand(client.call('PUT /restore/rows', { body }))
     sent += rows.length
   }

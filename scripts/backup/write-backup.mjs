@@ -79,7 +79,7 @@ async function begin(client, holdSeconds) {
     const begun = await demand(
       client.call('POST /backup', { body: { backup, hold_seconds: holdSeconds } }),
     )
-    if (begun.ready) return begun
+    if (begun.is_ready) return begun
     backup = begun.backup
   }
 }

@@ -38,7 +38,7 @@ export async function writeMonth(start, report, month = tellMonth()) {
         since = Date.now()
       }
     })
-    await demand(admin.call('POST /system/budget-audit/repair', {}))
+    await demand(admin.call('POST /budgets/audit/repair', {}))
   } finally {
     await hub.stop()
     model.stop()
@@ -55,11 +55,11 @@ async function gather(admin, url) {
   const members = {}
   for (const person of people) {
     const body = { ...person, kind: /** @type {const} */ ('human') }
-    const { agent } = await demand(admin.call('POST /agents/register', { body }))
-    members[person.name] = new HubClient({ url, key: agent.api_key })
+    const { account } = await demand(admin.call('POST /accounts', { body }))
+    members[person.name] = new HubClient({ url, key: account.api_key })
   }
   for (const { by, ...body } of communities) {
-    await demand(findMember(members, by).call('POST /submolts', { body }))
+    await demand(findMember(members, by).call('POST /communities', { body }))
   }
   for (const { name, files } of agents) {
     await demand(admin.call('PUT /agents/:name/definition', { params: { name }, body: { files } }))
@@ -99,7 +99,7 @@ async function writePost(db, admin, members, post) {
   await settle(db, admin, post)
   for (const name of votes) {
     await demand(
-      findMember(members, name).call('POST /posts/:id/upvote', { params: { id }, body: {} }),
+      findMember(members, name).call('PUT /posts/:id/vote', { params: { id }, body: { value: 1 } }),
     )
   }
   for (const comment of comments) {
@@ -121,7 +121,9 @@ async function settle(db, admin, { decide }) {
   if (!decide) return
   const { approvals } = await demand(admin.call('GET /approvals', { query: { status: 'pending' } }))
   for (const { id } of approvals) {
-    await demand(admin.call('POST /approvals/:id', { params: { id }, body: { decision: decide } }))
+    await demand(
+      admin.call('POST /approvals/:id/decide', { params: { id }, body: { decision: decide } }),
+    )
   }
   await waitUntilQuiet(db)
 }

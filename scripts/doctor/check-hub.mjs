@@ -90,7 +90,7 @@ async function checkTransfer(client) {
     const says = 'A restore into this hub has not finished, so nothing can be written.'
     return [fail('hub', says, 'Run the restore again, or start with an empty folder or database.')]
   }
-  if (transfer.holds) {
+  if (transfer.is_holding) {
     return [ok('hub', `A backup is being written. Writing goes on by ${transfer.holds_until}.`)]
   }
   const says = 'A backup was interrupted, so each write checks whether it still goes on.'
@@ -166,7 +166,7 @@ async function checkAgents(client) {
     const board = await client.call('GET /system/scheduler', {
       query: { limit: 200, ...(cursor !== null && { cursor }) },
     })
-    if (cursor === null && board.paused) {
+    if (cursor === null && board.is_paused) {
       found.push(warn('agents', 'All agents are paused.', 'Resume them on the page /scheduler.'))
     }
     const late = new Set(

@@ -10,18 +10,17 @@ import { banAppealRoutes } from './ban-appeals/routes'
 import { budgetRoutes } from './budgets/routes'
 import { commentRoutes } from './comments/routes'
 import { communityRoutes } from './communities/routes'
-import { toAdaptedRoutes } from './compat/adapted-route'
-import { createApiPaths } from './compat/api-paths'
-import { createCompat } from './compat/compat-layer'
-import { createPathFinder } from './compat/find-path'
-import { compatRoutes } from './compat/routes'
 import { definitionRoutes } from './definitions/routes'
+import { createDialect } from './dialect/dialect'
+import { dialectBase } from './dialect/operations'
+import { dialectRoutes } from './dialect/own-routes'
 import { dmRoutes } from './dms/routes'
 import { explorationRoutes } from './exploration/routes'
 import { feedRoutes } from './feed/routes'
 import { followingRoutes } from './following/routes'
 import { grantRoutes } from './grants/routes'
 import { toErrorResponse } from './http/errors'
+import { toSummaries } from './http/examples'
 import { guardEntry } from './http/guard-entry'
 import type { HubDeps, HubEnv } from './http/hub-env'
 import { mountRoutes } from './http/mount-routes'
@@ -48,6 +47,7 @@ import { runFeedbackRoutes } from './run-feedback/routes'
 import { runnerRoutes } from './runners/routes'
 import { schedulerRoutes } from './scheduler/routes'
 import { searchRoutes } from './search/routes'
+import { serviceKeyRoutes } from './service-keys/routes'
 import { sessionRoutes } from './sessions/routes'
 import { standingRuleRoutes } from './standing-rules/routes'
 import { subscriptionRoutes } from './subscriptions/routes'
@@ -58,13 +58,14 @@ import { voteRoutes } from './votes/routes'
 import { quietRoutes } from './why-quiet/routes'
 
 /**
- * All routes of the JSON API, one line per feature. Routes are matched in order, so `/agents/me` has to
- * come before `/agents/:name`.
+ * All routes of the JSON API, one line per feature. Routes are matched in order, so `/posts/preview` has to
+ * come before `/posts/:id`.
  */
 export const apiRoutes: Route[] = [
-  ...keyRoutes,
-  ...dmRoutes,
   ...accountRoutes,
+  ...keyRoutes,
+  ...serviceKeyRoutes,
+  ...dmRoutes,
   ...invitationRoutes,
   ...communityRoutes,
   ...moderatorRoutes,
@@ -109,28 +110,21 @@ export const apiRoutes: Route[] = [
 
 /** Creates the hub's web application: the JSON API under `/api/v1`, and what other modules mount at the root. */
 export function createHub(deps: HubDeps): Hono<HubEnv> {
-  const compat = deps.settings.ROOKERY_COMPAT ? prepareCompat(deps) : null
-  const routes = compat?.routes ?? apiRoutes
-  const app = new Hono<HubEnv>(compat ? { getPath: compat.getPath } : {})
+  const app = new Hono<HubEnv>()
+  const { moduleRoutes = [] } = deps
+  const dialect = createDialect(app, deps.settings, { hub: apiRoutes, modules: moduleRoutes })
+  app.use(dialect.dispatch)
   app.use(prepareRequest(deps))
-  if (compat) app.use(compat.refusals)
   app.use(guardEntry(deps))
-  if (compat) app.use(compat.requests)
+  app.use(dialect.adapt)
   app.onError((error, c) => toErrorResponse(c, error))
-  mountProbes(app, deps.readDisk)
-  const described = [...routes, ...(deps.moduleRoutes ?? [])]
+  mountProbes(app, deps.readMachine)
+  const described = [...apiRoutes, ...moduleRoutes]
   mountOpenapi(app, described)
   mountSkill(app)
   deps.mounts?.(app)
-  mountRoutes(app, routes)
-  deps.pages?.(app, described)
+  mountRoutes(app, apiRoutes)
+  mountRoutes(app, dialectRoutes, dialectBase)
+  deps.pages?.(app, toSummaries(described))
   return app
-}
-
-/** Prepares what existing clients need around the API: see `docs/existing-clients.md`. */
-function prepareCompat({ moduleRoutes = [] }: HubDeps) {
-  const routes = [...compatRoutes, ...apiRoutes]
-  const all = createApiPaths([...routes, ...moduleRoutes])
-  const hub = createApiPaths(toAdaptedRoutes(routes))
-  return { routes, getPath: createPathFinder(all), ...createCompat({ all, hub }) }
 }

@@ -31,6 +31,8 @@ export const limits = {
   unreadCountMax: 1_000,
   /** Accounts that one item notifies: the first ten that the item mentions. */
   mentionsPerItemMax: 10,
+  /** Mentioned names of a text about which its author learns that they reached nobody. */
+  unreachedNamesMax: 30,
   /** Size of one stored value. Deployed D1 and Durable Objects refuse values over 2 MB. */
   storedRowBytesMax: 1024 * 1024,
   /** Size of a trace. The texts of a larger one are truncated. */

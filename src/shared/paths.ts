@@ -7,8 +7,15 @@ export const communityPath = (name: string): string => `/m/${encodeURIComponent(
 export const communitySettingsPath = (name: string): string => `${communityPath(name)}/settings`
 export const postPath = (id: string): string => `/p/${encodeURIComponent(id)}`
 /** Path of a comment in its thread: the page with the comment, scrolled to it. */
-export const commentPath = (postId: string, id: string): string =>
-  `${postPath(postId)}?comment=${encodeURIComponent(id)}#c-${encodeURIComponent(id)}`
+export const commentPath = (postId: string, id: string): string => writtenPath(postId, id, [])
+/** Path of a text that was just written; its page says why it did not reach these names. */
+export function writtenPath(postId: string, commentId: string | null, unreached: string[]): string {
+  const query = [
+    ...(commentId ? [`comment=${encodeURIComponent(commentId)}`] : []),
+    ...(unreached.length > 0 ? [`unreached=${unreached.map(encodeURIComponent).join(',')}`] : []),
+  ]
+  return `${postPath(postId)}${query.length > 0 ? `?${query.join('&')}` : ''}${commentId ? `#c-${encodeURIComponent(commentId)}` : ''}`
+}
 export const activationPath = (id: string): string => `/activations/${encodeURIComponent(id)}`
 /** Path of a comment in its thread, or of the post itself. */
 export const contentPath = (postId: string, commentId: string | null): string =>

@@ -99,9 +99,15 @@ const ownModels = z
   })
   .pipe(z.record(z.string().min(1), ownModel))
 
+/** What a key of any hub also begins with; its client speaks the dialect of existing clients. */
+export const dialectKeyPrefix = 'moltbook_'
+
 const keyPrefix = z
   .string()
   .regex(/^[A-Za-z0-9]+_$/, 'must be letters and digits followed by an underscore')
+  .refine((prefix) => prefix !== dialectKeyPrefix, {
+    message: `must not be ${dialectKeyPrefix}, with which existing clients send the keys of every hub`,
+  })
 
 const toolTimeout = z.coerce.number('must be a number of seconds').int().min(1).max(600)
 
@@ -111,20 +117,6 @@ export const settingsSchema = z.object({
   ROOKERY_ADMIN_KEY: z.string().min(16).optional(),
   /** Prefix of new keys. */
   ROOKERY_KEY_PREFIX: keyPrefix.default('rookery_'),
-  /**
-   * Whether clients that were written for other hubs of this kind can join by changing the address only:
-   * routes at `/` too, and the names of fields that they use. See `docs/existing-clients.md`.
-   */
-  ROOKERY_COMPAT: flag(true),
-  /**
-   * Prefixes of keys that existing clients insist on, separated by commas, e.g. `moltbook_,other_`. A key
-   * of this hub is also accepted with one of them in the place of ROOKERY_KEY_PREFIX.
-   */
-  ROOKERY_ACCEPTED_KEY_PREFIXES: z
-    .string()
-    .transform(splitList)
-    .pipe(z.array(keyPrefix))
-    .optional(),
   /** Name of the hub, shown in page titles. */
   ROOKERY_NAME: z.string().max(60).default('Rookery'),
   /** Whether anyone can read without a key. `npm start` sets it; a deployed hub is private by default. */
@@ -290,8 +282,8 @@ export const settingsSchema = z.object({
 
 export type Settings = z.infer<typeof settingsSchema>
 
-/** The prefixes with which keys of this hub are accepted. */
-export type KeyPrefixes = Pick<Settings, 'ROOKERY_KEY_PREFIX' | 'ROOKERY_ACCEPTED_KEY_PREFIXES'>
+/** What keys of this hub begin with. Existing clients send `dialectKeyPrefix` in the place of the hub's own. */
+export type KeyPrefixes = Pick<Settings, 'ROOKERY_KEY_PREFIX'>
 
 /** Settings of which one is enough for agents to use a model provider. */
 export const providerSettings = [

@@ -41,6 +41,7 @@ test('hints of errors that pages show name no route of the API', () => {
   // of routes that no page uses
   expect(naming.sort()).toEqual([
     'src/hub/definitions/errors.ts',
+    'src/hub/dialect/errors.ts',
     'src/hub/http/http-errors.ts',
     'src/hub/sessions/errors.ts',
     'src/hub/viewers/errors.ts',

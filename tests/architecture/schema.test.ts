@@ -58,6 +58,35 @@ describe('the schemas are the migrated database', () => {
     })
   })
 
+  test('a column that takes listed values alone declares the same values as its CHECK', async () => {
+    const rows = await query<{ name: string; sql: string }>(
+      "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql IS NOT NULL",
+    )
+    const checked = rows.flatMap(({ name, sql }) =>
+      [...sql.matchAll(/CHECK \(\s*"?(\w+)"? IN \(('[^)]*)\)\s*\)/g)].map(
+        ([, column, list = '']) => [
+          `${name}.${column}`,
+          list
+            .split(',')
+            .map((value) => value.trim().replaceAll("'", ''))
+            .sort(),
+        ],
+      ),
+    )
+    const declared = tables.flatMap((table) =>
+      table.columns.flatMap((column): [string, string[]][] => {
+        const values = column.enumValues?.map(String) ?? []
+        return values.length === 0 ? [] : [[`${table.name}.${column.name}`, values.sort()]]
+      }),
+    )
+    expect(checked.length).toBeGreaterThan(20)
+    const listed = new Map(declared)
+    const differing = (checked as [string, string[]][]).filter(
+      ([column, values]) => listed.get(column)?.join() !== values.join(),
+    )
+    expect(differing.map(([column, values]) => [column, values, listed.get(column)])).toEqual([])
+  })
+
   test('without rowid, collations, full-text search and triggers stand in the migrations alone', async () => {
     const rows = await query<{ type: string; name: string; sql: string }>(
       "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE '%_fts_%'",

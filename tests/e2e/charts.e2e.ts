@@ -20,7 +20,7 @@ beforeAll(async () => {
   hub = await startHubForBrowser()
   browser = await launchBrowser()
   for (const [name] of officeAgents.filter(([each]) => !seeded.has(each))) {
-    await callApi(hub, 'POST', '/agents/register', { name, kind: 'agent' })
+    await callApi(hub, 'POST', '/accounts', { name, kind: 'agent' })
   }
   addUsage(hub.stateDir)
 })

@@ -164,7 +164,7 @@ test('C1 C2 C3 C5: a person asks, follows up, steers, approves on a phone, makes
 })
 
 test('story: a member creates an agent, asks it, corrects and deletes a wrong fact, and schedules a task', async () => {
-  const { agent } = await api('POST', '/agents/register', { name: 'rita', kind: 'human' })
+  const { account: agent } = await api('POST', '/accounts', { name: 'rita', kind: 'human' })
   const { page, errors } = await signIn({}, String(Reflect.get(Object(agent), 'api_key')))
   const press = (name: string | RegExp) => page.getByRole('button', { name }).first().click()
   await page.goto(`${hub.url}/agents`)

@@ -57,7 +57,7 @@ async function makeContent(): Promise<string[]> {
   const long = 'a-word-that-never-ends-'.repeat(9)
   const wide = `| ${'column-that-is-named | '.repeat(24)}\n|${'---|'.repeat(24)}\n| ${'1 | '.repeat(24)}`
   const made = await api('/posts', {
-    submolt: 'general',
+    community: 'general',
     title: `How long may a title be? ${long}`.slice(0, 300),
     content: `@scout is it ${long}?\n\n## A heading\n\n\`\`\`\n${long}${long}\n\`\`\`\n\n| a | b |\n|---|---|\n| ${long} | 2 |\n\n${wide}\n\n- [x] done`,
   })
@@ -70,14 +70,14 @@ async function makeContent(): Promise<string[]> {
     })
     parent = reply.comment?.id ?? null
   }
-  const written = await api('/agents/dm/request', { to: 'scout', message: `# Hi\n\n${long}` })
+  const written = await api('/conversations', { to: 'scout', content: `# Hi\n\n${long}` })
   const activation = await waitForAnswer(`${hub.url}/p/${id}`)
-  for (const [name] of officeAgents) await api('/agents/register', { name, kind: 'agent' })
+  for (const [name] of officeAgents) await api('/accounts', { name, kind: 'agent' })
   addUsage(hub.stateDir)
   const audit = await makeRules()
   const invited = await api('/invitations', { role: 'member', note: 'Mira from design' })
   const join = new URL(String(Reflect.get(invited.invitation ?? {}, 'url'))).pathname
-  await api('/agents/greeter/bans', { kind: 'mute', reason: `Too long: ${long}` })
+  await api('/accounts/greeter/bans', { kind: 'mute', reason: `Too long: ${long}` })
   const moderated = await moderate(long)
   await connectRunner()
   const { hook } = await api('/review-hooks', { agent: 'scout' })
@@ -164,11 +164,11 @@ async function createLinkPath(): Promise<string> {
 /** Creates a report, a removal, a ban and an appeal with long texts. Returns the id of a thread with them. */
 async function moderate(long: string): Promise<string> {
   const reason = { reason: `Not here: ${long}` }
-  const { agent } = (await api('/agents/register', { name: 'mona', kind: 'human' })) as {
-    agent?: { api_key?: string }
+  const { account: agent } = (await api('/accounts', { name: 'mona', kind: 'human' })) as {
+    account?: { api_key?: string }
   }
   const key = agent?.api_key ?? ''
-  const content = { submolt: 'general', title: 'Plums', content: long }
+  const content = { community: 'general', title: 'Plums', content: long }
   const thread = (await api('/posts', content, 'POST', key)).post?.id ?? ''
   const comment = (await api(`/posts/${thread}/comments`, { content: long }, 'POST', key)).comment
   const { action } = await api(`/comments/${comment?.id}/remove`, reason)
@@ -176,7 +176,7 @@ async function moderate(long: string): Promise<string> {
   await api(`/posts/${thread}/pin`, reason)
   const reported = (await api('/posts', content)).post?.id ?? ''
   await api(`/posts/${reported}/report`, reason, 'POST', key)
-  await api('/submolts/general/bans', { account: 'mona', kind: 'mute', ...reason })
+  await api('/communities/general/bans', { account: 'mona', kind: 'mute', ...reason })
   return thread
 }
 

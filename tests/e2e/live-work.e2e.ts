@@ -74,7 +74,7 @@ async function createAgent(name: string, answers: FakeAnswer[]): Promise<void> {
 
 const ask = async (name: string): Promise<string> => {
   const { post } = await api<{ post: { id: string } }>('POST', '/posts', {
-    submolt: 'general',
+    community: 'general',
     title: 'When is high water?',
     content: `@${name} when is high water at the cape?`,
   })

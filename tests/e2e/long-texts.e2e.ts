@@ -32,11 +32,11 @@ const lists = Array.from({ length: 30 }, (_, depth) => `${'  '.repeat(depth)}- $
 async function fill(): Promise<string[]> {
   const call = <Body>(method: string, path: string, body?: unknown) =>
     callApi<Body>(hub, method, path, body)
-  await call('POST', '/agents/register', {
+  await call('POST', '/accounts', {
     ...{ name, kind: 'human', display_name: 'W'.repeat(60), description: word },
   })
   const community = 'c'.repeat(32)
-  await call('POST', '/submolts', {
+  await call('POST', '/communities', {
     ...{ name: community, display_name: word.slice(0, 100), description: word },
   })
   const title = word.slice(0, 290)
@@ -51,10 +51,14 @@ async function fill(): Promise<string[]> {
     parent = made.comment.id
   }
   await call('POST', `/posts/${post.id}/pin`, { reason: word })
-  await call('POST', '/agents/dm/request', { to: name, message: `${word}\n\n${quotes.join('')}` })
-  await call('POST', `/submolts/${community}/bans`, { account: name, kind: 'mute', reason: word })
-  await call('POST', `/agents/${name}/bans`, { kind: 'mute', reason: word })
-  await call('POST', '/agents/me/keys', { label: 'k'.repeat(100) })
+  await call('POST', '/conversations', { to: name, content: `${word}\n\n${quotes.join('')}` })
+  await call('POST', `/communities/${community}/bans`, {
+    account: name,
+    kind: 'mute',
+    reason: word,
+  })
+  await call('POST', `/accounts/${name}/bans`, { kind: 'mute', reason: word })
+  await call('POST', '/me/keys', { label: 'k'.repeat(100) })
   return [
     ...['/', '/?sort=new', '/?sort=top', '/m', `/m/${community}`, `/m/${community}/settings`],
     ...[`/p/${post.id}`, `/p/${post.id}?reply_to=${parent}`, `/p/${post.id}/edit`],

@@ -18,7 +18,7 @@ import { createContext } from '../../src/hub/action-context'
 import { createHub } from '../../src/hub/app'
 import { createArchiveStore } from '../../src/hub/archive/archive-store'
 import type { ModelConnection } from '../../src/hub/contract/hub'
-import type { HubDeps } from '../../src/hub/http/hub-env'
+import type { HubDeps, Machine } from '../../src/hub/http/hub-env'
 import { createRateLimiter } from '../../src/hub/rate-limits/rate-limiter'
 import type { ConnectedAccountsApi } from '../../src/mcp-servers/contract/connected-accounts'
 import type { ModelAdminApi } from '../../src/mcp-servers/contract/model-admin'
@@ -80,8 +80,6 @@ export function createTestHub(given: Record<string, string> = {}) {
   const settings = readSettings({
     ROOKERY_ADMIN_KEY: adminKey,
     ROOKERY_PUBLIC: 'true',
-    // What is added for existing clients is tested in tests/hub/compat.
-    ROOKERY_COMPAT: 'false',
     ROOKERY_REGISTRATION: 'open',
     ROOKERY_ORIGIN: 'http://hub.test',
     ROOKERY_CLIENT_ADDRESS_HEADER: addressHeader,
@@ -90,6 +88,8 @@ export function createTestHub(given: Record<string, string> = {}) {
   const seen = {
     /** Faults of the database; none unless a test sets it. */
     findFault: (() => null) as FindFault,
+    /** The machine of `npm start`; null: nothing answers for it. */
+    machine: null as Machine | null,
     /** Where the sessions of the database started. */
     databaseSessions: [] as string[],
     /** Runs before a file of the archive is written; can throw. */
@@ -210,6 +210,7 @@ export function createTestHub(given: Record<string, string> = {}) {
     },
     binding: asDeployed(onlyReadable(env.DB), (sql) => seen.findFault(sql), seen.databaseSessions),
     renderErrorPage: sendRefusalPage,
+    readMachine: async () => seen.machine ?? Promise.reject(new Error('It does not answer.')),
     rateLimiter: createRateLimiter(deployed.RATE_COUNTERS),
     settings,
     clock,
@@ -277,8 +278,8 @@ export function createTestHub(given: Record<string, string> = {}) {
   }
   /** Registers an account and returns its id and key. */
   const join = async (name: string, kind: 'agent' | 'human' = 'agent') => {
-    const { body } = await call('/agents/register', { key: adminKey, body: { name, kind } })
-    return { id: body.agent.id as AccountId, key: body.agent.api_key as string, name }
+    const { body } = await call('/accounts', { key: adminKey, body: { name, kind } })
+    return { id: body.account.id as AccountId, key: body.account.api_key as string, name }
   }
   /** Makes an account a hosted agent that answers mentions and replies, without a minimum interval. */
   const host = async (id: AccountId, fields: { answersReplies?: number } = {}) => {

@@ -3,7 +3,7 @@ import { freePlan, type InvocationLimits, paidPlan } from '../support/platform-i
 /** Requests that may send more statements than an invocation of the free plan; docs/scale.md lists them. */
 const paidRequests = [
   // deletes the words of an account with it
-  /^DELETE \/api\/v1\/agents\/[^/]+$/,
+  /^DELETE \/api\/v1\/accounts\/[^/]+$/,
   /^POST \/a\/[^/]+\/delete$/,
   // `npm run import` sends 25 records at a time, but a request may have hundreds
   /^POST \/api\/v1\/import$/,

@@ -76,7 +76,7 @@ test('T19: keys that are given as settings are not stored in the state directory
     ROOKERY_ADMIN_KEY: 'given_admin_key_0123456789',
     ROOKERY_VAULT_KEY: 'dGVzdHMtb25seS10ZXN0cy1vbmx5LXRlc3RzLW9ubHk=',
   }
-  await run('given', (hub) => call(hub, 'GET', '/agents/me'), given)
+  await run('given', (hub) => call(hub, 'GET', '/me'), given)
   for (const name of keyNames) expect(existsSync(join(folder, 'given', name)), name).toBe(false)
   const text = readAll(join(folder, 'given'))
   for (const key of Object.values(given)) expect(text).not.toContain(key)

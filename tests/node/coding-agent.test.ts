@@ -80,7 +80,7 @@ const waitForRunner = (name: string) =>
 
 /** Asks the agent for something. Returns the post. */
 async function ask(title: string, acts: string): Promise<string> {
-  const text = { submolt: 'general', title, content: `@coder Please. Do: ${acts}.` }
+  const text = { community: 'general', title, content: `@coder Please. Do: ${acts}.` }
   return (await api<{ post: { id: string } }>('POST', '/posts', text)).post.id
 }
 
@@ -182,7 +182,7 @@ test('X1 X3 X4 X8: a task for a coding agent has one reply, that of its program,
   expect(provider.requests).toHaveLength(1)
   expect(await readCharges(run.id)).toEqual([{ cost: 200 }])
   expect(run.cost).toBe(200)
-  expect(await api('GET', '/system/budget-audit')).toMatchObject({ agrees: true })
+  expect(await api('GET', '/budgets/audit')).toMatchObject({ is_consistent: true })
 
   // The provider sees the hub's key and no token; the runner's machine sees neither key nor token.
   const { headers, body } = provider.requests[0] ?? { headers: {}, body: null }
@@ -246,7 +246,7 @@ test('X1 X9 X13: when a machine dies another takes over, with one reply and ever
   expect(charges).toHaveLength(3)
   expect(charges.filter((cost) => cost === 200)).toHaveLength(2)
   expect(run.cost).toBe(charges.reduce((sum, cost) => sum + cost, 0))
-  expect(await api('GET', '/system/budget-audit')).toMatchObject({ agrees: true })
+  expect(await api('GET', '/budgets/audit')).toMatchObject({ is_consistent: true })
 })
 
 const countPublished = async () =>
@@ -263,7 +263,10 @@ async function approve(postId: string, state: string): Promise<void> {
     expect([run?.state, approvals[0]?.run_id]).toEqual([state, run?.id])
     return approvals[0]?.id ?? ''
   }, patience)
-  await api('POST', `/approvals/${encodeURIComponent(id)}`, { decision: 'approve', note: '' })
+  await api('POST', `/approvals/${encodeURIComponent(id)}/decide`, {
+    decision: 'approve',
+    note: '',
+  })
 }
 
 test('X6 X15: an approval in time, one after the run has parked, a further comment and a review each go on in the session, and no call is made twice', async () => {
@@ -285,7 +288,7 @@ test('X6 X15: an approval in time, one after the run has parked, a further comme
     expect(await readReplies(postId)).toEqual([{ content: '@admin Published.' }])
   }
   expect(await countPublished()).toBe(2)
-  expect(await api('GET', '/system/budget-audit')).toMatchObject({ agrees: true })
+  expect(await api('GET', '/budgets/audit')).toMatchObject({ is_consistent: true })
   expect(await readPage(`/activations/${run.id}`)).toContain('Waited for approval')
   const continues = async (at: number) => {
     const isDone = async () => expect((await findRuns(quick))[at]?.outcome).toBe('completed')

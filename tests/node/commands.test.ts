@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process'
 import {
   mkdirSync,
   mkdtempSync,
@@ -9,9 +10,11 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { HubClient } from '../../client/index.ts'
 import { type Hub, startHub } from '../../scripts/hub-runtime.mjs'
+import { root } from '../../scripts/local-state.mjs'
 import { runCommand } from './run-command'
 import { runScript } from './run-script'
 
@@ -142,7 +145,7 @@ describe('rookery', () => {
 
     const admin = new HubClient({ url: hub.url, key: hub.adminKey })
     const body = { name: 'mira', kind: 'human' as const }
-    const { agent } = await admin.call('POST /agents/register', { body })
+    const { account: agent } = await admin.call('POST /accounts', { body })
     const { code, answer } = await rookery(['login'], { stdin: `${agent.api_key}\n` })
     expect(code).toBe(0)
     expect(answer()).toEqual({ hub: hub.url, account: 'mira', saved: config })
@@ -225,7 +228,7 @@ describe('rookery', () => {
     const question = ['@finch', 'How many pelicans did the census count?']
     const asked = await rookery(['ask', ...question, '--in', 'general', '--wait'])
     expect(asked.code, asked.stderr).toBe(0)
-    expect(asked.answer()).toMatchObject({ state: 'answered', agent: 'finch' })
+    expect(asked.answer()).toMatchObject({ state: 'answered', account: { name: 'finch' } })
     expect(asked.answer().answer.content).toContain('412 pelicans')
 
     const run = asked.answer().activation_id
@@ -238,7 +241,7 @@ describe('rookery', () => {
     expect(events.at(-1)).toMatchObject({ type: 'over' })
 
     const early = await rookery(['ask', '@admin', 'Are you there?', '-w', '--timeout', '0'])
-    expect(early.answer()).toMatchObject({ state: 'waiting', agent: 'admin' })
+    expect(early.answer()).toMatchObject({ state: 'waiting', account: { name: 'admin' } })
     expect(early.code).toBe(5)
     const { link: later } = (await rookery(['ask', ...question])).answer()
     expect((await rookery(['ask', later, '--wait'])).answer().state).toBe('answered')
@@ -246,6 +249,24 @@ describe('rookery', () => {
     const [first] = (await rookery(['runs', '--agent', 'finch'])).answer()
     expect((await rookery(['runs', first.id])).answer().activation.id).toBe(first.id)
     expect((await rookery(['usage', '--by', 'model'])).answer().usage[0].calls).toBeGreaterThan(0)
+  })
+
+  test('H17: the script of docs/api.md asks and prints the answer, and its error is one of the hub', async () => {
+    const page = readFileSync(join(root, 'docs/api.md'), 'utf8')
+    const findBlock = (language: string) =>
+      new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(page)?.[1] ?? ''
+    const { key } = JSON.parse(readFileSync(config, 'utf8'))
+    const script = join(folder, 'ask.mjs')
+    writeFileSync(script, findBlock('js'))
+    const env = { PATH: process.env.PATH, ROOKERY_URL: hub.url, ROOKERY_KEY: key }
+    const ask = (...words: string[]) =>
+      promisify(execFile)(process.execPath, [script, ...words], { env })
+    const { stdout } = await ask('finch', 'How many pelicans are in the census?')
+    expect(stdout).toContain('412 pelicans')
+    await expect(ask('finch', 'x'.repeat(1_000))).rejects.toThrow(/VALIDATION: /)
+
+    const missing = await fetch(`${hub.url}/api/v1/posts/none`)
+    expect(await missing.json()).toEqual(JSON.parse(findBlock('json')))
   })
 
   test('H19: an export is an archive that the import knows', async () => {
@@ -259,5 +280,16 @@ describe('rookery', () => {
     expect(output).not.toContain('Skipped')
     const again = await run('import.mjs', archive, '--source', 'this-hub')
     expect(again.output).toContain('Imported 0 posts, 0 comments')
+  })
+
+  test('H4: a text that mentions nobody there is is posted, and the answer names whom it meant', async () => {
+    const notWoken = [
+      { name: 'finsh', reason: 'There is no account named finsh. Did you mean @finch?' },
+    ]
+    const asked = await rookery(['ask', '@finsh', 'How many?', '--in', 'general'])
+    expect(asked.answer()).toMatchObject({ state: 'waiting', not_woken: notWoken })
+    const { link } = asked.answer()
+    expect((await rookery(['reply', link, '@finsh', 'again'])).answer().not_woken).toEqual(notWoken)
+    expect((await rookery(['reply', link, 'well'])).answer().not_woken).toEqual([])
   })
 })

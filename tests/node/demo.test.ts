@@ -49,8 +49,8 @@ test('the month of the demo is written by real runs, stands on its days, and add
       (SELECT sum(cost_microusd) FROM usage_days WHERE scope = 'hub') AS days`)
     expect(sums?.events).toBe(sums?.days)
     const headers = { authorization: `Bearer ${hub.adminKey}` }
-    const audit = await fetch(`${hub.url}/api/v1/system/budget-audit`, { headers })
-    expect(await audit.json()).toMatchObject({ agrees: true })
+    const audit = await fetch(`${hub.url}/api/v1/budgets/audit`, { headers })
+    expect(await audit.json()).toMatchObject({ is_consistent: true })
     await expect(select('UPDATE audit_log SET tool = tool')).rejects.toThrow()
   } finally {
     await hub.stop()

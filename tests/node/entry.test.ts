@@ -80,7 +80,7 @@ describe('a hub on this machine', () => {
     for (const host of [`evil.example:${port}`, 'evil.example', `127.0.0.1.evil.example:${port}`]) {
       const body = JSON.stringify({ name: 'rebound' })
       const headers = { ...json, host }
-      const { status, text } = await send('/api/v1/agents/register', {
+      const { status, text } = await send('/api/v1/accounts', {
         method: 'POST',
         headers,
         body,

@@ -149,14 +149,14 @@ test("a folder with the name of a member's agent replaces it neither at a start 
   const hub = await startHub({ stateDir: directory, bundlePath })
   const admin = new HubClient({ url: hub.url, key: hub.adminKey })
   const person = { name: 'wilma', kind: 'human' as const }
-  const { agent: wilma } = await admin.call('POST /agents/register', { body: person })
+  const { account: wilma } = await admin.call('POST /accounts', { body: person })
   const member = new HubClient({ url: hub.url, key: wilma.api_key })
   const params = { name: 'scout' }
   const files = { 'config.yaml': 'name: scout\n', 'system-prompt.md': 'You are mine.' }
   await member.call('PUT /agents/:name/definition', { params, body: { files } })
   const errors = vi.spyOn(console, 'error').mockImplementation(() => undefined)
   vi.stubEnv('ROOKERY_STATE_DIR', directory)
-  expect(await seedAgents(admin, hub.url)).toEqual(['archivist'])
+  expect(await seedAgents(admin, hub.url)).toEqual({ loaded: ['archivist'], failed: ['scout'] })
   expect(errors.mock.calls.join('\n')).toMatch(/agents\/scout is not loaded[\s\S]*@wilma/)
   errors.mockRestore()
   vi.unstubAllEnvs()

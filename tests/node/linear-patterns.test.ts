@@ -11,7 +11,7 @@ const short: Record<string, string> = {
   '!?\\[([^\\]]*)(\\]\\([^)]*)?$': 'an excerpt cuts the text first',
   '-+$': 'a name of at most 32 characters',
   '\\w+$': 'the alignment of a cell, which the parser writes',
-  '(?<![\\p{Ll}\\p{Script=Latin}\\p{Nd}_]\\p{M}*|[@/\\\\]:?)@([a-z0-9_-]*)$':
+  '(?<![\\p{Lu}\\p{Ll}\\p{Lt}\\p{sc=Latin}\\p{Nd}_]\\p{M}*|[@/\\\\]:?)@([\\w-]*)$':
     'what a person types in their own browser; each part starts at an @ of its own',
 }
 
@@ -20,7 +20,6 @@ const composing: Record<string, string> = {
   'runner/run/turn.ts': 'the name of the tool server',
   'src/agents/models/offline/parse-task.ts': 'names of attributes',
   'src/agents/text/fence.ts': 'the word of the fence',
-  'src/hub/compat/api-paths.ts': 'the paths of routes',
   'src/hub/contract/policy-line.ts': 'the audiences of a line',
   'src/hub/posts/credential-patterns.ts':
     'prefixes of keys, which are letters, digits and underscores',

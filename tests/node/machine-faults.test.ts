@@ -33,7 +33,7 @@ const post = (state: string, title: string) =>
       authorization: `Bearer ${readFileSync(join(state, 'admin-key'), 'utf8').trim()}`,
       'content-type': 'application/json',
     },
-    body: JSON.stringify({ submolt: 'general', title, content: 'x'.repeat(20_000) }),
+    body: JSON.stringify({ community: 'general', title, content: 'x'.repeat(20_000) }),
   })
 
 async function untilHealthy(url: string): Promise<void> {

@@ -85,7 +85,7 @@ async function until<Value>(read: () => Promise<Value | undefined | false>, what
 /** Asks scout and waits for its answer; gives the activation. */
 async function ask(question: string): Promise<{ id: string; outcome: string }> {
   const { post } = await api('POST', '/posts', {
-    submolt: 'general',
+    community: 'general',
     title: question,
     content: `@scout ${question}`,
   })

@@ -103,20 +103,20 @@ async function write(hub: Hub): Promise<void> {
     send(hub, hub.adminKey, method, path, body)
   await seedAgents(openClient(hub), hub.url)
   for (const name of ['mira', 'piet']) {
-    const { body } = await admin('POST', '/agents/register', {
+    const { body } = await admin('POST', '/accounts', {
       name,
       kind: 'human',
       role: 'member',
     })
-    keys[name] = body.agent.api_key
+    keys[name] = body.account.api_key
   }
-  const { body: registered } = await admin('POST', '/agents/register', {
+  const { body: registered } = await admin('POST', '/accounts', {
     ...{ name: 'chief', kind: 'human', role: 'admin' },
   })
-  chief = registered.agent.api_key
+  chief = registered.account.api_key
   const { mira = '', piet = '' } = keys
-  await send(hub, mira, 'POST', '/submolts', { name: 'orchard', description: strange[1] })
-  await send(hub, mira, 'PATCH', '/agents/me', { description: strange[2] })
+  await send(hub, mira, 'POST', '/communities', { name: 'orchard', description: strange[1] })
+  await send(hub, mira, 'PATCH', '/me', { description: strange[2] })
   const posts: string[] = []
   for (let each = 0; each < 10; each++) {
     const place = {
@@ -136,7 +136,7 @@ async function write(hub: Hub): Promise<void> {
   }
   const [deleted = '', asked = ''] = posts
   await send(hub, hub.adminKey, 'DELETE', `/posts/${deleted}`)
-  await send(hub, mira, 'POST', '/agents/dm/request', { to: 'piet', message: 'Between us' })
+  await send(hub, mira, 'POST', '/conversations', { to: 'piet', content: 'Between us' })
   await send(hub, mira, 'POST', `/posts/${asked}/comments`, {
     content: '@scout what of the plums?',
   })
@@ -144,12 +144,12 @@ async function write(hub: Hub): Promise<void> {
   const { body: runs } = await admin('GET', '/activations')
   const run: string = runs.activations[0].id
   paths = [
-    ...['/agents', '/submolts', '/posts?sort=new', '/posts?sort=top', '/feed', '/agents/me'],
+    ...['/agents', '/communities', '/posts?sort=new', '/posts?sort=top', '/feed', '/me'],
     ...posts.flatMap((id) => [`/posts/${id}`, `/posts/${id}/comments`]),
     ...['plums', 'quotes', 'lines', 'scout', 'orchard'].map((q) => `/search?q=${q}&limit=50`),
-    ...['/agents/dm/conversations', '/agents/dm/requests', '/activations', `/activations/${run}`],
+    ...['/conversations', '/conversations/requests', '/activations', `/activations/${run}`],
     ...['/audit', '/budgets', '/credentials', '/agents/scout/definition', '/agents/scout/sessions'],
-    ...['/agents/profile?name=mira', '/agents/me/keys', '/agents/status', '/inbox'],
+    ...['/accounts/mira', '/me/keys', '/me', '/inbox'],
   ]
 }
 
@@ -240,7 +240,7 @@ test('H19: during a hold reading goes on, writes and runs wait, and only the adm
       body: { backup: id || null, hold_seconds: 60 },
     })
     id = begun.backup
-    ready = begun.ready
+    ready = begun.is_ready
   }
   const post = { community: 'general', title: 'Held', content: '@scout what of the plums?' }
   // what is in it no admin can read

@@ -56,7 +56,7 @@ const createAgent = (name: string) =>
   })
 
 const mention = async (name: string): Promise<string> => {
-  const text = { submolt: 'general', title: `For ${name}`, content: `@${name} how many?` }
+  const text = { community: 'general', title: `For ${name}`, content: `@${name} how many?` }
   return (await send('POST', '/posts', text)).post.id
 }
 

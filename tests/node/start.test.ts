@@ -59,10 +59,10 @@ describe('npm start', () => {
     expect(hub.output()).toMatch(/Try +@scout /)
     expect(hub.output()).toContain('offline model')
 
-    const { body } = await api(hub.url, 'GET', '/agents?kind=agent')
-    expect(body.agents.map((agent: { name: string }) => agent.name)).toContain('scout')
+    const { body } = await api(hub.url, 'GET', '/accounts?kind=agent')
+    expect(body.accounts.map((agent: { name: string }) => agent.name)).toContain('scout')
     const made = await api(hub.url, 'POST', '/posts', {
-      submolt: 'general',
+      community: 'general',
       title: 'Kept over a restart',
       content: 'Is it?',
     })
@@ -108,7 +108,7 @@ describe('npm start', () => {
       const cookie = answer.headers.get('set-cookie') ?? ''
       expect(cookie).toMatch(/HttpOnly/i)
       const session = cookie.split(';')[0] ?? ''
-      const me = await fetch(`${hub.url}/api/v1/agents/me`, { headers: { cookie: session } })
+      const me = await fetch(`${hub.url}/api/v1/me`, { headers: { cookie: session } })
       expect(me.status).toBe(200)
     })
 

@@ -73,16 +73,20 @@ test('C3 T20: harmless calls of a step run at once, its others are approved toge
   expect(parked.steps.flatMap(({ tools }) => tools.map(({ name }) => name))).toEqual(['hub_search'])
   expect(await titles()).toEqual([])
   const ids = waiting.map(({ id }) => id)
-  const decided = await call('POST', '/api/v1/approvals', {
+  const decided = await call('POST', '/api/v1/approvals/decide', {
     ...{ key: adminKey, body: { ids, decision: 'approve' } },
   })
   expect(decided.status).toBe(200)
 
   const [third] = await waitingOf('stepper', 1)
   expect(await titles()).toEqual(['Step one', 'Step two'])
-  const rule = await call('POST', `/api/v1/approvals/${encodeURIComponent(third?.id ?? '')}`, {
-    ...{ key: adminKey, body: { decision: 'approve', standing_rule: {} } },
-  })
+  const rule = await call(
+    'POST',
+    `/api/v1/approvals/${encodeURIComponent(third?.id ?? '')}/decide`,
+    {
+      ...{ key: adminKey, body: { decision: 'approve', standing_rule: {} } },
+    },
+  )
   expect(rule.status).toBe(200)
   await waitForReply(thread, 'stepper')
 

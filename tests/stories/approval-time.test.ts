@@ -92,7 +92,7 @@ test('L30 M7: an approval for an activation covers its later calls, but not the 
   const asked = await post(mira.key, 'Herons', '@trusted post about herons, twice')
   const { id } = await pendingOf('Trusted one')
   const decision = { decision: 'approve_activation' }
-  await call('POST', `/api/v1/approvals/${id}`, { key: adminKey, body: decision })
+  await call('POST', `/api/v1/approvals/${id}/decide`, { key: adminKey, body: decision })
   expect((await waitForReply(asked, 'trusted')).content).toContain('Both are posted.')
   expect(await countPosts('Trusted')).toBe(2)
   await post(mira.key, 'More herons', '@trusted and once more')

@@ -81,7 +81,7 @@ const waitingFor = (title: string): Promise<Waiting> =>
   }, 'the request for approval')
 
 const decide = (id: string, decision: string, note = '') =>
-  call('POST', `/api/v1/approvals/${encodeURIComponent(id)}`, {
+  call('POST', `/api/v1/approvals/${encodeURIComponent(id)}/decide`, {
     key: adminKey,
     body: { decision, note },
   })

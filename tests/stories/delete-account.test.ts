@@ -40,10 +40,10 @@ test('T10: words of a deleted account go from every table and every agent, when 
   const ask = { key: tomas.key, body: { content: '@scout read this thread' } }
   await call('POST', `/api/v1/posts/${others}/comments`, ask)
   await waitForReply(others)
-  const message = { key: mira.key, body: { to: 'tomas', message: `Psst, ${canary}` } }
-  expect((await call('POST', '/api/v1/agents/dm/request', message)).status).toBe(201)
+  const message = { key: mira.key, body: { to: 'tomas', content: `Psst, ${canary}` } }
+  expect((await call('POST', '/api/v1/conversations', message)).status).toBe(201)
   const profile = { key: mira.key, body: { description: `Likes ${canary}` } }
-  expect((await call('PATCH', '/api/v1/agents/me', profile)).status).toBe(200)
+  expect((await call('PATCH', '/api/v1/me', profile)).status).toBe(200)
   await waitForValue(async () => {
     const running = await env.DB.prepare(
       `SELECT count(*) AS n FROM activations WHERE state <> 'done'`,
@@ -55,9 +55,13 @@ test('T10: words of a deleted account go from every table and every agent, when 
     expect(before).toContain(place)
   }
 
-  const deleted = await call<{ remains: string[] }>('DELETE', '/api/v1/agents/mira?words=remove', {
-    key: adminKey,
-  })
+  const deleted = await call<{ remains: string[] }>(
+    'DELETE',
+    '/api/v1/accounts/mira?words=remove',
+    {
+      key: adminKey,
+    },
+  )
   expect(deleted.status, JSON.stringify(deleted.body)).toBe(200)
   expect(deleted.body.remains.join(' ')).toMatch(/Backups/)
   expect(await findCanary()).toEqual([])
@@ -76,7 +80,7 @@ test('T10: words of a deleted account go from every table and every agent, when 
 test('T10: words that stay are those of a deleted account', async () => {
   const ada = await createAccount('ada')
   const id = await post(ada.key, 'Plums', 'They are ripe.')
-  const deleted = await call('DELETE', '/api/v1/agents/ada?words=keep', { key: adminKey })
+  const deleted = await call('DELETE', '/api/v1/accounts/ada?words=keep', { key: adminKey })
   expect(deleted.status).toBe(200)
   const { body } = await call<{ post: { content: string; author: { name: string } } }>(
     'GET',

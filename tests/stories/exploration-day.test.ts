@@ -53,7 +53,7 @@ async function ask(question: Question, number: number, mira: string): Promise<vo
     asked.push({ ...question, id: post?.id ?? '', at })
     return
   }
-  const body = { submolt: 'general', title: question.title, content: question.content }
+  const body = { community: 'general', title: question.title, content: question.content }
   const answer = await hub.call('/posts', { key: mira, body })
   asked.push({ ...question, id: answer.body.post.id, at })
 }

@@ -96,14 +96,14 @@ async function letPass(ms: number, { id, activation_id }: { id: string; activati
 }
 
 const decide = (id: string, decision: string) =>
-  asAdmin('POST', `/approvals/${encodeURIComponent(id)}`, { decision, note: '' })
+  asAdmin('POST', `/approvals/${encodeURIComponent(id)}/decide`, { decision, note: '' })
 
 /** Returns the items of the admin's inbox about a call. */
 async function approverItems(title: string) {
   const { body } = await call<{
-    notifications: { type: string; content: string; read: boolean }[]
-  }>('GET', '/api/v1/notifications', { key: adminKey })
-  return body.notifications.filter(({ content }) => content.includes(title))
+    items: { type: string; content: string; is_read: boolean }[]
+  }>('GET', '/api/v1/inbox', { key: adminKey })
+  return body.items.filter(({ content }) => content.includes(title))
 }
 
 const lastModelRequest = async (agent: Awaited<ReturnType<typeof createAgent>>) =>
@@ -112,7 +112,7 @@ const lastModelRequest = async (agent: Awaited<ReturnType<typeof createAgent>>) 
 test('L30 M7: the call waits for hours, is approved, and opens the issue once', async () => {
   const { thread, waiting, agent } = await askFor('ranger', 'The pond leaks slowly')
   expect(await approverItems('The pond leaks slowly')).toMatchObject([
-    { type: 'approval_request', read: false },
+    { type: 'approval_request', is_read: false },
   ])
   expect(await sent('POST')).toBe(0)
   await letPass(11 * hourMs, waiting)
@@ -126,7 +126,7 @@ test('L30 M7: the call waits for hours, is approved, and opens the issue once', 
   expect(String(opened?.body)).toContain('Seen by the pond.')
   expect(await sent('POST')).toBe(1)
   expect(await lastModelRequest(agent)).toContain('https://github.com/acme/tools/issues/1')
-  expect(await approverItems('The pond leaks slowly')).toMatchObject([{ read: true }])
+  expect(await approverItems('The pond leaks slowly')).toMatchObject([{ is_read: true }])
   expect(await listComments(thread)).toHaveLength(1)
   // Approving again changes nothing, and denying is too late.
   expect((await decide(waiting.id, 'approve')).status).toBe(200)

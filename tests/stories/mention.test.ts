@@ -59,7 +59,7 @@ async function costOf(title: string, content: string) {
   const before = d1Totals.roundTrips
   const asked = await call<{ post: { id: string } }>('POST', '/api/v1/posts', {
     key: mira.key,
-    body: { submolt: 'general', title, content },
+    body: { community: 'general', title, content },
   })
   const posting = Number(/round_trips=(\d+)/.exec(asked.headers.get('server-timing') ?? '')?.[1])
   const { id } = asked.body.post

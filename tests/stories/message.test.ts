@@ -16,12 +16,12 @@ interface Conversation {
 }
 
 const write = (key: string, to: string, message: string) =>
-  call<{ conversation: { id: string } }>('POST', '/api/v1/agents/dm/request', {
+  call<{ conversation: { id: string } }>('POST', '/api/v1/conversations', {
     key,
-    body: { to, message },
+    body: { to, content: message },
   })
 const read = async (key: string, id: string) =>
-  (await call<Conversation>('GET', `/api/v1/agents/dm/conversations/${id}`, { key })).body
+  (await call<Conversation>('GET', `/api/v1/conversations/${id}/messages`, { key })).body
 
 const mira = await createAccount('mira')
 const tomas = await createAccount('tomas')
@@ -80,7 +80,6 @@ it('M9: the sender sees the run as far as the answer, and no one else sees it; a
 
 it('H10: an answer to a user who has blocked the agent is not delivered', async () => {
   const { id } = await ask(tomas.key, 'How many pelicans are there?')
-  const path = `/api/v1/agents/dm/conversations/${id}`
   const done = () =>
     env.DB.prepare(
       `SELECT count(*) AS n FROM activations WHERE state = 'done' AND task = 'dm'`,
@@ -88,7 +87,9 @@ it('H10: an answer to a user who has blocked the agent is not delivered', async 
   const before = (await done()) ?? 0
   await env.DB.batch([env.DB.prepare('UPDATE agents SET is_paused = 1')])
   await write(tomas.key, 'scout', 'And how many herons?')
-  expect((await call('POST', `${path}/block`, { key: tomas.key })).status).toBe(200)
+  expect((await call('PUT', `/api/v1/conversations/${id}/block`, { key: tomas.key })).status).toBe(
+    200,
+  )
   await env.DB.prepare('UPDATE agents SET is_paused = 0').run()
   await call('POST', '/api/v1/agents/scout/activate', { key: adminKey, body: { task: 'Hello.' } })
   await waitForValue(async () => ((await done()) ?? 0) > before, 'the end of the activation')

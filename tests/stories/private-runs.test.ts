@@ -25,12 +25,12 @@ const grants = ['hub:read', 'memory:read', 'memory:write', 'workspace:read', 'wo
 
 /** Writes a direct message and waits for the answer. */
 async function ask(key: string, to: string, message: string): Promise<string> {
-  const sent = await call<{ conversation: { id: string } }>('POST', '/api/v1/agents/dm/request', {
+  const sent = await call<{ conversation: { id: string } }>('POST', '/api/v1/conversations', {
     key,
-    body: { to, message },
+    body: { to, content: message },
   })
   expect(sent.status).toBe(201)
-  const path = `/api/v1/agents/dm/conversations/${sent.body.conversation.id}`
+  const path = `/api/v1/conversations/${sent.body.conversation.id}/messages`
   return waitForValue(async () => {
     const { body } = await call<{ messages: { from: { name: string }; content: string }[] }>(
       'GET',

@@ -40,10 +40,8 @@ test('T2: what Alice told an agent in private is in runs for Bob while she share
     ],
     { grants },
   )
-  const body = { to: 'keeper', message: `Keep my code ${secret}` }
-  expect((await call('POST', '/api/v1/agents/dm/request', { key: alice.key, body })).status).toBe(
-    201,
-  )
+  const body = { to: 'keeper', content: `Keep my code ${secret}` }
+  expect((await call('POST', '/api/v1/conversations', { key: alice.key, body })).status).toBe(201)
   const path = '/api/v1/agents/keeper/private'
   const list = async (key: string) => (await call<Listed>('GET', path, { key })).body
   const kept = await waitForValue(async () => {
@@ -83,7 +81,7 @@ test('T2: what Alice told an agent in private is in runs for Bob while she share
   expect(await askForBob('Codes once more')).not.toContain(secret)
 
   expect(await change('share')).toEqual([200, 200])
-  const gone = await call('DELETE', '/api/v1/agents/alice?words=remove', { key: adminKey })
+  const gone = await call('DELETE', '/api/v1/accounts/alice?words=remove', { key: adminKey })
   expect(gone.status).toBe(200)
   expect((await dumpFiles()).filter(([, dump]) => dump.includes(secret))).toEqual([])
   expect(await askForBob('What is left?')).not.toContain(secret)

@@ -43,13 +43,13 @@ export async function call<Body = Record<string, never>>(
 
 /** Creates an account. Returns its key and id. */
 export async function createAccount(name: string, kind: 'human' | 'agent' = 'human') {
-  const { status, body } = await call<{ agent: { id: string; api_key: string } }>(
+  const { status, body } = await call<{ account: { id: string; api_key: string } }>(
     'POST',
-    '/api/v1/agents/register',
+    '/api/v1/accounts',
     { key: adminKey, body: { name, kind } },
   )
   if (status !== 201) throw new Error(`Creating account ${name} failed: ${JSON.stringify(body)}`)
-  return { name, id: body.agent.id, key: body.agent.api_key }
+  return { name, id: body.account.id, key: body.account.api_key }
 }
 
 export const scoutFiles = (brain = 'provider: offline', extra = '') => ({
@@ -79,7 +79,7 @@ export async function post(
 ): Promise<string> {
   const { status, body } = await call<{ post: { id: string } }>('POST', '/api/v1/posts', {
     key,
-    body: { submolt: community, title, content },
+    body: { community: community, title, content },
   })
   if (status !== 201) throw new Error(`Creating the post failed: ${JSON.stringify(body)}`)
   return body.post.id

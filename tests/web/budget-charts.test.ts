@@ -126,7 +126,7 @@ test('B10: limit, thresholds and forecast are drawn as lines and described as te
   expect(html.match(/class="dash" x1="[\d.]+%"/g)).toHaveLength(1)
   expect(html).toMatch(/a day: limit reached (about \d+\u00a0Nov|in about)/)
   expect(html).toContain('a day, mean since')
-  const { body } = await hub.call('/system/budget-health')
+  const { body } = await hub.call('/budgets/health')
   expect(body.budgets[0].forecast.state).toBe('runs_out')
   expect(Date.parse(body.budgets[0].forecast.exhausted_at)).toBeGreaterThan(hub.clock.now())
   expect(Date.parse(body.budgets[0].forecast.exhausted_at)).toBeLessThan(Date.parse('2026-12-01'))

@@ -56,7 +56,7 @@ test('C2: above the reply form stands whom a reply reaches now, for those for wh
   expect(await requester.read(path)).not.toContain(note)
   const asked = await hub.call('/posts', {
     key: mira.key,
-    body: { submolt: 'general', title: 'Now', content: `@${scout.name} why?` },
+    body: { community: 'general', title: 'Now', content: `@${scout.name} why?` },
   })
   const id = hub.clock.newId<string>()
   await env.DB.batch([
@@ -80,7 +80,7 @@ test('C1: below a thread stands who was most likely meant by a name that nobody 
   const made = await hub.call('/posts', {
     key: mira.key,
     body: {
-      ...{ submolt: 'general', title: 'Spelling' },
+      ...{ community: 'general', title: 'Spelling' },
       content: `@${scout.name}t and @zzzzzzzzz, not \`@${scout.name}s\``,
     },
   })
@@ -96,4 +96,27 @@ test('C1: below a thread stands who was most likely meant by a name that nobody 
     body: { content: `@${scout.name} and @bystander` },
   })
   expect((await requester.read(`/p/${made.body.post.id}`)).split('Nobody here').length).toBe(2)
+})
+
+test('H4: the page of a text tells its author which mentions reached nobody, and nobody else', async () => {
+  const content = `@zzzzzzzzz and @${mira.name}, not \`@zzzzzzzzzz\``
+  for (const path of ['/posts-new', `/p/${postId}/comments`]) {
+    const sent = await requester.send(path, { community: 'general', title: 'Whom?', content })
+    const location = sent.headers.get('location') ?? ''
+    expect(location).toContain(`unreached=zzzzzzzzz,${mira.name}`)
+    const page = await requester.get(location)
+    expect(readCost(page.headers).roundTrips).toBe(1)
+    const text = await page.text()
+    expect(text).toContain('There is no account named zzzzzzzzz.')
+    expect(text).toContain('You are not notified of your own mentions.')
+    for (const other of [bystander, createBrowser(hub)]) {
+      expect(await other.read(location)).not.toContain('There is no account named')
+    }
+  }
+  const reached = await requester.send('/posts-new', {
+    community: 'general',
+    title: 'All',
+    content: 'well',
+  })
+  expect(reached.headers.get('location')).toMatch(/^\/p\/[^?]+$/)
 })

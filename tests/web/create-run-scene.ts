@@ -42,9 +42,9 @@ export async function createRunScene() {
     `INSERT INTO agent_definitions (account_id, version, etag, created_by, created_at) VALUES (?, 1, 'etag', ?, 0)`,
     ...[scout.id, people.dora],
   )
-  await call('olga', '/submolts', 'POST', { name: 'cellar', visibility: 'private' })
+  await call('olga', '/communities', 'POST', { name: 'cellar', visibility: 'private' })
   for (const name of ['scout', 'piet']) {
-    await call('olga', `/submolts/cellar/members/${name}`, 'PUT', { role: 'member' })
+    await call('olga', `/communities/cellar/members/${name}`, 'PUT', { role: 'member' })
   }
   const play = async (name: string, microusd: number, postId?: PostId) => {
     const { activationId } = await office.start(scout.id)
@@ -69,7 +69,7 @@ export async function createRunScene() {
   }
   await play('public', 10, await post('general', '=Plums, "ripe"'))
   await play('cellar', 20, await post('cellar', `Keys ${canary}`))
-  await call('olga', '/agents/dm/request', 'POST', { to: 'scout', message: canary })
+  await call('olga', '/conversations', 'POST', { to: 'scout', content: canary })
   await play('dm', 30)
   await run(
     `INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, is_task, task)

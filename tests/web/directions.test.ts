@@ -37,11 +37,11 @@ async function findLoose(html: string): Promise<string[]> {
 test('pages: direction marks in titles and names turn nothing beside them', async () => {
   const { hub, mira, scout, postId, activationId } = await createScene()
   const community = 'turned'
-  await hub.call('/submolts', {
+  await hub.call('/communities', {
     key: mira.key,
     body: { name: community, display_name: `${turning} place` },
   })
-  await hub.call('/agents/me', {
+  await hub.call('/me', {
     ...{ key: mira.key, method: 'PATCH' },
     body: { display_name: `${turning} mira` },
   })

@@ -34,7 +34,11 @@ test('pages: text of users is escaped on every page', async () => {
     .run()
   const { body } = await hub.call('/posts', {
     key: mira.key,
-    body: { submolt: 'attacked', title: attack, content: `${attack}\n\n[a](javascript:alert(1))` },
+    body: {
+      community: 'attacked',
+      title: attack,
+      content: `${attack}\n\n[a](javascript:alert(1))`,
+    },
   })
   const thread = `/p/${body.post.id}`
   const browser = await signIn(hub)

@@ -95,7 +95,7 @@ test('H2: signing in sets a cookie that scripts cannot read; signing out ends th
 })
 
 const makeKey = async (fields: object) =>
-  (await hub.call('/agents/me/keys', { key: mira.key, body: fields })).body.key
+  (await hub.call('/me/keys', { key: mira.key, body: fields })).body.key
 
 const isSignedIn = async (who: Browser) => !(await who.read('/')).includes('Sign in</a>')
 
@@ -139,7 +139,7 @@ test('H2: removing a key ends the sessions that were opened with it, and no othe
   const key = await makeKey({})
   const opened = await signIn(hub, key.api_key)
   expect(await isSignedIn(opened)).toBe(true)
-  await hub.call(`/agents/me/keys/${key.id}`, { method: 'DELETE', key: mira.key })
+  await hub.call(`/me/keys/${key.id}`, { method: 'DELETE', key: mira.key })
   expect(await isSignedIn(opened)).toBe(false)
   expect(await isSignedIn(browser)).toBe(true)
 })

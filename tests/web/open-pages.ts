@@ -62,7 +62,7 @@ export async function createScene(settings: Record<string, string> = {}) {
   await hub.host(scout.id)
   const { body } = await hub.call('/posts', {
     key: mira.key,
-    body: { submolt: 'general', title: `Tail latency ${suffix}`, content: `@${scout.name} why?` },
+    body: { community: 'general', title: `Tail latency ${suffix}`, content: `@${scout.name} why?` },
   })
   const postId = body.post.id as string
   return { hub, mira, scout, postId, activationId: await answer(hub, scout, mira, postId) }

@@ -45,7 +45,7 @@ test('agents in the browser: a member creates, edits, restores and deletes agent
   const create = (name: string, rest = '', more = {}, by = own) =>
     by.send('/agents/new', fields(configOf(name, 'hub:read', rest), 0, { do: 'save', ...more }))
   expect((await create('robin')).headers.get('location')).toBe('/a/robin')
-  const robin = (await hub.call('/agents/profile?name=robin', { key: olga.key })).body.agent
+  const robin = (await hub.call('/accounts/robin', { key: olga.key })).body.account
   expect(robin).toMatchObject({ owner_id: olga.id, role: 'member' })
 
   // Only an admin allows grants, and sets what reaches beyond the agent.
@@ -80,7 +80,7 @@ test('agents in the browser: a member creates, edits, restores and deletes agent
 
   expect((await other.send('/a/robin/delete', { confirm: 'robin' })).status).toBe(403)
   const words = { key: olga.key, method: 'DELETE' }
-  expect((await hub.call('/agents/robin?words=remove', words)).status).toBe(403)
+  expect((await hub.call('/accounts/robin?words=remove', words)).status).toBe(403)
   expect((await own.send('/a/robin/delete', { confirm: 'robin' })).headers.get('location')).toBe(
     '/agents',
   )
@@ -134,11 +134,11 @@ test('agents in the browser: guests and agents create none, and a member at most
   ])
   expect((await put('owl-8', rita.key)).status).toBe(409)
   expect(
-    (await hub.call('/agents/owl-5?words=keep', { method: 'DELETE', key: rita.key })).status,
+    (await hub.call('/accounts/owl-5?words=keep', { method: 'DELETE', key: rita.key })).status,
   ).toBe(200)
   expect((await put('owl-8', rita.key)).status).toBe(200)
   expect((await put('owl-8', rita.key)).status).toBe(200)
-  const gus = (await hub.call('/agents/register', { body: { name: 'gus' } })).body.agent
+  const gus = (await hub.call('/accounts', { body: { name: 'gus' } })).body.account
   const bot = await hub.join('bot')
   for (const key of [gus.api_key, bot.key]) expect((await put('owl-7', key)).status).toBe(403)
 })
@@ -273,7 +273,7 @@ test("T20: an admin who saves a member's agent lends its scheduled tasks nothing
     const form = { cron: '@daily', timezone: 'UTC', task, base, do: 'save' }
     expect((await by.send(path, form)).status).toBe(303)
   }
-  const { agent } = (await hub.call('/agents/profile?name=linnet', { key: vera.key })).body
+  const { account: agent } = (await hub.call('/accounts/linnet', { key: vera.key })).body
   const key = JSON.stringify(['@daily', 'UTC', 'Count.'])
   const requesters = async () => {
     await env.DB.prepare('UPDATE schedules SET due_at = 1 WHERE account_id = ?')
@@ -291,7 +291,7 @@ test("T20: an admin who saves a member's agent lends its scheduled tasks nothing
   await save(own, 'Count.', '1')
   expect(await requesters()).toEqual([vera.id])
   await save(admin, 'Weigh.', '2')
-  const { id } = (await hub.call('/agents/me', { key: adminKey })).body.agent
+  const { id } = (await hub.call('/me', { key: adminKey })).body.account
   expect((await requesters()).sort()).toEqual([vera.id, id].sort())
   const html = await own.read(path)
   for (const name of ['vera', 'admin'])

@@ -26,6 +26,7 @@ const paths = [
   '/scheduler.csv',
   '/search?q=tail',
   '/docs',
+  '/docs/write',
 ]
 
 // The first request of an hour also notes that the session was used, after its answer.
@@ -64,6 +65,37 @@ test('pages: the docs say how a coding CLI is connected to this hub', async () =
   const docs = await createBrowser(hub).read('/docs')
   expect(docs).toMatch(/claude mcp add[^<]* http:\/\/hub\.test\/mcp \\/)
   expect(docs).toContain('href="/agents"')
+})
+
+test('H17: the docs show every operation once, in its group, with who may call it and an example', async () => {
+  const browser = createBrowser(hub)
+  const document: { tags: { name: string }[]; paths: Record<string, Record<string, unknown>> } =
+    await (await hub.fetch('/openapi.json')).json()
+  const written = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map(
+      (method) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`,
+    ),
+  )
+  const docs = await browser.read('/docs')
+  expect(docs.length).toBeLessThan(120_000)
+  const listed = [...docs.matchAll(/href="([^"#]+)#([^"]+)"><code>([^<]+)<\/code>/g)]
+  expect(listed.map(([, , , name]) => name).sort()).toEqual(written.sort())
+  const groups = [...docs.matchAll(/<h3 id="api-[\w-]+"><a class="ul" href="([^"]+)">([^<]+)</g)]
+  expect(groups.map(([, , title]) => title)).toEqual(document.tags.map(({ name }) => name))
+  for (const [, path = ''] of groups) {
+    const page = await browser.read(path)
+    expect([path, page.length < 120_000]).toEqual([path, true])
+    const own = listed.filter(([, href]) => href === path)
+    for (const [, , id, name] of own) {
+      const [, section = ''] = page.split(`id="${id}"`)
+      expect(section, name).toMatch(
+        /^><h2><code>([^<]+)<\/code><\/h2><p[^>]*>[A-Z][^<]+\.<\/p><p[^>]*>[^<]+<\/p><details[^>]*><summary>/,
+      )
+      expect(section, name).toContain(`<h2><code>${name}</code>`)
+      expect(section.split('</section>')[0], name).toMatch(/<pre[^>]*>curl .*<pre[^>]*>\{/s)
+    }
+    expect(page.match(/<details class="up2"/g)).toHaveLength(own.length)
+  }
 })
 
 test('pages: with a provider key no page shows the offline notice', async () => {
@@ -198,7 +230,7 @@ test.each([
   },
 )
 
-test.each(['/nope', '/p/nope', '/a/nope', '/m/nope', '/activations/nope', "/p/'%00"])(
+test.each(['/nope', '/docs/nope', '/p/nope', '/a/nope', '/m/nope', '/activations/nope', "/p/'%00"])(
   'pages: %s is a 404 page with links to go on',
   async (path) => {
     const response = await createBrowser(hub).get(path)
@@ -217,7 +249,7 @@ test('pages: older posts are one link away, without a gap or a duplicate', async
     other.hub.clock.advance(1_000)
     await other.hub.call('/posts', {
       key: other.mira.key,
-      body: { submolt: 'agent-learnings', title: `Number ${index}.`, content: '' },
+      body: { community: 'agent-learnings', title: `Number ${index}.`, content: '' },
     })
   }
   for (const sort of ['new', 'hot', 'top']) {

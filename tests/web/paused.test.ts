@@ -10,7 +10,7 @@ const isPaused = `${scout.name} is paused. ${scout.name} answers when an admin r
 const ask = async (): Promise<string> => {
   const { body } = await hub.call('/posts', {
     key: mira.key,
-    body: { submolt: 'general', title: 'A question', content: `@${scout.name} why?` },
+    body: { community: 'general', title: 'A question', content: `@${scout.name} why?` },
   })
   return `/p/${body.post.id}`
 }
@@ -55,7 +55,7 @@ test('H21: a thread shows that a mentioned agent is paused, in its one round tri
   expect(html).not.toContain('Mention an agent, such as')
   const { body } = await hub.call('/posts', {
     key: mira.key,
-    body: { submolt: 'general', title: 'Nobody asked', content: 'hello' },
+    body: { community: 'general', title: 'Nobody asked', content: 'hello' },
   })
   expect(await person.read(`/p/${body.post.id}`)).not.toContain('paused')
 })

@@ -14,7 +14,7 @@ test('T10: the page of an account says that it is banned or muted, until that en
   expect(stateOf(await readPage())).toBe('Active')
   const endsAt = new Date(hub.clock.now() + 3_600_000).toISOString()
   const restrict = (kind: string, more = {}) =>
-    hub.call('/agents/ben/bans', { key: adminKey, body: { kind, reason: 'Spam', ...more } })
+    hub.call('/accounts/ben/bans', { key: adminKey, body: { kind, reason: 'Spam', ...more } })
   await restrict('ban', { ends_at: endsAt })
   await restrict('mute')
   expect(stateOf(await readPage())).toBe('Banned')
@@ -27,7 +27,7 @@ test('T10: the end of a ban is shown as other times are, on a page and by the AP
   const browser = await signIn(hub, ada.key)
   const endsAt = new Date(Math.ceil(hub.clock.now() / 1_000) * 1_000 + 3_600_000).toISOString()
   const body = { kind: 'ban', reason: 'Spam', ends_at: endsAt }
-  await hub.call('/agents/ada/bans', { key: adminKey, body })
+  await hub.call('/accounts/ada/bans', { key: adminKey, body })
   const shown = `${endsAt.slice(0, 10)} ${endsAt.slice(11, 19)} UTC`
   expect(await browser.read('/inbox')).toContain(`until ${shown}.`)
   const refused = await hub.call('/feed', { key: ada.key })
@@ -36,7 +36,7 @@ test('T10: the end of a ban is shown as other times are, on a page and by the AP
 
 test('T11: an admin makes an account a moderator of the hub on its page, where it is shown', async () => {
   const [eli, gil] = [await hub.join('eli', 'human'), await hub.join('gil', 'human')]
-  await hub.call('/agents/gil/role', { key: adminKey, method: 'PUT', body: { role: 'guest' } })
+  await hub.call('/accounts/gil/role', { key: adminKey, method: 'PUT', body: { role: 'guest' } })
   const admin = await signIn(hub)
   const page = '/admin/people/eli'
   const roleOf = (html: string) => /<dt>Role<\/dt><dd>([^<]*)/.exec(html)?.[1]

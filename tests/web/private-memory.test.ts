@@ -22,9 +22,9 @@ beforeAll(async () => {
   bot = await hub.join('bot')
   scout = await hub.join('scout')
   await hub.host(scout.id)
-  const body = { to: 'scout', message: 'I like quinces.' }
+  const body = { to: 'scout', content: 'I like quinces.' }
   for (const { key } of [alice, bot]) {
-    expect((await hub.call('/agents/dm/request', { key, body })).status).toBe(201)
+    expect((await hub.call('/conversations', { key, body })).status).toBe(201)
   }
   const marks = { isUntrusted: true, privateTo: alice.id as AccountId }
   hub.seen.privateMemory.list = async () => ({
@@ -87,7 +87,7 @@ test('T2: the page of what an agent knows shows a person what it keeps for them 
 
 test('T2: an agent is asked only for what the viewer sees: their own, and of closed communities that they read', async () => {
   const club = { name: 'club', visibility: 'private' }
-  expect((await hub.call('/submolts', { key: bob.key, body: club })).status).toBe(201)
+  expect((await hub.call('/communities', { key: bob.key, body: club })).status).toBe(201)
   const { views } = hub.seen.knowledge
   views.splice(0)
   const [bobs, admin] = [await signIn(hub, bob.key), await signIn(hub)]

@@ -23,7 +23,7 @@ beforeAll(async () => {
   mira = await hub.join('mira', 'human')
   const { body } = await hub.call('/posts', {
     key: mira.key,
-    body: { submolt: 'general', title: 'Lists', content: nested(40_000) },
+    body: { community: 'general', title: 'Lists', content: nested(40_000) },
   })
   postId = body.post.id
   for (let n = 0; n < 250; n++) {
@@ -61,7 +61,7 @@ test('T15: a page parses no Markdown and shows at most 50 comments in bounded by
 test('T15: beyond the length of a page comments are excerpts with a link, the linked one is whole', async () => {
   const { body } = await hub.call('/posts', {
     key: mira.key,
-    body: { submolt: 'general', title: 'Names', content: '' },
+    body: { community: 'general', title: 'Names', content: '' },
   })
   const ids: string[] = []
   // of 10,000 characters the renderer makes ten times as many
@@ -138,7 +138,7 @@ test('T15: every way to write stores the HTML of the text, once', async () => {
   const before = renderTotals.texts
   const { body } = await hub.call('/posts', {
     key: mira.key,
-    body: { submolt: 'general', title: 'A', content: '*a*' },
+    body: { community: 'general', title: 'A', content: '*a*' },
   })
   const id = body.post.id as string
   expect(renderTotals.texts - before).toBe(1)
@@ -156,10 +156,10 @@ test('T15: every way to write stores the HTML of the text, once', async () => {
   expect((await columns('comments', commentId))?.html).toBe('<p><strong>d</strong></p>')
 
   const tomas = await hub.join('tomas', 'human')
-  const sent = await hub.fetch('/api/v1/agents/dm/request', {
+  const sent = await hub.fetch('/api/v1/conversations', {
     ...form({}),
     headers: { authorization: `Bearer ${tomas.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ to: mira.name, message: '`e`' }),
+    body: JSON.stringify({ to: mira.name, content: '`e`' }),
   })
   expect(sent.status).toBeLessThan(300)
   const message = await env.DB.prepare('SELECT html FROM direct_messages').first('html')

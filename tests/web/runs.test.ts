@@ -252,7 +252,7 @@ describe('feedback on an answer', () => {
     runs.running = activationId
     expect((await rate('bob', 'running')).status).toBe(409)
     await rate('bob', 'public', { value: 'up', note: canary })
-    await call('rootKey', '/agents/bob?words=keep', 'DELETE')
+    await call('rootKey', '/accounts/bob?words=keep', 'DELETE')
     const left = await office.first('SELECT * FROM run_feedback WHERE account_id = ?', people.bob)
     expect(left).toBeNull()
   })

@@ -34,7 +34,7 @@ test('T16: a key made in the settings is shown once, in no address, and within i
   expect([made.status, made.headers.get('location')]).toEqual([200, null])
   const html = await made.text()
   const key = /rookery_[\w-]{40,}/.exec(html)?.[0] ?? ''
-  expect((await hub.call('/agents/me', { key })).status).toBe(200)
+  expect((await hub.call('/me', { key })).status).toBe(200)
   const write = { key, body: { community: 'general', title: 'x' } }
   expect((await hub.call('/posts', write)).status).toBe(403)
   const later = await browser.read('/settings/keys')
@@ -59,7 +59,7 @@ test('T16: a key made in the settings is shown once, in no address, and within i
       later,
     )?.[1]
   expect((await browser.send('/settings/keys/delete', { id: id ?? '' })).status).toBe(303)
-  expect((await hub.call('/agents/me', { key })).status).toBe(401)
+  expect((await hub.call('/me', { key })).status).toBe(401)
 })
 
 test('pages: what is shown once can be copied, by a script that other pages do not load', async () => {

@@ -40,11 +40,20 @@ export type ExplorationOutcome =
   /** An exploration was offered while the hub had no free capacity. */
   | { kind: 'refused'; agentId: AccountId; at: number }
 
+/** What holds an agent's runs back. */
+export interface HoldFacts {
+  /** By an admin. */
+  isPaused: boolean
+  /** Its account is disabled, banned or muted. */
+  isStopped: boolean
+  /** Until its model provider, which is down, answers. */
+  awaitsProvider: boolean
+}
+
 /** An agent's state in the hub, from which the scheduler explains why it does not explore. */
-export interface ExplorerState {
+export interface ExplorerState extends HoldFacts {
   agentId: AccountId
   isRunning: boolean
-  isPaused: boolean
   /** Between two explorations; null when its definition doesn't enable exploration. */
   intervalMs: number | null
   weight: number
@@ -61,16 +70,19 @@ export interface ExplorerState {
   tasksWaiting: number
 }
 
-export interface TaskFacts {
+export interface TaskFacts extends HoldFacts {
   isRunning: boolean
-  isPaused: boolean
 }
+
+/** Why an agent starts no run, whatever its tasks are. */
+export type HoldReason = 'paused' | 'stopped' | 'provider_down'
 
 export interface HubFacts {
   isPaused: boolean
   running: number
   runningExploration: number
-  tasksWaiting: number
+  /** A task waits whose agent can run, so explorations leave capacity for it. */
+  isInboxWaiting: boolean
   /** An exploration was refused recently, so tasks leave capacity for it. */
   isExplorationWaiting: boolean
 }
@@ -78,7 +90,7 @@ export interface HubFacts {
 export type ExplorationReason =
   | 'running'
   | 'hub_paused'
-  | 'paused'
+  | HoldReason
   | 'not_enabled'
   | 'mode'
   | 'budget'
@@ -91,7 +103,7 @@ export type ExplorationReason =
   | 'no_slot'
   | 'next'
 
-export type TaskReason = 'at_work' | 'hub_paused' | 'paused' | 'no_slot' | 'starting'
+export type TaskReason = 'at_work' | 'hub_paused' | HoldReason | 'no_slot' | 'starting'
 
 export interface ExplorationView {
   agentId: AccountId

@@ -31,15 +31,20 @@ export function describeBudget(budget: BudgetStatus): string {
   return `${name} has no limit.`
 }
 
-/** Explorations pause at the throttle threshold, all paid work at the critical threshold. */
-function describeShare(
-  { warningShare, throttleShare, criticalShare }: BudgetStatus,
+/** What each level of a budget means for a run. */
+const levelAdvice: Record<BudgetStatus['level'], string> = {
+  healthy: '',
+  warning: ' Be sparing.',
+  throttle: ' Explorations are paused. Be brief.',
+  critical: ' It is used up: all paid work is paused. Finish now.',
+}
+
+const describeShare = (
+  { level, isRefusing }: BudgetStatus,
   name: string,
   share: number,
   left: string,
-): string {
-  const text = `${name}: ${Math.round(share * 100)} % used, ${left}.`
-  if (share >= criticalShare) return `${text} It is used up: all paid work is paused. Finish now.`
-  if (share >= throttleShare) return `${text} Explorations are paused. Be brief.`
-  return share >= warningShare ? `${text} Be sparing.` : text
-}
+): string =>
+  `${name}: ${Math.round(share * 100)} % used, ${left}.${
+    isRefusing ? ' Calls that need more are refused. Be brief.' : levelAdvice[level]
+  }`

@@ -2,6 +2,8 @@ import type {
   ExplorationReason,
   ExplorationView,
   ExplorerState,
+  HoldFacts,
+  HoldReason,
   HubFacts,
   TaskFacts,
   TaskReason,
@@ -34,7 +36,7 @@ const toDemand = (hub: HubFacts, { capacity }: SchedulingConfig) => ({
   capacity,
   runningInbox: hub.running - hub.runningExploration,
   runningExploration: hub.runningExploration,
-  isInboxWaiting: hub.tasksWaiting > 0,
+  isInboxWaiting: hub.isInboxWaiting,
   isExplorationWaiting: hub.isExplorationWaiting,
 })
 
@@ -50,16 +52,24 @@ function findEligibleAt(
   return computeEligibleAt({ ...agent, intervalMs })
 }
 
+/** Returns what holds the runs of an agent back; undefined when nothing does. */
+function findHold({ isPaused, isStopped, awaitsProvider }: HoldFacts): HoldReason | undefined {
+  if (isPaused) return 'paused'
+  if (isStopped) return 'stopped'
+  return awaitsProvider ? 'provider_down' : undefined
+}
+
 /** Returns a reason against exploring that doesn't end with time; null when there is none. */
 function findObstacle(
   agent: ExplorerState,
   hub: HubFacts,
   config: SchedulingConfig,
 ): Waiting | null {
+  const hold = findHold(agent)
   const obstacles: [boolean, ExplorationReason][] = [
     [agent.isRunning, 'running'],
     [hub.isPaused, 'hub_paused'],
-    [agent.isPaused, 'paused'],
+    ...(hold ? [[true, hold] satisfies [boolean, ExplorationReason]] : []),
     [agent.intervalMs === null || agent.weight === 0, 'not_enabled'],
     [config.mode === 'notification', 'mode'],
     [agent.isThrottled, 'budget'],
@@ -103,6 +113,7 @@ export function explainExploration(
 export function explainTask(task: TaskFacts, hub: HubFacts, config: SchedulingConfig): TaskReason {
   if (task.isRunning) return 'at_work'
   if (hub.isPaused) return 'hub_paused'
-  if (task.isPaused) return 'paused'
+  const hold = findHold(task)
+  if (hold) return hold
   return canStart('inbox', config.mode, toDemand(hub, config)) ? 'starting' : 'no_slot'
 }

@@ -50,13 +50,13 @@ export class ExplorationQueue {
     this.#running.clear()
   }
 
-  /** Applies the hub's report of a sweep. */
-  applyReport(report: ExplorationReport, hub: { running: number; waiting: number }): void {
+  /** Applies the hub's report of a sweep, in which so many activations run. */
+  applyReport(report: ExplorationReport, running: number): void {
     for (const facts of report.explorers) this.#index.put(facts)
     this.#news = report.newContentAt
     this.#isThrottled = report.isThrottled
-    this.#runningInbox = Math.max(0, hub.running - report.runningExploration)
-    this.#isInboxWaiting = hub.waiting > 0
+    this.#runningInbox = Math.max(0, running - report.runningExploration)
+    this.#isInboxWaiting = report.isInboxWaiting
   }
 
   /** Records when content that was just posted becomes news. Times are rounded up to slots. */

@@ -235,10 +235,7 @@ export class SchedulerShell {
       after = report.exploration?.next ?? null
       if (report.exploration) {
         this.#schedules = report.exploration.schedules
-        this.#explorations.applyReport(report.exploration, {
-          running: report.running,
-          waiting: first.wake.length,
-        })
+        this.#explorations.applyReport(report.exploration, report.running)
       }
     } while (after !== null)
     this.#knownUntil = now

@@ -52,7 +52,7 @@ export const registerInput = knownFields({
 })
 export type RegisterInput = z.output<typeof registerInput>
 
-export const profileInput = z.object({
+export const profileInput = knownFields({
   description: z.string().max(limits.account.descriptionCharsMax).optional(),
   display_name: optionalName.nullable().optional(),
   metadata: z

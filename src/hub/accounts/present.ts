@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import type { Person } from '../contract/hub'
-import { countAnswer, presentTime, timeAnswer } from '../http/answers'
+import type { AccountKind, Person } from '../contract/hub'
+import { countAnswer, timeAnswer } from '../http/answers'
+import { presenterOf } from '../http/presenter'
 import { accounts } from '../schema/accounts'
 import type { AccountRow } from './queries'
 
@@ -22,6 +23,19 @@ export const presentPerson = (
   display_name: person.displayName ?? null,
 })
 
+/** The author of a post or comment. */
+export const presentAuthor = (row: {
+  authorId: string
+  authorName: string
+  authorKind: AccountKind
+  authorDisplayName: string | null
+}): z.input<typeof personAnswer> => ({
+  id: row.authorId,
+  name: row.authorName,
+  kind: row.authorKind,
+  display_name: row.authorDisplayName ?? null,
+})
+
 export const accountAnswer = personAnswer
   .extend({
     role: z.enum(accounts.role.enumValues),
@@ -41,25 +55,13 @@ export const accountAnswer = personAnswer
   })
   .meta({ id: 'Account' })
 
+const heldAccount = {
+  is_hosted: ({ model }: AccountRow) => model !== null,
+  is_disabled: ({ disabledAt }: AccountRow) => disabledAt !== null,
+}
+
 /** Returns the view of an account that its holder has. */
-export const presentHeldAccount = (account: AccountRow): z.input<typeof accountAnswer> => ({
-  id: account.id,
-  name: account.name,
-  kind: account.kind,
-  role: account.role,
-  is_moderator: account.isModerator,
-  display_name: account.displayName,
-  description: account.description,
-  karma: account.karma,
-  model: account.model,
-  is_hosted: account.model !== null,
-  is_paused: account.isPaused,
-  owner_id: account.ownerId,
-  is_disabled: account.disabledAt !== null,
-  last_activated_at: presentTime(account.lastActivatedAt),
-  notification_count: account.notificationCount,
-  created_at: presentTime(account.createdAt),
-})
+const presentHeldAccount = presenterOf(accountAnswer).from<AccountRow>(heldAccount)
 
 /** Returns the public view of an account. When a person is written to is their own business. */
 export const presentAccount = (account: AccountRow): z.input<typeof accountAnswer> => ({
@@ -68,11 +70,14 @@ export const presentAccount = (account: AccountRow): z.input<typeof accountAnswe
 })
 
 export const ownAccountAnswer = accountAnswer
-  .extend({ metadata: z.record(z.string(), z.unknown()) })
+  .extend({
+    is_claimed: z.boolean().describe('False while the account waits until a member claims it.'),
+    metadata: z.record(z.string(), z.unknown()),
+  })
   .meta({ id: 'OwnAccount' })
 
 /** Returns the owner's view of an account, with its metadata. */
-export const presentOwnAccount = (account: AccountRow): z.input<typeof ownAccountAnswer> => ({
-  ...presentHeldAccount(account),
-  metadata: account.metadata,
+export const presentOwnAccount = presenterOf(ownAccountAnswer).from<AccountRow>({
+  ...heldAccount,
+  is_claimed: ({ isPending }) => !isPending,
 })

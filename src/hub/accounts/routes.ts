@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { peopleLimits } from '../../shared/config'
 import { decodeCount, splitPage, toPageFields } from '../../shared/cursor'
 import { run } from '../../shared/db/batch'
 import { pageFields } from '../http/answers'
@@ -17,16 +16,10 @@ import {
   updateProfile,
 } from './actions'
 import { accountErrors } from './errors'
-import {
-  accountAnswer,
-  ownAccountAnswer,
-  presentAccount,
-  presentHeldAccount,
-  presentOwnAccount,
-} from './present'
+import { accountAnswer, ownAccountAnswer, presentAccount, presentOwnAccount } from './present'
 import { type AccountRow, selectAccountById, selectAccounts, selectOwnAccount } from './queries'
 
-const tag = 'accounts'
+const tag = 'sign-in'
 
 async function readMe({ context, credential, read }: Call<unknown, unknown>): Promise<AccountRow> {
   const { answers } = await read({ me: selectOwnAccount(credential, context.clock.now()) })
@@ -34,11 +27,8 @@ async function readMe({ context, credential, read }: Call<unknown, unknown>): Pr
   return answers.me
 }
 
-const saveKey = 'Save the api_key now. It is shown only once; the hub stores only its hash.'
-const claimNext = `Then give the claim_url to a member of this hub, who opens it to vouch for you. Until then the key only reads /agents/me and /agents/status; the name expires after ${peopleLimits.claimHours} hours.`
-
 const registeredAnswer = z.object({
-  agent: z.object({
+  account: z.object({
     id: z.string(),
     name: z.string(),
     kind: registerInput.shape.kind.unwrap(),
@@ -50,12 +40,11 @@ const registeredAnswer = z.object({
       ),
     verification_code: z.string(),
   }),
-  important: z.string(),
 })
 
 const registerRoute = route({
   method: 'post',
-  path: '/agents/register',
+  path: '/accounts',
   summary: 'Registers an account and returns its key, which is shown only once',
   tag,
   access: 'open',
@@ -81,7 +70,7 @@ const registerRoute = route({
       idempotencyKey: readIdempotencyKey(c),
     })
     return presentIdempotent(call, done, (account) => ({
-      agent: {
+      account: {
         id: account.id,
         name: account.name,
         kind: account.kind,
@@ -92,80 +81,83 @@ const registerRoute = route({
             : `${origin}/claim/${account.claimToken}`,
         verification_code: account.verificationCode,
       },
-      important: account.claimToken === null ? saveKey : `${saveKey} ${claimNext}`,
     }))
   },
 })
 
 const listQuery = z.object({
   kind: z.enum(['human', 'agent']).optional(),
-  stale: z.stringbool().optional(),
-  /** Seconds. */
-  min_staleness: z.coerce.number().int().min(0).max(1e9).optional(),
-  has_notifications: z.stringbool().optional(),
-  hosted: z.stringbool().optional(),
+  is_hosted: z.stringbool().optional(),
+  has_unread: z.stringbool().optional().describe('Whether the inbox has unread items.'),
+  min_idle_seconds: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1e9)
+    .optional()
+    .describe('Seconds since the account was last activated, at least.'),
   limit: z.coerce.number().int().min(1).max(100).default(50),
   cursor: z.string().max(500).optional(),
 })
 
 const listRoute = route({
   method: 'get',
-  path: '/agents',
+  path: '/accounts',
   summary: 'Lists accounts, oldest first',
-  tag,
+  tag: 'read',
   access: 'read',
   rate: 'read',
   query: listQuery,
-  answer: z.object({ agents: z.array(accountAnswer), ...pageFields }),
+  answer: z.object({ accounts: z.array(accountAnswer), ...pageFields }),
   handle: async ({ context, list, query, read }) => {
-    const staleSeconds = query.min_staleness ?? (query.stale ? 3_600 : undefined)
+    const idleSeconds = query.min_idle_seconds
     const { answers } = await read({
       rows: selectAccounts({
         kind: query.kind,
         activatedBefore:
-          staleSeconds === undefined ? undefined : context.clock.now() - staleSeconds * 1000,
-        hasNotifications: query.has_notifications,
-        isHosted: query.hosted,
+          idleSeconds === undefined ? undefined : context.clock.now() - idleSeconds * 1_000,
+        hasNotifications: query.has_unread,
+        isHosted: query.is_hosted,
         after: decodeCount(list, query.cursor),
         limit: query.limit + 1,
       }),
     })
     const { page, next } = splitPage(answers.rows, query.limit, list, ({ seq }) => seq)
-    return { agents: page.map(presentAccount), ...toPageFields(next) }
+    return { accounts: page.map(presentAccount), ...toPageFields(next) }
   },
 })
 
 const updateMeRoute = route({
   method: 'patch',
-  path: '/agents/me',
+  path: '/me',
   summary: 'Updates your description, display name or metadata',
   tag,
   access: 'write',
   rate: 'write',
   body: profileInput,
-  answer: z.object({ agent: ownAccountAnswer }),
+  answer: z.object({ account: ownAccountAnswer }),
   handle: async (call) => {
     const { id } = call.viewer()
     await updateProfile(call.context, id, call.body)
     const account = await run(call.context.db, selectAccountById(id))
     if (!account) throw accountErrors.notFound()
-    return { agent: presentOwnAccount(account) }
+    return { account: presentOwnAccount(account) }
   },
 })
 
 const changeRoleRoute = route({
   method: 'put',
-  path: '/agents/:name/role',
+  path: '/accounts/:name/role',
   summary: 'Changes the role of an account: guest, member or admin (admin)',
-  tag,
+  tag: 'people',
   access: 'admin',
   rate: 'write',
   body: roleInput,
-  answer: z.object({ agent: accountAnswer }),
+  answer: z.object({ account: accountAnswer }),
   handle: async (call) => {
     const { context, body } = call
     const account = await changeRole(context, call.viewer(), call.param('name'), body)
-    return { agent: presentAccount(account) }
+    return { account: presentAccount(account) }
   },
 })
 
@@ -174,30 +166,15 @@ export const accountRoutes: Route[] = [
   changeRoleRoute,
   route({
     method: 'get',
-    path: '/agents/me',
-    summary: 'Returns your account',
+    path: '/me',
+    summary: 'Returns your account; it checks your key',
     tag,
     access: 'own',
     rate: 'read',
     allowsUnclaimed: true,
-    answer: z.object({ agent: ownAccountAnswer }),
-    handle: async (call) => ({ agent: presentOwnAccount(await readMe(call)) }),
+    answer: z.object({ account: ownAccountAnswer }),
+    handle: async (call) => ({ account: presentOwnAccount(await readMe(call)) }),
   }),
   updateMeRoute,
-  route({
-    method: 'get',
-    path: '/agents/status',
-    summary: 'Checks your key, and whether a member has claimed your account',
-    tag,
-    access: 'own',
-    rate: 'read',
-    allowsUnclaimed: true,
-    answer: z.object({ status: z.enum(['claimed', 'pending_claim']), agent: accountAnswer }),
-    handle: async (call) => {
-      const account = await readMe(call)
-      const status: 'pending_claim' | 'claimed' = account.isPending ? 'pending_claim' : 'claimed'
-      return { status, agent: presentHeldAccount(account) }
-    },
-  }),
   listRoute,
 ]

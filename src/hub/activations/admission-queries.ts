@@ -3,16 +3,23 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
 import { manySql, type Statement } from '../../shared/db/statement'
 import type { AccountId, ActivationId } from '../../shared/ids'
-import { headroomOf, selectBudgetRoomSql } from '../budgets/scope-sql'
+import {
+  headroomOf,
+  isCurrentWindowSql,
+  selectBudgetRoomSql,
+  selectSettledRoomSql,
+} from '../budgets/scope-sql'
 import { accounts } from '../schema/accounts'
 import { budgets, budgetWindows } from '../schema/budgets'
 import { communities } from '../schema/communities'
+import { inboxItems } from '../schema/inbox'
 import {
   type Asking,
   admit,
   askSpender,
   askWithRoomSql,
   bestModelSql,
+  explorationTaskSql,
   isShortSql,
   newAskSql,
 } from './claim-queries'
@@ -24,6 +31,8 @@ import {
 
 /** A run that has not begun. */
 const noActivationSql = sql.raw("''")
+/** The alias of the task in a claim. */
+const first = alias(inboxItems, 'first')
 
 /** A task to ask about. */
 export interface AskedTask {
@@ -82,6 +91,9 @@ const u = alias(accounts, 'u')
 const m = alias(communities, 'm')
 const room = headroomOf('room')
 
+/** Budgets of requesters first, that of the hub last. */
+const payerOrderSql = sql`${b.scope} NOT IN ('requester', 'role:member', 'role:guest', 'guests'), ${b.scope} = 'hub', ${b.scope}, ${b.id}`
+
 const payingFields = {
   /** The run that resumes; empty for a new one. */
   activationId: sql<ActivationId | ''>`ask.id`,
@@ -122,10 +134,60 @@ export const selectPayingFrom = (before: SQL): Statement<PayingBudget[]> =>
     payingFields,
     sql`FROM (${selectBudgetRoomSql(askSpender)}) room JOIN ask ON ask.candidate = ${room.candidate}
       JOIN ${budgets} ${b} ON ${b.id} = room.budget_id
-      LEFT JOIN ${budgetWindows} ${w} ON ${w.budgetId} = ${b.id} AND ${w.startsAt} <= ask.at AND ${w.endsAt} > ask.at
+      LEFT JOIN ${budgetWindows} ${w} ON ${isCurrentWindowSql(b, w, sql`ask.at`)}
       LEFT JOIN ${accounts} ${u} ON ${b.scope} IN ('agent', 'requester') AND ${u.id} = ${b.scopeId}
       LEFT JOIN ${communities} ${m} ON ${b.scope} = 'community' AND ${m.id} = ${b.scopeId}
       GROUP BY ask.id, ask.agent_id, ${b.id}
-      ORDER BY ${b.scope} NOT IN ('requester', 'role:member', 'role:guest', 'guests'), ${b.scope} = 'hub', ${b.scope}, ${b.id}`,
+      ORDER BY ${payerOrderSql}`,
     before,
   )
+
+const explorationFields = {
+  agentId: sql<AccountId>`n.agent_id`,
+  scope: b.scope,
+  scopeId: b.scopeId,
+  period: b.period,
+  endsAt: nullable(w.endsAt),
+  /** Name of the agent or requester; null for other scopes. */
+  name: u.name,
+  /** It leaves too little for any run. */
+  isShort: flag(sql`n.is_short`),
+  /** It has reached the share from which on explorations pause. */
+  isThrottled: flag(sql`n.is_throttled`),
+  /** All budgets pay for an exploration with this model. */
+  canPay: flag(sql`n.can_pay`),
+}
+
+/** A budget that pays for the explorations of an agent with one of its models. */
+export type ExplorationBudget = RowOf<typeof explorationFields>
+
+/**
+ * Selects the budgets that pay for the explorations of agents, once for each model, those of requesters first.
+ * What runs have spent and not yet settled is left out, because a list of agents would read all of them for
+ * each: it counts when LOAD decides.
+ *
+ * @param agents a select of their ids as `account_id`
+ */
+export const selectExplorationBudgets = (
+  agents: SQL,
+  now: SQLWrapper,
+): Statement<ExplorationBudget[]> => {
+  const isShort = isShortSql({ microusd: sql`room.microusd`, tokens: sql`room.tokens` })
+  return manySql(
+    explorationFields,
+    sql`FROM (
+      SELECT ask.agent_id, ask.at, room.budget_id, ${isShort} AS is_short, room.is_throttled,
+        min(NOT ${isShort} AND NOT room.is_throttled) OVER (PARTITION BY ask.candidate) AS can_pay
+      FROM (${selectSettledRoomSql(askSpender)}) room JOIN ask ON ask.candidate = ${room.candidate}) n
+      JOIN ${budgets} ${b} ON ${b.id} = n.budget_id
+      LEFT JOIN ${budgetWindows} ${w} ON ${isCurrentWindowSql(b, w, sql`n.at`)}
+      LEFT JOIN ${accounts} ${u} ON ${b.scope} IN ('agent', 'requester') AND ${u.id} = ${b.scopeId}
+      ORDER BY ${payerOrderSql}`,
+    withAsk({
+      agentId: first.accountId,
+      now,
+      task: sql`SELECT account_id, row_number() OVER () AS nth, ${explorationTaskSql} FROM (${agents})`,
+      place: { candidate: sql`first.nth * 1000 + m.key` },
+    }),
+  )
+}

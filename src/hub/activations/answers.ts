@@ -57,7 +57,7 @@ const hooksAnswer = z.array(
   }),
 )
 
-const toolCallAnswer = z.object({
+export const toolCallAnswer = z.object({
   call_id: z.string(),
   name: z.string(),
   grant: z.string().nullable(),
@@ -103,7 +103,7 @@ export const stepAnswer = z
   })
   .meta({ id: 'Step' })
 
-const compactionAnswer = z.object({
+export const compactionAnswer = z.object({
   at: timeAnswer,
   duration_ms: msAnswer,
   replaced_messages: z.number(),

@@ -36,7 +36,7 @@ export const approvalListRoutes: Route[] = [
     path: '/approvals',
     summary:
       'Lists calls that require approval, as they would run, with whole secrets masked. Admins see all calls, others those of their own requests. When is_redacted is true, arguments and note are empty: only admins and the owner of the agent see them',
-    tag: 'approvals',
+    tag: 'tools',
     access: 'own',
     rate: 'read',
     query: z.object({

@@ -1,7 +1,7 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { scheduling } from '../../shared/config'
-import { type Params, prepare, write } from '../../shared/db/statement'
+import { type Params, prepare, write, writeChanges } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import { hasGuestSql, payersSql } from '../budgets/payers-sql'
@@ -13,10 +13,17 @@ import {
   spenderOf,
 } from '../budgets/scope-sql'
 import { unfiltered } from '../communities/readable-sql'
-import { canStartExplorationSql, hasInboxSlotSql } from '../exploration/share-sql'
+import { canExploreSql } from '../exploration/discover-sql'
+import {
+  canStartExplorationSql,
+  hasExplorationSlotSql,
+  hasInboxSlotSql,
+} from '../exploration/share-sql'
+import { isHeldSql } from '../inbox/held-sql'
 import { canShareRunSql, requestersOfItemSql } from '../inbox/requester-sql'
 import { isItemStoppedSql } from '../inbox/stopped-queries'
 import {
+  isAgentRunningSql,
   isHubPausedSql,
   isPendingCancellationSql,
   isWaitingSql,
@@ -27,7 +34,7 @@ import { activations } from '../schema/activations'
 import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
-import { isHeldSql } from './held-sql'
+import { settings } from '../schema/system'
 
 /** What a LOAD request claims for. */
 export interface Claim {
@@ -106,8 +113,12 @@ export const askWithRoomSql = sql`(
   SELECT ask.*, coalesce(${room.freeMicrousd}, 0) AS free_microusd, coalesce(${room.freeTokens}, 0) AS free_tokens,
     ${room.freeShare} AS free_share, coalesce(${room.isThrottled}, 1) AS is_throttled,
     coalesce(NOT (${isUsedUpSql(left)}) AND NOT (${isBelowFloorSql(free)}), 0) AS is_free,
+    coalesce(${isShortSql(left)}, 1) AS is_short,
     min(coalesce(${isShortSql(left)}, 1)) OVER (PARTITION BY ask.agent_id) AS is_exhausted
   FROM ask LEFT JOIN (${selectHeadroomSql(askSpender)}) r ON ${room.candidate} = ask.candidate) AS a`
+
+/** Whether the budgets of a row of `askWithRoomSql` pay for an exploration. */
+const canPayExplorationSql = sql`(NOT a.is_short AND NOT a.is_throttled)`
 
 /** What an admitted activation gets: a deadline, and a reservation for one model call. */
 export const admit = (v: Asking) => ({
@@ -136,10 +147,14 @@ const canRunSql = (v: Params<Claim>): SQL => sql`
 /** The next task, under the name of its columns. */
 const first = alias(inboxItems, 'first')
 
+/** An exploration as a task: the values of `taskColumnsSql`. */
+export const explorationTaskSql = sql`NULL AS id, 'exploration' AS type, NULL AS task, NULL AS post_id, NULL AS model,
+  NULL AS activation_id, NULL AS priority, NULL AS conversation_id, NULL AS from_account_id, NULL AS requesters`
+
 /** Selects the next task, or an exploration when there is none and the conditions of exploration hold. */
 const taskOrExplorationSql = (v: Params<Claim>): SQL => sql`
   SELECT * FROM (${firstTaskSql(v.agentId)}) UNION ALL
-  SELECT NULL, 'exploration', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+  SELECT ${explorationTaskSql}
   WHERE NOT EXISTS (SELECT 1 FROM (${firstTaskSql(v.agentId)})) AND ${canStartExplorationSql(v)}`
 
 /** For whom the next task is; an exploration is the hub's own. */
@@ -204,7 +219,7 @@ const createClaim = (v: Params<Claim>, task: SQL) =>
       },
       sql`FROM ${askWithRoomSql}
       WHERE a.type <> 'approval_decision'
-        AND (a.type <> 'exploration' OR (NOT a.is_exhausted AND NOT a.is_throttled))
+        AND (a.type <> 'exploration' OR ${canPayExplorationSql})
         AND (a.type = 'exploration' OR ${hasInboxSlotSql(v)})
         AND ${isNotPausedSql} AND ${canRunSql(v)}
       ${bestModelSql} LIMIT 1`,
@@ -216,6 +231,27 @@ export const claimTask = prepare((v: Params<Claim>) => createClaim(v, firstTaskS
 
 export const claimTaskOrExploration = prepare((v: Params<Claim>) =>
   createClaim(v, taskOrExplorationSql(v)),
+)
+
+/**
+ * Records that an exploration was refused for lack of a slot, so that tasks leave one free. Answers
+ * whether it was refused for that.
+ */
+export const recordExplorationRefusal = prepare((v: Params<Claim>) =>
+  writeChanges(
+    insertSelect(
+      settings,
+      { key: 'exploration_waits', value: 'true', updatedAt: v.now },
+      sql`
+      WHERE NOT EXISTS (SELECT 1 FROM ${activations} ${x} WHERE ${x.id} = ${v.activationId} OR ${x.resumedBy} = ${v.activationId})
+        AND NOT ${isAgentRunningSql(v.agentId)}
+        AND NOT EXISTS (SELECT 1 FROM ${inboxItems} ${i} WHERE ${i.accountId} = ${v.agentId} AND ${isWaitingSql(i)})
+        AND NOT ${hasExplorationSlotSql(v)} AND ${canExploreSql(v)}
+        AND EXISTS (WITH ask AS MATERIALIZED (${newAskSql(v, sql`SELECT ${explorationTaskSql}`)})
+          SELECT 1 FROM ${askWithRoomSql} WHERE ${canPayExplorationSql} AND ${isNotPausedSql})
+      ON CONFLICT (key) DO UPDATE SET updated_at = excluded.updated_at`,
+    ),
+  ),
 )
 
 /** Selects the parked activation that was cancelled and only has to end, ahead of every other task. */

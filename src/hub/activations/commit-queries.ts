@@ -239,7 +239,7 @@ export function commitStatements(
     count: countActivation(request),
     finish: finish({ activationId }),
     result: selectResult({ activationId }),
-    waiting: selectAgentsToWake(),
+    waiting: selectAgentsToWake(request.now),
     isWatched: request.reply?.postId ? selectIsTopicWatched(postTopic(request.reply.postId)) : null,
   }
 }

@@ -8,9 +8,9 @@ import { selectBudgetsInScope } from '../budgets/queries'
 import { selectCommentsOfRun } from '../comments/queries'
 import type { ClaimedItem, LoadRequest, ModelStore } from '../contract/hub'
 import { selectExploration } from '../exploration/queries'
-import { recordExplorationRefusal } from '../exploration/share-sql'
 import { selectPolicy } from '../grants/queries'
 import { changedRequestsSql } from '../inbox/changed-requests-queries'
+import { isHeldSql } from '../inbox/held-sql'
 import { refuseItemsOfStopped } from '../inbox/stopped-queries'
 import { inboxDepthSql, isHubPausedSql } from '../inbox/waiting-sql'
 import { selectPostOfRun } from '../posts/queries'
@@ -27,10 +27,10 @@ import {
   claimTask,
   claimTaskOrExploration,
   isBlockedByReservedSlotsSql,
+  recordExplorationRefusal,
   recordRequesters,
   resumeParked,
 } from './claim-queries'
-import { isHeldSql } from './held-sql'
 
 const c = alias(accounts, 'c')
 const g = alias(agents, 'g')

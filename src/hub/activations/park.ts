@@ -42,7 +42,7 @@ export async function park(context: ActionContext, request: ParkRequest): Promis
     cancellation: cancellationStatements(activationId, now),
     attempt: outage ? selectNextAttempt({}) : null,
     parked: selectStateOf({ id: activationId }),
-    waiting: selectAgentsToWake(),
+    waiting: selectAgentsToWake(now),
   })
   deferPushes(context, isPushed ?? false)
   if (attempt?.at) defer(scheduler.sweepAt(attempt.at))

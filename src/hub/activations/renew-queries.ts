@@ -4,9 +4,9 @@ import { flag, type RowOf } from '../../shared/db/fields'
 import { oneSql, type Params, prepare, write } from '../../shared/db/statement'
 import { updateSet } from '../../shared/db/write-sql'
 import type { ActivationId } from '../../shared/ids'
-import { isStoppedSql } from '../bans/ban-sql'
 import { headroomOf, headroomSql } from '../budgets/scope-sql'
 import type { ModelStore, RenewRequest } from '../contract/hub'
+import { holdsSql } from '../inbox/held-sql'
 import { inboxDepthSql, isHubPausedSql } from '../inbox/waiting-sql'
 import { activations } from '../schema/activations'
 import { agents } from '../schema/definitions'
@@ -94,7 +94,7 @@ const stateFields = ({ agentId, now }: Params<Renewal>, { connectionsSql }: Mode
   /** Token limit for all calls of one activation; null: only the loop's own limit applies. */
   tokensMax: g.activationTokensMax,
   /** By an admin, or because its account is disabled, banned or muted. */
-  isPaused: flag(sql`${g.isPaused} OR ${isStoppedSql(agentId, now)}`),
+  isPaused: flag(sql`${holdsSql(g, now).isPaused} OR ${holdsSql(g, now).isStopped}`),
   isHubPaused: flag(sql`${isHubPausedSql}`),
   leftMicrousd: sql<number>`coalesce(${room.leftMicrousd}, 0)`,
   leftTokens: sql<number>`coalesce(${room.leftTokens}, 0)`,

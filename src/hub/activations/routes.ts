@@ -15,7 +15,7 @@ import { type ActivationRecord, selectActivation, type TracedActivation } from '
 import { presentActivation, presentTrace } from './present'
 import { recordStatements, splitRuns, totalsStatements } from './run-list-queries'
 
-const tag = 'activations'
+const tag = 'agents'
 
 const listRoute = route({
   method: 'get',

@@ -15,8 +15,8 @@ import { selectDiscoveredFor } from '../exploration/page-queries'
 import { toMatch } from '../exploration/to-match'
 import { selectAnswer } from '../inbox/answer-queries'
 import { toQuestionProgress } from '../inbox/answer-view'
-import { explainNotWoken } from '../inbox/deliver'
 import { selectItems } from '../inbox/queries'
+import { findNotWoken } from '../inbox/unreached-view'
 import { createPost, postInput } from '../posts/actions'
 import { selectPosts, selectShownPost } from '../posts/queries'
 import { toThreadPost } from '../posts/to-thread-post'
@@ -136,17 +136,19 @@ const createWrites = (
   open: () => ActionContext,
 ): Part<'createPost' | 'createComment' | 'vote' | 'sendDm'> => ({
   createPost: async (actor, { community, ...post }) => {
-    const created = await createPost(open(), actor, { ...parseInput(postInput, post), community })
-    return { id: created.answer.id, notes: explainNotWoken(created) }
+    const context = open()
+    const created = await createPost(context, actor, { ...parseInput(postInput, post), community })
+    return { id: created.answer.id, notWoken: await findNotWoken(context, actor, created) }
   },
 
   createComment: async (actor, { content, ...place }) => {
-    const created = await createComment(open(), actor, {
+    const context = open()
+    const created = await createComment(context, actor, {
       ...place,
       content: parseInput(commentContent, content),
     })
     const { id, postId } = created.answer
-    return { id, postId, notes: explainNotWoken(created) }
+    return { id, postId, notWoken: await findNotWoken(context, actor, created) }
   },
 
   vote: async (actor, target, value) => {
@@ -156,7 +158,7 @@ const createWrites = (
   },
 
   sendDm: async (actor, { to, message }) => {
-    const input = { message: parseInput(messageText, message) }
+    const input = { content: parseInput(messageText, message) }
     const { conversationId, status } = (await sendToAccount(open(), actor, to, input)).answer
     return { conversationId, isRequest: status === 'pending' }
   },

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { briefPersonAnswer } from '../accounts/present'
-import { countAnswer, microusdAnswer, presentTime, timeAnswer } from '../http/answers'
+import { countAnswer, microusdAnswer, timeAnswer } from '../http/answers'
+import { presenterOf } from '../http/presenter'
 import type { Call } from '../http/route'
 import { approvals as approvalTable } from '../schema/approvals'
 import { type ArgumentPart, toText } from './format-arguments'
@@ -86,10 +87,10 @@ export const approvalAnswer = z
   })
   .meta({ id: 'Approval' })
 
-function presentArguments(
-  parts: ArgumentPart[],
-): Pick<z.input<typeof approvalAnswer>, 'arguments' | 'masked'> {
-  const masked: z.input<typeof approvalAnswer>['masked'] = []
+type ShownArguments = Pick<z.input<typeof approvalAnswer>, 'arguments' | 'masked'>
+
+function presentArguments(parts: ArgumentPart[]): ShownArguments {
+  const masked: ShownArguments['masked'] = []
   let text = ''
   for (const part of parts) {
     const start = text.length
@@ -102,36 +103,27 @@ function presentArguments(
 /** What resuming the run would cost, as the API returns it. */
 export type ApprovalPromise = z.input<typeof promiseAnswer>
 
+interface ApprovalView extends VisibleApproval, ShownArguments {
+  promise: ApprovalPromise | null
+}
+
+const presentView = presenterOf(approvalAnswer).from<ApprovalView>({
+  agent: (row) => ({ id: row.agentId, name: row.agentName, kind: row.agentKind }),
+  scope: (row) => (row.status === 'approved' ? row.scope : null),
+  reasons: (row) =>
+    row.reasons.map((reason) => ({
+      kind: reason.kind,
+      entry: reason.kind === 'policy' ? reason.entry : null,
+      community: reason.kind === 'community' ? reason.community : null,
+    })),
+})
+
 /** @param promise null for a call that is decided, or of no run */
 export const presentApproval = (
   row: VisibleApproval,
   promise: ApprovalPromise | null,
-): z.input<typeof approvalAnswer> => ({
-  id: row.id,
-  status: row.status,
-  agent: { id: row.agentId, name: row.agentName, kind: row.agentKind },
-  activation_id: row.activationId,
-  run_id: row.runId,
-  post_id: row.postId,
-  call_id: row.callId,
-  tool: row.tool,
-  grant: row.grant,
-  tier: row.tier,
-  ...presentArguments(row.showArguments(0)),
-  scope: row.status === 'approved' ? row.scope : null,
-  decided_by: row.decidedBy,
-  note: row.note,
-  reasons: row.reasons.map((reason) => ({
-    kind: reason.kind,
-    entry: reason.kind === 'policy' ? reason.entry : null,
-    community: reason.kind === 'community' ? reason.community : null,
-  })),
-  is_redacted: row.isRedacted,
-  promise,
-  created_at: presentTime(row.createdAt),
-  expires_at: presentTime(row.expiresAt),
-  decided_at: presentTime(row.decidedAt),
-})
+): z.input<typeof approvalAnswer> =>
+  presentView({ ...row, ...presentArguments(row.showArguments(0)), promise })
 
 /** Presents an approval for an admin, who can decide it. */
 export const presentForAdmin = (

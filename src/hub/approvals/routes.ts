@@ -7,12 +7,12 @@ import { decisionBody, decisionsBody } from './inputs'
 import { prepareRule } from './prepare-rule'
 import { approvalAnswer, presentForAdmin } from './present'
 
-const tag = 'approvals'
+const tag = 'tools'
 
 export const approvalRoutes: Route[] = [
   route({
     method: 'post',
-    path: '/approvals',
+    path: '/approvals/decide',
     summary: 'Approves or denies several pending calls at once; the agents resume at once (admin)',
     tag,
     access: 'admin',
@@ -29,7 +29,7 @@ export const approvalRoutes: Route[] = [
   }),
   route({
     method: 'post',
-    path: '/approvals/:id',
+    path: '/approvals/:id/decide',
     summary:
       'Approves or denies a pending call; the agent resumes at once. With standing_rule also creates a rule for such calls (admin)',
     tag,

@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { decodeKeyset, splitPage, toPageFields, toTimeKey } from '../../shared/cursor'
-import { pageFields, presentTime, timeAnswer } from '../http/answers'
+import { pageFields, timeAnswer } from '../http/answers'
 import { requireAdmin } from '../http/authenticate'
+import { presenterOf } from '../http/presenter'
 import { type Route, route } from '../http/route'
 import { type AdminLogRow, selectAdminLog } from './admin-log-queries'
 import { adminLogFilter, logPage } from './filter'
@@ -24,18 +25,9 @@ const entryAnswer = z
   })
   .meta({ id: 'AdminLogEntry' })
 
-const presentEntry = (row: AdminLogRow): z.input<typeof entryAnswer> => ({
-  id: row.id,
-  at: presentTime(row.at),
-  account_id: row.accountId,
-  account: row.accountName,
-  action: row.action,
-  target_type: row.targetType,
-  target_id: row.targetId,
-  target: row.targetName,
-  reason: row.reason,
-  before: row.before,
-  after: row.after,
+const presentEntry = presenterOf(entryAnswer).from<AdminLogRow>({
+  account: (row) => row.accountName,
+  target: (row) => row.targetName,
 })
 
 export const adminLogRoutes: Route[] = [
@@ -44,7 +36,7 @@ export const adminLogRoutes: Route[] = [
     path: '/admin/log',
     summary:
       'Lists what admins and moderators did, newest first: who, what, and the settings before and after (admin)',
-    tag: 'audit',
+    tag: 'people',
     // The rows are read together with the viewer, in one round trip.
     access: 'own',
     rate: 'read',

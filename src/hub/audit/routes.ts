@@ -4,14 +4,15 @@ import { notFound } from '../../shared/errors'
 import { briefPersonAnswer } from '../accounts/present'
 import { readRecords, toArchiveView } from '../archive/archive-view'
 import { selectFiles } from '../archive/queries'
-import { countAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
+import { countAnswer, pageFields, timeAnswer } from '../http/answers'
+import { presenterOf } from '../http/presenter'
 import { type Route, route } from '../http/route'
 import { activations } from '../schema/activations'
 import { readCallContents } from './call-contents'
 import { archivedFile, auditFilter, logPage } from './filter'
 import { type AuditRow, selectAudit, selectAuditEntry } from './list-queries'
 
-const tag = 'audit'
+const tag = 'tools'
 
 const entryAnswer = z
   .object({
@@ -57,22 +58,9 @@ const entryDetailAnswer = entryAnswer.extend({
     .describe('Whether both are left out: the run is private. POST /openings opens it.'),
 })
 
-const presentEntry = (row: AuditRow): z.input<typeof entryAnswer> => ({
-  id: row.id,
-  at: presentTime(row.at),
-  account: { id: row.accountId, name: row.accountName, kind: row.accountKind },
-  activation_id: row.activationId,
-  task: row.task,
-  asked_by: row.askedBy,
-  call_id: row.callId,
-  tool: row.tool,
-  grant: row.grant || null,
-  arguments_hash: row.argumentsHash,
-  decision: row.decision,
-  reason: row.reason,
-  outcome: row.outcome,
-  duration_ms: row.durationMs,
-  result_bytes: row.resultBytes,
+const presentEntry = presenterOf(entryAnswer).from<AuditRow>({
+  account: (row) => ({ id: row.accountId, name: row.accountName, kind: row.accountKind }),
+  grant: (row) => row.grant || null,
 })
 
 export const auditRoutes: Route[] = [

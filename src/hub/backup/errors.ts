@@ -61,7 +61,9 @@ export const backupErrors = {
     }),
   noSecondPass: (table: string) =>
     new AppError('VALIDATION', 'The request is not valid.', {
-      details: [{ path: 'second_pass', message: `Rows of ${table} refer to no rows of ${table}` }],
+      details: [
+        { path: 'is_second_pass', message: `Rows of ${table} refer to no rows of ${table}` },
+      ],
     }),
   refusedRows: (table: string, reason: string, cause: unknown) =>
     new AppError(

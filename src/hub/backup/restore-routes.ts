@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { AccountId } from '../../shared/ids'
+import { knownFields } from '../../shared/known-fields'
 import { countAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
 import {
@@ -12,10 +13,10 @@ import {
 import { indexedTables } from './row-queries'
 import { fileInput, presentTable, tableAnswer, valueInput } from './shapes'
 
-const common = { tag: 'backup', access: 'admin' } as const
+const common = { tag: 'hub', access: 'admin' } as const
 
 const restore = z.string().min(1).max(100).describe('The id of the restore.')
-const place = z.object({ table: z.enum(indexedTables), after: z.int().min(0) })
+const place = knownFields({ table: z.enum(indexedTables), after: z.int().min(0) })
 
 const begin = route({
   ...common,
@@ -24,13 +25,13 @@ const begin = route({
   summary:
     'Begins a restore into an empty hub, which takes no other write until it is complete (admin key)',
   rate: 'write',
-  body: z.object({
+  body: knownFields({
     restore: restore.nullish().describe('The id of a restore that is not ready yet.'),
     migrations: z.array(z.string().max(200)).max(10_000),
   }),
   answer: z.object({
     restore: z.string(),
-    ready: z.boolean().describe('False: call again with the id.'),
+    is_ready: z.boolean().describe('False: call again with the id.'),
     tables: z.array(tableAnswer).describe('In the order in which their rows have to be sent.'),
   }),
   handle: async ({ context, body }) => {
@@ -38,7 +39,7 @@ const begin = route({
       id: body.restore ?? null,
       migrations: body.migrations,
     })
-    return { restore: begun.id, ready: begun.isReady, tables: begun.tables.map(presentTable) }
+    return { restore: begun.id, is_ready: begun.isReady, tables: begun.tables.map(presentTable) }
   },
 })
 
@@ -48,18 +49,18 @@ const rows = route({
   path: '/restore/rows',
   summary: 'Writes rows of a table; can be repeated (admin key)',
   rate: 'upload',
-  body: z.object({
+  body: knownFields({
     restore,
     table: z.string().min(1).max(100),
     rows: z.array(z.array(valueInput)).max(10_000),
-    second_pass: z
+    is_second_pass: z
       .boolean()
       .default(false)
       .describe('Sets references to rows of the same table, after all rows were sent.'),
   }),
   answer: z.object({ written: countAnswer }),
   handle: async ({ context, body }) => {
-    const { table, second_pass: isSecond } = body
+    const { table, is_second_pass: isSecond } = body
     await writeRows(context, body.restore, { table, rows: body.rows, isSecond })
     return { written: body.rows.length }
   },
@@ -71,10 +72,10 @@ const objects = route({
   path: '/restore/objects',
   summary: 'Writes what agents remember; can be repeated (admin key)',
   rate: 'upload',
-  body: z.object({
+  body: knownFields({
     restore,
     objects: z
-      .array(z.object({ agent_id: z.string().min(1).max(100), content: z.string() }))
+      .array(knownFields({ agent_id: z.string().min(1).max(100), content: z.string() }))
       .max(100),
   }),
   answer: z.object({ written: countAnswer }),
@@ -94,7 +95,7 @@ const files = route({
   path: '/restore/files',
   summary: 'Writes definitions, files of agents and long results; can be repeated (admin key)',
   rate: 'upload',
-  body: z.object({ restore, files: z.array(fileInput).max(1_000) }),
+  body: knownFields({ restore, files: z.array(fileInput).max(1_000) }),
   answer: z.object({ written: countAnswer }),
   handle: async ({ context, body }) => {
     const found = body.files.map(({ content_type: contentType, ...file }) => ({
@@ -112,7 +113,7 @@ const complete = route({
   path: '/restore/complete',
   summary: 'Indexes restored rows for search, and opens the hub; repeat it with `next` (admin key)',
   rate: 'upload',
-  body: z.object({ restore, next: place.nullish() }),
+  body: knownFields({ restore, next: place.nullish() }),
   answer: z.object({ next: place.nullable().describe('Null: the hub is open.') }),
   handle: async (call) => ({
     next: await completeRestore(

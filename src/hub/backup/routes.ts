@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { backupLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
+import { knownFields } from '../../shared/known-fields'
 import type { ActionContext } from '../action-context'
 import { countAnswer, presentTime, timeAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
@@ -14,7 +15,7 @@ import { selectRows, type Value } from './row-queries'
 import { fileKey, fileShape, presentTable, tableAnswer, value } from './shapes'
 import type { CopiedTable } from './tables'
 
-const tag = 'backup'
+const tag = 'hub'
 
 /** Of a page of rows; a longer row is a page of its own. */
 const pageLimits = { rows: 2_000, chars: 1_000_000 }
@@ -63,7 +64,7 @@ const status = route({
       .object({
         kind: z.enum(['backup', 'restore']),
         holds_until: timeAnswer,
-        holds: z
+        is_holding: z
           .boolean()
           .describe('False: it was interrupted, and the next sweep removes what is left of it.'),
       })
@@ -73,7 +74,7 @@ const status = route({
     const found = await run(context.db, selectTransfer())
     if (!found) return { transfer: null }
     const { kind, holds, holdsUntil } = found
-    return { transfer: { kind, holds: Boolean(holds), holds_until: presentTime(holdsUntil) } }
+    return { transfer: { kind, is_holding: Boolean(holds), holds_until: presentTime(holdsUntil) } }
   },
 })
 
@@ -85,7 +86,7 @@ const begin = route({
   tag,
   access: 'admin',
   rate: 'write',
-  body: z.object({
+  body: knownFields({
     backup: z
       .string()
       .min(1)
@@ -96,7 +97,7 @@ const begin = route({
   }),
   answer: z.object({
     backup: z.string(),
-    ready: z.boolean().describe('False: call again with the id.'),
+    is_ready: z.boolean().describe('False: call again with the id.'),
     holds_until: timeAnswer,
     migrations: z.array(z.string()),
     tables: z.array(tableAnswer),
@@ -109,7 +110,7 @@ const begin = route({
     })
     return {
       backup: begun.id,
-      ready: begun.isReady,
+      is_ready: begun.isReady,
       holds_until: presentTime(begun.holdsUntil),
       migrations: begun.migrations,
       tables: begun.tables.map(presentTable),

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { knownFields } from '../../shared/known-fields'
 import type { CopiedTable } from './tables'
 
 /** Shapes that backups and restores share. */
@@ -26,7 +27,7 @@ export const tableAnswer = z
   })
   .meta({ id: 'CopiedTable' })
 
-export const fileShape = z.object({
+export const fileShape = knownFields({
   key: z.string(),
   body: z.string().describe('Base64.'),
   content_type: z.string().nullable(),

@@ -1,6 +1,7 @@
-import * as z from 'zod'
+import type * as z from 'zod'
 import { moderationLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
+import { knownFields } from '../../shared/known-fields'
 import { shownText } from '../../shared/texts'
 import type { ActionContext } from '../action-context'
 import { insertAdminEntry } from '../admin-log/queries'
@@ -19,7 +20,7 @@ import {
   selectHubBan,
 } from './queries'
 
-export const banAppealInput = z.object({
+export const banAppealInput = knownFields({
   text: shownText.max(moderationLimits.appealCharsMax),
 })
 

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { presentTime, timeAnswer } from '../http/answers'
+import { timeAnswer } from '../http/answers'
+import { presenterOf } from '../http/presenter'
 import { banAppeals } from '../schema/moderation'
 import { bans } from '../schema/places'
 import type { AppealedBanRow, HubBanRow } from './queries'
@@ -18,24 +19,19 @@ export const hubBanAnswer = z
   })
   .meta({ id: 'HubBan' })
 
-export const presentHubBan = (row: HubBanRow): z.input<typeof hubBanAnswer> => ({
-  id: row.id,
-  kind: row.kind,
-  reason: row.reason,
-  created_at: presentTime(row.createdAt),
-  ends_at: presentTime(row.endsAt),
-  appeal: row.appeal,
-  appealed_at: presentTime(row.appealedAt),
-  appeal_outcome: row.outcome,
-  appeal_reason: row.outcomeReason,
-})
+const outcome = {
+  appeal_outcome: (row: HubBanRow) => row.outcome,
+  appeal_reason: (row: HubBanRow) => row.outcomeReason,
+}
+
+export const presentHubBan = presenterOf(hubBanAnswer).from<HubBanRow>(outcome)
 
 export const appealedBanAnswer = hubBanAnswer
   .extend({ account: z.string(), by: z.string().describe('The admin who banned or muted.') })
   .meta({ id: 'AppealedBan' })
 
-export const presentAppealedBan = (row: AppealedBanRow): z.input<typeof appealedBanAnswer> => ({
-  ...presentHubBan(row),
-  account: row.accountName,
-  by: row.createdByName,
+export const presentAppealedBan = presenterOf(appealedBanAnswer).from<AppealedBanRow>({
+  ...outcome,
+  account: (row) => row.accountName,
+  by: (row) => row.createdByName,
 })

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import type { Keyset } from '../../shared/cursor'
 import { nullable, type RowOf } from '../../shared/db/fields'
 import {
   manySql,
@@ -90,22 +91,33 @@ const preparedBan = prepare((v: Params<{ id: string; now: number }>) =>
 export const selectHubBan = (id: string, now: number): Statement<AppealedBanRow | undefined> =>
   preparedBan({ id, now })
 
-const preparedOpen = prepare((v: Params<ViewerValues & { limit: number }>) =>
-  manySql(
-    appealedFields,
-    sql`FROM ${appealedTables} WHERE ${z.outcome} IS NULL AND ${z.banId} IS NOT NULL
+/** A page, oldest first. `after` is time of the appeal and id of the ban of the last row of the previous one. */
+interface AppealsPage {
+  after: Keyset | null
+  limit: number
+}
+
+const preparedOpen = prepare(
+  (v: Params<ViewerValues & { afterAt: number; afterId: string; limit: number }>) =>
+    manySql(
+      appealedFields,
+      sql`FROM ${appealedTables} WHERE ${z.outcome} IS NULL AND ${z.banId} IS NOT NULL
         AND EXISTS (SELECT 1 FROM ${viewer} WHERE ${viewer.role} = 'admin')
-      ORDER BY ${z.createdAt} LIMIT ${v.limit}`,
-    viewerCte(v),
-  ),
+        AND (${z.createdAt}, ${z.banId}) > (${v.afterAt}, ${v.afterId})
+      ORDER BY ${z.createdAt}, ${z.banId} LIMIT ${v.limit}`,
+      viewerCte(v),
+    ),
 )
 
 /** Selects open appeals of bans and mutes of the whole hub, oldest first; none unless the viewer is an admin. */
 export const selectOpenBanAppeals = (
   credential: Credential | null,
   now: number,
-  limit: number,
-): Statement<AppealedBanRow[]> => preparedOpen({ ...viewerValues(credential, now), limit })
+  { after, limit }: AppealsPage,
+): Statement<AppealedBanRow[]> => {
+  const [afterAt, afterId] = after ?? [0, '']
+  return preparedOpen({ ...viewerValues(credential, now), afterAt, afterId, limit })
+}
 
 export const insertBanAppeal = (appeal: typeof banAppeals.$inferInsert): Statement<void> =>
   write(orm.insert(banAppeals).values(appeal))

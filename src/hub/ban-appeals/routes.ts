@@ -1,13 +1,14 @@
 import * as z from 'zod'
-import { moderationLimits } from '../../shared/config'
+import { pageFields } from '../http/answers'
 import { requireAdmin } from '../http/authenticate'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { decisionInput } from '../moderation/appeal-action'
+import { pageQuery, presentPage, toPageRequest } from '../moderation/list-page'
 import { appealBan, banAppealInput, decideBanAppeal } from './actions'
 import { appealedBanAnswer, hubBanAnswer, presentAppealedBan, presentHubBan } from './present'
 import { selectOpenBanAppeals, selectOwnBans } from './queries'
 
-const tag = 'moderation'
+const tag = 'communities'
 const answer = z.object({ ban: hubBanAnswer })
 
 /** Bans and mutes of the whole hub, as the account reads and appeals them, and as admins decide. */
@@ -35,13 +36,20 @@ export const banAppealRoutes: Route[] = [
     // The rows are read together with the viewer, in one round trip.
     access: 'own',
     rate: 'read',
-    answer: z.object({ bans: z.array(appealedBanAnswer) }),
-    handle: async ({ credential, context, read }) => {
-      const now = context.clock.now()
-      const appeals = selectOpenBanAppeals(credential, now, moderationLimits.pageMax)
-      const { viewer, answers } = await read({ appeals })
+    query: pageQuery,
+    answer: z.object({ bans: z.array(appealedBanAnswer), ...pageFields }),
+    handle: async ({ credential, context, list, query, read }) => {
+      const call = { list, query }
+      const { before: after, limit } = toPageRequest(call)
+      const { viewer, answers } = await read({
+        appeals: selectOpenBanAppeals(credential, context.clock.now(), { after, limit }),
+      })
       if (viewer) requireAdmin(viewer)
-      return { bans: answers.appeals.map(presentAppealedBan) }
+      const { page, fields } = presentPage(answers.appeals, call, (row) => [
+        row.appealedAt ?? 0,
+        row.id,
+      ])
+      return { bans: page.map(presentAppealedBan), ...fields }
     },
   }),
   route({

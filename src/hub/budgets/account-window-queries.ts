@@ -2,9 +2,10 @@ import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { type Statement, write } from '../../shared/db/statement'
 import { bare, insertSelect, updateSet } from '../../shared/db/write-sql'
+import { activations } from '../schema/activations'
 import { budgetAccountWindows, budgets, budgetWindows } from '../schema/budgets'
 import { lastStartSql } from './crossing-queries'
-import { hasReachedSql } from './levels'
+import { isTooLittleSql } from './levels'
 import {
   hasOwnBudgetSql,
   holder,
@@ -21,6 +22,7 @@ import {
 const b = alias(budgets, 'b')
 const w = alias(budgetWindows, 'w')
 const v = alias(budgetAccountWindows, 'v')
+const x = alias(activations, 'x')
 
 /** Usage to sum, as a table `c` of `FROM`: its calls with their payers, time, cost and tokens. */
 type Calls = Record<'requesters' | 'payers' | 'at' | 'microusd' | 'tokens', SQL>
@@ -74,9 +76,16 @@ export const writeAccountSums = (sums: SQL, mode: 'add' | 'set'): Statement<void
 /** A budget of a role in the conditions of `updateAlerts`. */
 export const roleBudget = b
 
+/** The windows of the payers of a running activation, for `updateAlerts`; its row is `x`. */
+export const payersOfRun = (activationId: SQLWrapper) => ({
+  from: sql`${activations} ${x}`,
+  condition: (accountId: SQLWrapper) => sql`${x.id} = ${activationId} AND ${x.state} = 'running'
+    AND ${accountId} IN (SELECT key FROM json_each(${x.payers}))`,
+})
+
 /**
- * Marks accounts that have used up the limit of their role for the next report, and unmarks those that
- * have not, or no longer; runs after their windows or the limit were changed.
+ * Marks accounts for which a budget of their role has nothing left, or too little for a call, for the next
+ * report, and unmarks those for which it has enough; runs after their windows or the limit were changed.
  *
  * @param of the windows to look at, as conditions on `roleBudget` and on the window's account
  */
@@ -91,7 +100,7 @@ export const updateAlerts = (of: {
       { alert: sql`iif(n.is_used_up, 'due', 'none')` },
       sql`FROM (
           SELECT ${v.budgetId}, ${v.startsAt}, ${v.accountId}, ${v.alert},
-            ${hasReachedSql(b, v, 'critical')} AND NOT ${hasOwnBudgetSql(v.accountId)} AS is_used_up
+            ${isTooLittleSql(b, v, v)} AND NOT ${hasOwnBudgetSql(v.accountId)} AS is_used_up
           FROM ${budgets} ${b} ${of.from ? sql`CROSS JOIN ${of.from}` : undefined}
           CROSS JOIN ${budgetAccountWindows} ${v} ON ${v.budgetId} = ${b.id} AND ${v.startsAt} = ${lastStartSql(b.id, of.at)}
             AND ${of.condition(v.accountId)}

@@ -6,6 +6,7 @@ import { type AppError, type ErrorDetail, notFound } from '../../shared/errors'
 import type { AccountId, BudgetId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import { recordAdminAction, recordIfChanged } from '../admin-log/compose-entry'
+import { withoutMark } from '../communities/community-name'
 import { findFailedConstraint } from '../constraint-errors'
 import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runOnce, runOrReturnStored } from '../idempotency/run-once'
@@ -150,7 +151,10 @@ async function findScopeId(db: Db, { scope, name = '' }: BudgetInput): Promise<s
   if (scope !== 'agent' && scope !== 'community' && scope !== 'requester') {
     return normalizeScopeId(name)
   }
-  const found = await run(db, selectScopeId(scope, name))
+  const found = await run(
+    db,
+    selectScopeId(scope, scope === 'community' ? withoutMark(name) : name),
+  )
   if (!found) throw notFound(scope === 'requester' ? 'account' : scope)
   return found.id
 }

@@ -12,7 +12,13 @@ import {
 } from '../../shared/db/statement'
 import type { BudgetId } from '../../shared/ids'
 import { accounts } from '../schema/accounts'
-import { budgetAccountWindows, budgetLevels, budgets, budgetWindows } from '../schema/budgets'
+import {
+  budgetAccountWindows,
+  budgetLevels,
+  budgetRefusals,
+  budgets,
+  budgetWindows,
+} from '../schema/budgets'
 import { communities } from '../schema/communities'
 import { agents } from '../schema/definitions'
 import { roleBudget, updateAlerts } from './account-window-queries'
@@ -127,9 +133,9 @@ export const deleteBudget = (id: string): Statement<boolean> =>
     ),
   )
 
-/** Deletes the counters and reported levels of a deleted budget. */
+/** Deletes the counters, reported levels and refusals of a deleted budget. */
 export const deleteOrphanedRows = (id: string): Statement<void>[] =>
-  [budgetWindows, budgetLevels, budgetAccountWindows].map((table) =>
+  [budgetWindows, budgetLevels, budgetAccountWindows, budgetRefusals].map((table) =>
     write(
       orm
         .delete(table)

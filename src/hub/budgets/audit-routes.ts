@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { countAnswer, microusdAnswer, presentTime, timeAnswer } from '../http/answers'
+import { countAnswer, microusdAnswer, timeAnswer } from '../http/answers'
+import { presenterOf } from '../http/presenter'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { budgets } from '../schema/budgets'
 import { auditBudgets, repairBudgets } from './audit'
@@ -23,36 +24,28 @@ const differenceAnswer = z
   })
   .meta({ id: 'BudgetDifference' })
 
-const presentDifference = (difference: WindowDifference): z.input<typeof differenceAnswer> => ({
-  budget_id: difference.budgetId,
-  scope: difference.scope,
-  scope_id: difference.scopeId,
-  account_id: difference.accountId,
-  starts_at: presentTime(difference.startsAt),
-  ends_at: presentTime(difference.endsAt),
-  counted_microusd: difference.countedMicrousd,
-  events_microusd: difference.eventsMicrousd,
-  counted_tokens: difference.countedTokens,
-  events_tokens: difference.eventsTokens,
-})
+const presentDifference = presenterOf(differenceAnswer).from<WindowDifference>({})
 
 export const budgetAuditRoutes: Route[] = [
   route({
     method: 'get',
-    path: '/system/budget-audit',
+    path: '/budgets/audit',
     summary: 'Lists the windows whose budget counters differ from recorded usage (admin)',
     tag: 'budgets',
     access: 'admin',
     rate: 'read',
-    answer: z.object({ agrees: z.boolean(), differences: z.array(differenceAnswer) }),
+    answer: z.object({ is_consistent: z.boolean(), differences: z.array(differenceAnswer) }),
     handle: async ({ context }) => {
       const differences = await auditBudgets(context)
-      return { agrees: differences.length === 0, differences: differences.map(presentDifference) }
+      return {
+        is_consistent: differences.length === 0,
+        differences: differences.map(presentDifference),
+      }
     },
   }),
   route({
     method: 'post',
-    path: '/system/budget-audit/repair',
+    path: '/budgets/audit/repair',
     summary:
       'Corrects the budget counters that differ from recorded usage, with an audit entry (admin)',
     tag: 'budgets',

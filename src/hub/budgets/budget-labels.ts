@@ -1,4 +1,5 @@
 import { capitalize } from '../../shared/format'
+import { privateCommunityLabel } from '../communities/visibility-labels'
 import type { PageBudget } from './page-queries'
 
 type Scope = PageBudget['scope']
@@ -20,6 +21,39 @@ export const scopeLabels = {
 /** Formats the budgets that pay for a run, within a sentence. */
 export const formatPayers = (budgets: readonly { scope: Scope; name: string | null }[]): string =>
   budgets.map(({ scope, name }) => `${scopeLabels[scope]}${name ? ` ${name}` : ''}`).join(', ')
+
+/** Owners of budgets that have no name of their own, within a sentence. */
+const ownerLabels: Partial<Record<Scope, string>> = {
+  hub: 'the hub',
+  guests: 'all guests',
+  'role:member': 'each member',
+  'role:guest': 'each guest',
+}
+
+/** Whose budget it is, as plain text; the model or provider itself. */
+export const formatBudgetOwner = ({
+  scope,
+  scopeId,
+  name,
+  community = null,
+}: {
+  scope: Scope
+  scopeId: string
+  /** Of the agent or requester. */
+  name: string | null
+  /** Its name; null when the reader does not read it. */
+  community?: string | null
+}): string =>
+  name ??
+  (community && `m/${community}`) ??
+  (scope === 'community' ? privateCommunityLabel : null) ??
+  ownerLabels[scope] ??
+  scopeId
+
+/** Formats a budget within a sentence: `monthly budget of the hub`. */
+export const formatBudget = (
+  budget: Parameters<typeof formatBudgetOwner>[0] & { period: Period },
+): string => `${periodLabels[budget.period]} budget of ${formatBudgetOwner(budget)}`
 
 /** Scopes as the form offers them, in its order. */
 export const scopeOptions = {
@@ -65,9 +99,9 @@ export const explorationLabels: Record<Scope, string> = {
   executor: 'exploration with models of this provider',
   model: 'exploration with this model',
   community: 'exploration in this community',
-  requester: 'nothing',
+  requester: 'exploration by agents of this account',
   guests: 'nothing',
-  'role:member': 'nothing',
+  'role:member': 'exploration by agents of that member',
   'role:guest': 'nothing',
 }
 

@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { type Statement, write } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import { budgetLevels, budgets, budgetWindows } from '../schema/budgets'
-import { levelSql } from './levels'
+import { levelSql, neededSql } from './levels'
 import { isSharedScopeSql } from './payers-sql'
 
 const b = alias(budgets, 'b')
@@ -29,7 +29,7 @@ export const markChanged = (condition: SQL): Statement<void> =>
 
 /**
  * Marks budgets that have reached a level above the one last reported; runs after the counters of their
- * windows were raised.
+ * windows were raised, or a call was refused.
  *
  * @param from a table that is joined before the budgets
  * @param at a time in the window that was raised
@@ -38,7 +38,7 @@ export const markCrossed = (of: { from?: SQL; condition: SQL; at: SQL }): Statem
   markSql(sql`FROM ${of.from ? sql`${of.from} CROSS JOIN ` : undefined}${budgets} ${b}
     CROSS JOIN ${budgetWindows} ${w} ON ${w.budgetId} = ${b.id} AND ${w.startsAt} = ${lastStartSql(b.id, of.at)}
     LEFT JOIN ${budgetLevels} ${l} ON ${l.budgetId} = ${b.id} AND ${l.startsAt} = ${w.startsAt}
-    WHERE ${of.condition} AND ${isSharedScopeSql(b)} AND coalesce(${l.level}, 0) < ${levelSql(b, w)}`)
+    WHERE ${of.condition} AND ${isSharedScopeSql(b)} AND coalesce(${l.level}, 0) < ${levelSql(b, w, neededSql(b, w))}`)
 
 /**
  * The start of the window that counts what is spent at a time. Without a current window the last

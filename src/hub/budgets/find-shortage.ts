@@ -1,4 +1,5 @@
 import type { BudgetShortage, BudgetStatus } from '../contract/hub'
+import { toUsableLimit } from './levels'
 
 /** Amounts of money and tokens. */
 interface Amounts {
@@ -26,7 +27,7 @@ export function findShortage(
     kinds.flatMap(({ kind, limit, spent }) => {
       const limitValue = budget[limit]
       if (limitValue === null) return []
-      const rest = Math.floor(limitValue * budget.criticalShare) - budget[spent]
+      const rest = toUsableLimit(limitValue, budget) - budget[spent]
       const least = Math.max(0, Math.min(rest, left?.[kind] ?? rest))
       const needed = needs?.[kind] ?? null
       // how far what is left is from enough, for comparison across kinds

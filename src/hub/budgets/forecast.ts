@@ -1,4 +1,4 @@
-import { isRefusing } from './levels'
+import { toUsableLimit } from './levels'
 
 const DAY_MS = 86_400_000
 
@@ -10,9 +10,8 @@ export interface ForecastBudget {
   spentTokens: number
   /** Share of a limit beyond which only tasks of critical priority can spend. */
   criticalShare: number
-  /** The least that the last refused call of this window could take; null when none was refused. */
-  neededMicrousd?: number | null
-  neededTokens?: number | null
+  /** Something is left, but less than the last refused call of this window could take. */
+  isRefusing: boolean
   /** Null: no window is open. */
   startsAt: number | null
   endsAt: number | null
@@ -35,9 +34,9 @@ export interface Forecast {
   path: { at: number; microusd: number; tokens: number }[]
 }
 
-/** Returns the part of a limit that non-critical tasks can use, computed as admission does. */
-const toUsableLimit = (limit: number | null, { criticalShare }: ForecastBudget): number =>
-  limit === null ? Number.POSITIVE_INFINITY : Math.floor(limit * criticalShare)
+/** Returns the part of a limit that non-critical tasks can use; infinite without a limit. */
+const findUsable = (limit: number | null, budget: ForecastBudget): number =>
+  limit === null ? Number.POSITIVE_INFINITY : toUsableLimit(limit, budget)
 
 /**
  * Returns the forecast of a budget from its run rate: what is spent so far over the elapsed time of the
@@ -56,8 +55,8 @@ export function computeForecast(budget: ForecastBudget, now: number): Forecast {
     tokens: spentTokens + tokensPerMs * (at - now),
   })
   const end = project(Math.max(now, endsAt ?? now))
-  const usableMicrousd = toUsableLimit(budget.limitMicrousd, budget)
-  const usableTokens = toUsableLimit(budget.limitTokens, budget)
+  const usableMicrousd = findUsable(budget.limitMicrousd, budget)
+  const usableTokens = findUsable(budget.limitTokens, budget)
   const exhaustedAt =
     now +
     Math.min(
@@ -81,7 +80,7 @@ export function computeForecast(budget: ForecastBudget, now: number): Forecast {
   }
 
   function findState(): Forecast['state'] {
-    if (exhaustedAt <= now || isRefusing(budget)) return 'exhausted'
+    if (exhaustedAt <= now || budget.isRefusing) return 'exhausted'
     if (spentMicrousd === 0 && spentTokens === 0) return 'unknown'
     if (budget.limitMicrousd === null && budget.limitTokens === null) return 'unlimited'
     return exhaustedAt <= end.at ? 'runs_out' : 'lasts'

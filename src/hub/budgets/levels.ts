@@ -1,5 +1,6 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import { defaultThresholds } from '../schema/budgets'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { budgetRefusals, defaultThresholds } from '../schema/budgets'
 
 export { defaultThresholds }
 
@@ -10,7 +11,7 @@ export type Threshold = (typeof thresholds)[number]
 /** The thresholds before the limit: at these nothing is refused yet. */
 export const warningThresholds = thresholds.slice(0, -1)
 
-/** Levels of a budget, in ascending order: the last threshold that its spending has reached. */
+/** Levels of a budget, in ascending order; `levelSql` computes them. */
 export const levels = ['healthy', ...thresholds] as const
 export type BudgetLevel = (typeof levels)[number]
 
@@ -24,49 +25,15 @@ export const isOrdered = (shares: Thresholds): boolean =>
     return !previous || shares[`${previous}Share`] <= shares[`${each}Share`]
   })
 
-/** Returns the level of a budget at a share of its limit. */
-export const computeBudgetLevel = (
-  share: number,
-  shares: Thresholds = defaultThresholds,
-): BudgetLevel => thresholds.findLast((each) => share >= shares[`${each}Share`]) ?? 'healthy'
-
 /** Limits of a budget and what is used of them. */
-interface UsedBudget extends Thresholds {
+interface UsedBudget {
   limitMicrousd: number | null
   limitTokens: number | null
   spentMicrousd: number
   spentTokens: number
-  reservedMicrousd: number
-  reservedTokens: number
-  /** The least that the last refused call of this window could take; null when none was refused. */
-  neededMicrousd?: number | null
-  neededTokens?: number | null
-  /** Null: no window is open. */
-  endsAt: number | null
+  reservedMicrousd?: number
+  reservedTokens?: number
 }
-
-type Refusing = Pick<
-  UsedBudget,
-  | 'limitMicrousd'
-  | 'limitTokens'
-  | 'spentMicrousd'
-  | 'spentTokens'
-  | 'criticalShare'
-  | 'neededMicrousd'
-  | 'neededTokens'
->
-
-/** Whether the budget has refused a call in its current window and still has too little left for it. */
-export const isRefusing = (budget: Refusing): boolean =>
-  isShort(budget.limitMicrousd, budget.spentMicrousd, budget.neededMicrousd, budget) ||
-  isShort(budget.limitTokens, budget.spentTokens, budget.neededTokens, budget)
-
-const isShort = (
-  limit: number | null,
-  spent: number,
-  needed: number | null | undefined,
-  { criticalShare }: Refusing,
-): boolean => limit !== null && needed != null && Math.floor(limit * criticalShare) - spent < needed
 
 /** Returns the used and reserved share of the limit that is used more; null without a limit. */
 export function computeUsedShares(budget: UsedBudget): { used: number; reserved: number } | null {
@@ -77,38 +44,39 @@ export function computeUsedShares(budget: UsedBudget): { used: number; reserved:
       ? null
       : {
           used: share(budget.spentMicrousd, limitMicrousd),
-          reserved: share(budget.reservedMicrousd, limitMicrousd),
+          reserved: share(budget.reservedMicrousd ?? 0, limitMicrousd),
         },
     limitTokens === null
       ? null
       : {
           used: share(budget.spentTokens, limitTokens),
-          reserved: share(budget.reservedTokens, limitTokens),
+          reserved: share(budget.reservedTokens ?? 0, limitTokens),
         },
   ].filter((kind) => kind !== null)
   return kinds.sort((a, b) => b.used - a.used)[0] ?? null
 }
 
-/**
- * Returns the level of a budget, or null without a limit. Critical also while it refuses calls for which
- * too little is left, and, to fail closed, without a current window.
- */
-export function toBudgetLevel(budget: UsedBudget): BudgetLevel | null {
-  const share = computeUsedShares(budget)
-  if (!share) return null
-  const isCritical = budget.endsAt === null || isRefusing(budget)
-  return isCritical ? 'critical' : computeBudgetLevel(share.used, budget)
-}
+/** Returns the part of a limit that tasks of normal priority can use, as `usableLimitSql` does. */
+export const toUsableLimit = (
+  limit: number,
+  { criticalShare }: { criticalShare: number },
+): number => Math.floor(limit * criticalShare)
 
-/** Returns the worst level of all budgets; a budget without a limit is healthy. */
-export const findWorstLevel = (budgets: UsedBudget[]): BudgetLevel =>
-  levels[Math.max(0, ...budgets.map((each) => levels.indexOf(toBudgetLevel(each) ?? 'healthy')))] ??
-  'healthy'
+/** Returns the level of an index of `levels`. */
+export const toLevel = (index: number): BudgetLevel => levels[index] ?? 'healthy'
+
+/** Returns the worst level of all budgets. */
+export const findWorstLevel = (budgets: { level: BudgetLevel }[]): BudgetLevel =>
+  toLevel(Math.max(0, ...budgets.map(({ level }) => levels.indexOf(level))))
+
+type Kind = 'Microusd' | 'Tokens'
 
 /** Limits and thresholds of a budget in SQL: columns of `budgets`. */
 export type LimitColumns = Record<'limitMicrousd' | 'limitTokens' | `${Threshold}Share`, SQLWrapper>
 /** Spending in SQL: columns of `budget_windows`. */
 export type SpentColumns = Record<'spentMicrousd' | 'spentTokens', SQLWrapper>
+/** The least that the last refused call of a window could take; NULL when none was refused. */
+export type NeededColumns = Record<'neededMicrousd' | 'neededTokens', SQLWrapper>
 
 /** Condition: spending in the window `w` has reached a threshold of the budget `b`. Never NULL. */
 export function hasReachedSql(b: LimitColumns, w: SpentColumns, threshold: Threshold): SQL {
@@ -117,12 +85,52 @@ export function hasReachedSql(b: LimitColumns, w: SpentColumns, threshold: Thres
     OR coalesce(${w.spentTokens} >= ${b.limitTokens} * ${share}, 0))`
 }
 
-/** The level of the budget `b` in the window `w`, as an index of `levels`. */
-export const levelSql = (b: LimitColumns, w: SpentColumns): SQL<number> =>
-  sql`(${sql.join(
-    thresholds.map((each) => hasReachedSql(b, w, each)),
-    sql` + `,
-  )})`
+/** The part of a limit of the budget `b` that tasks of normal priority can use. */
+export const usableLimitSql = (b: LimitColumns, kind: Kind): SQL =>
+  sql`cast(${b[`limit${kind}`]} * ${b.criticalShare} AS INTEGER)`
+
+/** Condition: tasks of normal priority have used up the budget `b`, or less is left than a call needs. Never NULL. */
+export function isTooLittleSql(b: LimitColumns, w: SpentColumns, needed: NeededColumns): SQL {
+  const isShort = (kind: Kind) =>
+    sql`coalesce(${usableLimitSql(b, kind)} - ${w[`spent${kind}`]} < max(1, coalesce(${needed[`needed${kind}`]}, 1)), 0)`
+  return sql`(${isShort('Microusd')} OR ${isShort('Tokens')})`
+}
+
+const f = alias(budgetRefusals, 'needed')
+
+/** What the last call needed that the budget `b` refused in its window `w`. */
+export function neededSql(
+  b: Record<'id', SQLWrapper>,
+  w: Record<'startsAt', SQLWrapper>,
+): NeededColumns {
+  const select = (column: SQLWrapper) => sql`(SELECT ${column} FROM ${budgetRefusals} ${f}
+    WHERE ${f.budgetId} = ${b.id} AND ${f.startsAt} = ${w.startsAt})`
+  return { neededMicrousd: select(f.neededMicrousd), neededTokens: select(f.neededTokens) }
+}
+
+const nothingNeeded: NeededColumns = {
+  neededMicrousd: sql.raw('NULL'),
+  neededTokens: sql.raw('NULL'),
+}
+
+/**
+ * The level of the budget `b` in the window `w`, as an index of `levels`: the only definition of it. Critical
+ * also while the budget refuses calls for which too little is left, and, to fail closed, without a window. A
+ * budget without a limit is healthy.
+ */
+export const levelSql = (
+  b: LimitColumns,
+  w: SpentColumns & Record<'budgetId', SQLWrapper>,
+  needed: NeededColumns,
+): SQL<number> => sql`CASE
+  WHEN ${b.limitMicrousd} IS NULL AND ${b.limitTokens} IS NULL THEN 0
+  WHEN ${w.budgetId} IS NULL OR ${isTooLittleSql(b, w, needed)} THEN 3
+  WHEN ${hasReachedSql(b, w, 'throttle')} THEN 2
+  WHEN ${hasReachedSql(b, w, 'warning')} THEN 1 ELSE 0 END`
+
+/** Condition: something is left of the budget `b`, but less than its last refused call needs. Never NULL. */
+export const isRefusingSql = (b: LimitColumns, w: SpentColumns, needed: NeededColumns): SQL =>
+  sql`(${isTooLittleSql(b, w, needed)} AND NOT ${isTooLittleSql(b, w, nothingNeeded)})`
 
 /** Picks the thresholds of a budget, or their columns. */
 export const pickThresholds = <From extends Record<keyof Thresholds, unknown>>({

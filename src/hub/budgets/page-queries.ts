@@ -1,7 +1,7 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { budgetLimits } from '../../shared/config'
-import { nullable, number, type RowOf } from '../../shared/db/fields'
+import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
 import { manySql, mapStatement, oneSql, type Params, prepare } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
 import { isShownSql } from '../communities/readable-sql'
@@ -17,9 +17,19 @@ import {
 import { communities } from '../schema/communities'
 import { agents } from '../schema/definitions'
 import type { Reader } from '../viewers/reader'
-import { pickThresholds } from './levels'
+import {
+  type BudgetLevel,
+  isRefusingSql,
+  isTooLittleSql,
+  levelSql,
+  type NeededColumns,
+  neededSql,
+  pickThresholds,
+  type SpentColumns,
+  toLevel,
+} from './levels'
 import { hasOwnBudgetSql, isRoleScopeSql } from './payers-sql'
-import { isCurrentWindowSql, reservedSql } from './scope-sql'
+import { isCurrentWindowSql, mainBudgetOrderSql, reservedSql } from './scope-sql'
 
 const b = alias(budgets, 'b')
 const w = alias(budgetWindows, 'w')
@@ -29,6 +39,15 @@ const a = alias(accounts, 'a')
 const m = alias(communities, 'm')
 const f = alias(budgetRefusals, 'f')
 const v = alias(budgetAccountWindows, 'v')
+
+/** The level of a budget `b`, and whether it refuses calls for which too little is left, in SQL. */
+export const levelFields = (
+  spent: SpentColumns & Record<'budgetId', SQLWrapper>,
+  needed: NeededColumns,
+) => ({
+  level: levelSql(b, spent, needed).mapWith(toLevel) as SQL<BudgetLevel>,
+  isRefusing: flag(isRefusingSql(b, spent, needed)),
+})
 
 /** A budget `b` with its current window `w`, and what running activations have reserved. */
 export const statusFields = {
@@ -41,6 +60,7 @@ export const statusFields = {
   ...pickThresholds(b),
   spentMicrousd: number(sql`coalesce(${w.spentMicrousd}, 0)`),
   spentTokens: number(sql`coalesce(${w.spentTokens}, 0)`),
+  ...levelFields(w, neededSql(b, w)),
   reservedMicrousd: number(reservedSql(b, 'reservedMicrousd')),
   reservedTokens: number(reservedSql(b, 'reservedTokens')),
 }
@@ -55,6 +75,8 @@ export interface RoleAccount {
   spentTokens: number
   neededMicrousd: number | null
   neededTokens: number | null
+  level: BudgetLevel
+  isRefusing: boolean
 }
 
 /** The accounts that have spent from a budget of their role in the current window. */
@@ -72,23 +94,40 @@ const accountsShown = sql.raw('5')
 const usedShareSql = sql`max(coalesce(${v.spentMicrousd} * 1.0 / ${b.limitMicrousd}, 0),
   coalesce(${v.spentTokens} * 1.0 / ${b.limitTokens}, 0))`
 /** Whether nothing is left for an account, or less than its last call needed. */
-const isUsedUpSql = sql`
-  (coalesce(cast(${b.limitMicrousd} * ${b.criticalShare} AS INTEGER) - ${v.spentMicrousd} < max(1, coalesce(${v.neededMicrousd}, 1)), 0)
-  OR coalesce(cast(${b.limitTokens} * ${b.criticalShare} AS INTEGER) - ${v.spentTokens} < max(1, coalesce(${v.neededTokens}, 1)), 0))`
+const isUsedUpSql = isTooLittleSql(b, v, v)
+
+/** What SQLite's JSON contains of an account. */
+type StoredAccount = Omit<RoleAccount, 'level' | 'isRefusing'> &
+  Record<'level' | 'isRefusing', number>
+
+function readRoleAccounts(json: string): RoleAccounts {
+  const { top, ...counts } = JSON.parse(json) as {
+    top: StoredAccount[]
+    count: number
+    usedUp: number
+  }
+  const accounts = top.map((each) => ({
+    ...each,
+    level: toLevel(each.level),
+    isRefusing: each.isRefusing === 1,
+  }))
+  return { ...counts, top: accounts }
+}
 
 /** The accounts of a budget of a role; NULL for other scopes. Reads a row for each account that has spent. */
 const roleAccountsSql = sql<RoleAccounts | null>`iif(${isRoleScopeSql(b)}, (
   SELECT json_object('count', count(*), 'usedUp', total(p.is_used_up), 'top', json_group_array(json_object(
     'id', p.account_id, 'name', n.name, 'kind', n.kind, 'spentMicrousd', p.spent_microusd, 'spentTokens', p.spent_tokens,
-    'neededMicrousd', p.needed_microusd, 'neededTokens', p.needed_tokens)) FILTER (WHERE p.place <= ${accountsShown}))
+    'neededMicrousd', p.needed_microusd, 'neededTokens', p.needed_tokens, 'level', p.level,
+    'isRefusing', p.is_refusing)) FILTER (WHERE p.place <= ${accountsShown}))
   FROM (
     SELECT ${v.accountId}, ${v.spentMicrousd}, ${v.spentTokens}, ${v.neededMicrousd}, ${v.neededTokens},
-      ${isUsedUpSql} AS is_used_up,
+      ${isUsedUpSql} AS is_used_up, ${levelSql(b, v, v)} AS level, ${isRefusingSql(b, v, v)} AS is_refusing,
       row_number() OVER (ORDER BY ${isUsedUpSql} DESC, ${usedShareSql} DESC, ${v.spentMicrousd} DESC, ${v.accountId}) AS place
     FROM ${budgetAccountWindows} ${v}
     WHERE ${v.budgetId} = ${b.id} AND ${v.startsAt} = ${w.startsAt} AND NOT ${hasOwnBudgetSql(v.accountId)}
     ORDER BY place) p
-  LEFT JOIN ${accounts} n ON n.id = p.account_id), NULL)`.mapWith(JSON.parse)
+  LEFT JOIN ${accounts} n ON n.id = p.account_id), NULL)`.mapWith(readRoleAccounts)
 
 const pageFields = {
   /** Null for scopes other than roles. */
@@ -140,12 +179,15 @@ const fromBudgets = ({ now, reader }: At, rest: SQL): SQL => sql`FROM ${budgets}
   ${currentWindowSql(now)}
   LEFT JOIN ${budgetRefusals} ${f} ON ${f.budgetId} = ${b.id} AND ${f.startsAt} = ${w.startsAt} ${rest}`
 
-/** Selects all budgets, those of the hub first. */
+/** Selects all budgets, those of the hub first, beginning with its main one. */
 export const selectBudgets = prepare((v: At) =>
   mapStatement(
     manySql(
       pageFields,
-      fromBudgets(v, sql`ORDER BY ${b.scope} <> 'hub', ${a.name}, ${b.id} LIMIT 1000`),
+      fromBudgets(
+        v,
+        sql`ORDER BY ${b.scope} <> 'hub', ${a.name}, ${mainBudgetOrderSql(b)} LIMIT 1000`,
+      ),
     ),
     (rows) => rows.map(fillFromAccounts),
   ),
@@ -162,18 +204,18 @@ export const selectBudget = prepare((v: At & Params<{ id: string }>) =>
 function fillFromAccounts(budget: PageBudget): PageBudget {
   const [first] = budget.accounts?.top ?? []
   if (!first) return budget
-  const { spentMicrousd, spentTokens, neededMicrousd, neededTokens } = first
-  return { ...budget, spentMicrousd, spentTokens, neededMicrousd, neededTokens }
+  const { id: _id, name: _name, kind: _kind, ...used } = first
+  return { ...budget, ...used }
 }
 
-/** Selects the budget of an agent that has the greatest used share of a limit. */
+/** Selects the budget of an agent with the worst level; of several, the one of which the most is used. */
 export const selectAgentBudget = prepare((v: At & Params<{ name: string }>) =>
   oneSql(
     pageFields,
     fromBudgets(
       v,
       sql`WHERE ${b.scope} = 'agent' AND ${b.scopeId} = (SELECT id FROM ${accounts} WHERE name = ${v.name})
-        ORDER BY max(coalesce(${w.spentMicrousd} * 1.0 / ${b.limitMicrousd}, 0),
+        ORDER BY ${levelSql(b, w, f)} DESC, max(coalesce(${w.spentMicrousd} * 1.0 / ${b.limitMicrousd}, 0),
           coalesce(${w.spentTokens} * 1.0 / ${b.limitTokens}, 0)) DESC LIMIT 1`,
     ),
   ),

@@ -2,6 +2,7 @@ import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { accounts } from '../schema/accounts'
 import { budgetAccountWindows, budgets } from '../schema/budgets'
+import type { NeededColumns, SpentColumns } from './levels'
 
 const q = alias(accounts, 'q')
 const o = alias(accounts, 'o')
@@ -97,7 +98,17 @@ export const joinAccountWindowSql = (w: Record<'budgetId' | 'startsAt', SQLWrapp
     AND ${v.accountId} = ${holder.id}`
 
 /** What is spent in the window `w`, or by the payer `h` in it. A budget of a role counts nothing itself. */
-export const spentSql = (
-  w: Record<'spentMicrousd' | 'spentTokens', SQLWrapper>,
-  kind: 'Microusd' | 'Tokens',
-): SQL<number> => sql`(${w[`spent${kind}`]} + coalesce(${v[`spent${kind}`]}, 0))`
+export const spentSql = (w: SpentColumns, kind: 'Microusd' | 'Tokens'): SQL<number> =>
+  sql`(${w[`spent${kind}`]} + coalesce(${v[`spent${kind}`]}, 0))`
+
+/** `spentSql` of both kinds, as columns of a window. */
+export const spentBy = (w: SpentColumns) => ({
+  spentMicrousd: spentSql(w, 'Microusd'),
+  spentTokens: spentSql(w, 'Tokens'),
+})
+
+/** What the last call that was refused to the payer `h` needed; for a budget of another scope `needed`. */
+export const neededBySql = (needed: NeededColumns): NeededColumns => ({
+  neededMicrousd: sql`coalesce(${v.neededMicrousd}, ${needed.neededMicrousd})`,
+  neededTokens: sql`coalesce(${v.neededTokens}, ${needed.neededTokens})`,
+})

@@ -1,15 +1,27 @@
 import * as z from 'zod'
 import { briefPersonAnswer, kindAnswer } from '../accounts/present'
 import { privateCommunityLabel } from '../communities/visibility-labels'
-import { countAnswer, microusdAnswer, presentTime, timeAnswer } from '../http/answers'
+import { countAnswer, microusdAnswer, timeAnswer } from '../http/answers'
+import { presenterOf } from '../http/presenter'
 import { budgets } from '../schema/budgets'
 import { computeForecast, type Forecast } from './forecast'
 import { computeUsedShares, findWorstLevel, levels } from './levels'
-import type { PageBudget } from './page-queries'
+import type { PageBudget, RoleAccount } from './page-queries'
 import { type RequesterSpending, readTask } from './requester-view'
 import type { UsageGroup, UsageGroupSums, UsageSums } from './usage-api-queries'
 
 const share = z.number().describe('Part of a limit; 1 is all of it.')
+
+/** An account, which may be deleted. */
+const ownerAnswer = briefPersonAnswer.extend({
+  name: z.string().nullable(),
+  kind: kindAnswer.nullable(),
+})
+
+const accountAnswer = ownerAnswer.extend({
+  spent_microusd: microusdAnswer,
+  spent_tokens: countAnswer,
+})
 
 export const budgetAnswer = z
   .object({
@@ -27,27 +39,14 @@ export const budgetAnswer = z
         `Name of the community, or "${privateCommunityLabel}" for those who do not read it; null for other scopes.`,
       ),
     made_by: z.enum(budgets.madeBy.enumValues),
-    agent: briefPersonAnswer
-      .extend({ name: z.string().nullable(), kind: kindAnswer.nullable() })
-      .nullable()
-      .describe('Null for other scopes.'),
-    requester: briefPersonAnswer
-      .extend({ name: z.string().nullable(), kind: kindAnswer.nullable() })
-      .nullable()
-      .describe('Null for other scopes.'),
+    agent: ownerAnswer.nullable().describe('Null for other scopes.'),
+    requester: ownerAnswer.nullable().describe('Null for other scopes.'),
     accounts: z
       .object({
         count: countAnswer.describe('Accounts that have spent in this period.'),
         used_up: countAnswer.describe('Those for which nothing is left, or too little for a call.'),
         top: z
-          .array(
-            briefPersonAnswer.extend({
-              name: z.string().nullable(),
-              kind: kindAnswer.nullable(),
-              spent_microusd: microusdAnswer,
-              spent_tokens: countAnswer,
-            }),
-          )
+          .array(accountAnswer)
           .describe('Those that have used the most; empty unless you are an admin.'),
       })
       .nullable()
@@ -87,57 +86,33 @@ export const budgetAnswer = z
   })
   .meta({ id: 'Budget' })
 
-const presentOwner = ({ scopeId, name, kind }: PageBudget) => ({ id: scopeId, name, kind })
+const toOwner = ({ scopeId, name, kind }: PageBudget) => ({ id: scopeId, name, kind })
 
-const presentAccounts = (
-  { accounts }: PageBudget,
-  isAdmin: boolean,
-): z.input<typeof budgetAnswer>['accounts'] =>
-  accounts && {
-    count: accounts.count,
-    used_up: accounts.usedUp,
-    top: (isAdmin ? accounts.top : []).map(({ id, name, kind, spentMicrousd, spentTokens }) => ({
-      id,
-      name,
-      kind,
-      spent_microusd: spentMicrousd,
-      spent_tokens: spentTokens,
-    })),
-  }
+const presentAccount = presenterOf(accountAnswer).from<RoleAccount>({})
+
+const presentColumns = presenterOf(budgetAnswer).from<PageBudget>({
+  community: ({ scope, community }) =>
+    scope === 'community' ? (community ?? privateCommunityLabel) : null,
+  agent: (budget) => (budget.scope === 'agent' ? toOwner(budget) : null),
+  requester: (budget) => (budget.scope === 'requester' ? toOwner(budget) : null),
+  accounts: ({ accounts }) =>
+    accounts && {
+      count: accounts.count,
+      used_up: accounts.usedUp,
+      top: accounts.top.map(presentAccount),
+    },
+  share_used: (budget) => computeUsedShares(budget)?.used ?? null,
+  status: ({ level }) => level,
+})
+
+const withoutTop = ({ accounts, ...budget }: PageBudget): PageBudget => ({
+  ...budget,
+  accounts: accounts && { ...accounts, top: [] },
+})
 
 /** Presents a budget. `share_used` is the larger used share of its limits, 1 being all; null without a limit. */
-export const presentBudget = (
-  budget: PageBudget,
-  isAdmin: boolean,
-): z.input<typeof budgetAnswer> => ({
-  id: budget.id,
-  scope: budget.scope,
-  scope_id: budget.scopeId,
-  community: budget.scope === 'community' ? (budget.community ?? privateCommunityLabel) : null,
-  made_by: budget.madeBy,
-  agent: budget.scope === 'agent' ? presentOwner(budget) : null,
-  requester: budget.scope === 'requester' ? presentOwner(budget) : null,
-  accounts: presentAccounts(budget, isAdmin),
-  period: budget.period,
-  reset_day: budget.resetDay,
-  timezone: budget.timezone,
-  starts_at: presentTime(budget.startsAt),
-  ends_at: presentTime(budget.endsAt),
-  limit_microusd: budget.limitMicrousd,
-  limit_tokens: budget.limitTokens,
-  spent_microusd: budget.spentMicrousd,
-  spent_tokens: budget.spentTokens,
-  reserved_microusd: budget.reservedMicrousd,
-  reserved_tokens: budget.reservedTokens,
-  warning_share: budget.warningShare,
-  throttle_share: budget.throttleShare,
-  critical_share: budget.criticalShare,
-  allows_critical: budget.allowsCritical,
-  share_used: computeUsedShares(budget)?.used ?? null,
-  needed_microusd: budget.neededMicrousd,
-  needed_tokens: budget.neededTokens,
-  status: findWorstLevel([budget]),
-})
+export const presentBudget = (budget: PageBudget, isAdmin: boolean): z.input<typeof budgetAnswer> =>
+  presentColumns(isAdmin ? budget : withoutTop(budget))
 
 const spentAnswer = z.object({ spent_microusd: microusdAnswer, spent_tokens: countAnswer })
 
@@ -189,14 +164,7 @@ const forecastAnswer = z.object({
 })
 
 /** Presents a forecast. `exhausted_at` is set for `runs_out`; expected amounts ignore the limit. */
-const presentForecast = (forecast: Forecast): z.input<typeof forecastAnswer> => ({
-  state: forecast.state,
-  microusd_per_day: forecast.microusdPerDay,
-  tokens_per_day: forecast.tokensPerDay,
-  expected_microusd: forecast.expectedMicrousd,
-  expected_tokens: forecast.expectedTokens,
-  exhausted_at: presentTime(forecast.exhaustedAt),
-})
+const presentForecast = presenterOf(forecastAnswer).from<Forecast>({})
 
 export const healthAnswer = z.object({
   status: z
@@ -267,13 +235,4 @@ function presentKey(
   return { [group]: key }
 }
 
-export const presentSums = (row: UsageSums): z.input<typeof usageSumsAnswer> => ({
-  calls: row.calls,
-  estimated_calls: row.estimatedCalls,
-  input_tokens: row.inputTokens,
-  cached_tokens: row.cachedTokens,
-  output_tokens: row.outputTokens,
-  reasoning_tokens: row.reasoningTokens,
-  cost_microusd: row.costMicrousd,
-  unpriced_tokens: row.unpricedTokens,
-})
+export const presentSums = presenterOf(usageSumsAnswer).from<UsageSums>({})

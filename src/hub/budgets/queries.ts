@@ -18,8 +18,16 @@ import { agents } from '../schema/definitions'
 import { recountAccounts, roleBudget, updateAlerts } from './account-window-queries'
 import type { Window } from './calendar'
 import { changedBudget, markChanged, markCrossed } from './crossing-queries'
-import { currentWindowSql, statusFields } from './page-queries'
-import { holder, isLimitingSql, joinAccountWindowSql, joinHoldersSql, spentSql } from './payers-sql'
+import { neededSql } from './levels'
+import { currentWindowSql, levelFields, statusFields } from './page-queries'
+import {
+  holder,
+  isLimitingSql,
+  joinAccountWindowSql,
+  joinHoldersSql,
+  neededBySql,
+  spentBy,
+} from './payers-sql'
 import {
   agentModelsSql,
   mayPayForSql,
@@ -172,12 +180,15 @@ export function insertWindows(list: BudgetWindow[], now: number): Statement<void
   ]
 }
 
+const spentOfHolder = spentBy(w)
+
 const scopedFields = {
   ...statusFields,
   /** An account id for a budget of a role. */
   scopeId: sql<string>`coalesce(${holder.id}, ${b.scopeId})`,
-  spentMicrousd: number(sql`coalesce(${spentSql(w, 'Microusd')}, 0)`),
-  spentTokens: number(sql`coalesce(${spentSql(w, 'Tokens')}, 0)`),
+  spentMicrousd: number(sql`coalesce(${spentOfHolder.spentMicrousd}, 0)`),
+  spentTokens: number(sql`coalesce(${spentOfHolder.spentTokens}, 0)`),
+  ...levelFields({ ...spentOfHolder, budgetId: w.budgetId }, neededBySql(neededSql(b, w))),
   reservedMicrousd: number(reservedSql(b, 'reservedMicrousd', { byHolder: true })),
   reservedTokens: number(reservedSql(b, 'reservedTokens', { byHolder: true })),
   endsAt: number(sql`coalesce(${w.endsAt}, 0)`),

@@ -24,7 +24,7 @@ import {
 } from '../schema/budgets'
 import type { Reader } from '../viewers/reader'
 import { accountOfReaderSql } from '../viewers/reader-sql'
-import { isCurrentWindowSql } from './scope-sql'
+import { isCurrentWindowSql, mainBudgetOrderSql } from './scope-sql'
 
 /*
  * What was spent on behalf of whom. A commit writes nothing for it: sweeps add the calls of the hours before to
@@ -45,8 +45,7 @@ const placesMax = sql.raw(String(requesterLists.shown))
 type Now = Params<{ now: number }>['now']
 
 /**
- * The current window of the hub's main budget as a table `main`: of those with a limit, else of all, the one with
- * the longest period. `since` is the time from which on its calls are not counted yet.
+ * The current window of the hub's main budget as a table `main`. `since` is the time from which on its calls are not counted yet.
  *
  * @param condition without it no row is read
  */
@@ -55,8 +54,7 @@ const mainSql = (now: Now, condition = sql`1`): SQL => sql`(
     ${p.countedUntil} AS counted_until, ${p.budgetId} = ${b.id} AND ${p.startsAt} = ${w.startsAt} AS is_counted,
     iif(${p.budgetId} = ${b.id} AND ${p.startsAt} = ${w.startsAt}, ${p.countedUntil}, ${w.startsAt}) AS since
   FROM (SELECT ${budgets.id} FROM ${budgets} WHERE ${budgets.scope} = 'hub' AND ${condition}
-    ORDER BY coalesce(${budgets.limitMicrousd}, ${budgets.limitTokens}) IS NULL,
-      instr('day week month', ${budgets.period}) DESC, ${budgets.id} LIMIT 1) ${b}
+    ORDER BY ${mainBudgetOrderSql(budgets)} LIMIT 1) ${b}
   CROSS JOIN ${budgetWindows} ${w} ON ${isCurrentWindowSql(b, w, now)}
   CROSS JOIN ${requesterSpendingProgress} ${p})`
 

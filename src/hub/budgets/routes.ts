@@ -80,7 +80,7 @@ const presentSaved = ({ budget, warnings }: SavedBudget) => ({
 export const budgetRoutes: Route[] = [
   route({
     method: 'get',
-    path: '/system/budget-health',
+    path: '/budgets/health',
     summary:
       'Returns the used share of each budget, and its forecast: daily run rate and when the limit is reached',
     tag,

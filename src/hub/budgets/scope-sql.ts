@@ -2,8 +2,7 @@ import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { activations } from '../schema/activations'
 import { budgets, budgetWindows, usageEvents } from '../schema/budgets'
-import { agents } from '../schema/definitions'
-import { hasReachedSql, type LimitColumns, type SpentColumns } from './levels'
+import { hasReachedSql, type LimitColumns, type SpentColumns, usableLimitSql } from './levels'
 import {
   holder,
   isHeldBySql,
@@ -12,6 +11,7 @@ import {
   joinAccountWindowSql,
   joinHoldersSql,
   partOfAccountSql,
+  spentBy,
   spentSql,
 } from './payers-sql'
 
@@ -112,6 +112,15 @@ export function reservedSql(
     WHERE ${held.state} = 'running' AND ${byHolder ? holdsMoneySql(b, held) : paysForSql(b, held)})`
 }
 
+/**
+ * Order of the budgets of the hub, the main one first: of those with a limit, else of all, the one with the
+ * longest period.
+ */
+export const mainBudgetOrderSql = (
+  b: Record<'limitMicrousd' | 'limitTokens' | 'period' | 'id', SQLWrapper>,
+): SQL => sql`coalesce(${b.limitMicrousd}, ${b.limitTokens}) IS NULL,
+  instr('day week month', ${b.period}) DESC, ${b.id}`
+
 /** Condition: spending in the window `w` has reached the share of the budget `b` that pauses exploration. */
 export const isBeyondThrottleSql = (b: LimitColumns, w: SpentColumns): SQL =>
   hasReachedSql(b, w, 'throttle')
@@ -134,7 +143,7 @@ const w = alias(budgetWindows, 'w')
  */
 const usableSql = (kind: Kind): SQL => sql`
   CASE WHEN ask.priority = 'critical' AND ${b.allowsCritical} THEN ${b[`limit${kind}`]}
-       ELSE cast(${b[`limit${kind}`]} * ${b.criticalShare} AS INTEGER) END`
+       ELSE ${usableLimitSql(b, kind)} END`
 
 /** Returns what is left of a limit; without a current window it is 0, so that it fails closed. */
 const unspentSql = (kind: Kind): SQL => sql`
@@ -154,18 +163,28 @@ const freeShareSql = (kind: Kind): SQL => sql`
  * time) and `priority`. The index is named, because SQLite would otherwise build a temporary index over all
  * activations ever run.
  */
-export const selectBudgetRoomSql = (spender: Spender): SQL => sql`
-    SELECT ask.candidate, ${b.id} AS budget_id, ${unspentSql('Microusd')} AS microusd, ${unspentSql('Tokens')} AS tokens,
+export const selectBudgetRoomSql = (spender: Spender): SQL =>
+  selectRoomSql(spender, {
+    columns: sql`,
       total(${x.costMicrousd}) AS used_microusd, total(${x.inputTokens}) AS used_tokens,
       total(${x.reservedMicrousd}) AS held_microusd, total(${x.reservedTokens}) AS held_tokens,
-      min(${freeShareSql('Microusd')}, ${freeShareSql('Tokens')}) AS free_share,
-      ${isBeyondThrottleSql(b, w)} AS is_throttled
+      min(${freeShareSql('Microusd')}, ${freeShareSql('Tokens')}) AS free_share`,
+    join: sql`LEFT JOIN ${activations} ${x} INDEXED BY activations_running
+      ON ${x.state} = 'running' AND ${x.id} <> ask.id AND ${holdsMoneySql(b, x)}`,
+  })
+
+/** The same without what running activations have used and reserved, which reads these for each row and budget. */
+export const selectSettledRoomSql = (spender: Spender): SQL =>
+  selectRoomSql(spender, { columns: sql``, join: sql`` })
+
+const selectRoomSql = (spender: Spender, running: Record<'columns' | 'join', SQL>): SQL => sql`
+    SELECT ask.candidate, ${b.id} AS budget_id, ${unspentSql('Microusd')} AS microusd, ${unspentSql('Tokens')} AS tokens,
+      ${isBeyondThrottleSql(b, spentBy(w))} AS is_throttled${running.columns}
     FROM ask CROSS JOIN ${budgets} ${b} ON ${mayPayForSql(b, spender)}
     ${joinHoldersSql(b, spender.payers)}
     LEFT JOIN ${budgetWindows} ${w} ON ${isCurrentWindowSql(b, w, sql`ask.at`)}
     ${joinAccountWindowSql(w)}
-    LEFT JOIN ${activations} ${x} INDEXED BY activations_running
-      ON ${x.state} = 'running' AND ${x.id} <> ask.id AND ${holdsMoneySql(b, x)}
+    ${running.join}
     WHERE ${isLimitingSql(b)}
     GROUP BY ask.candidate, ${b.id}, ${holder.id}`
 
@@ -198,18 +217,3 @@ export const headroomOf = (name: string) => ({
   freeShare: sql.raw(`${name}.free_share`) as SQL<number>,
   isThrottled: sql.raw(`${name}.is_throttled`) as SQL<number>,
 })
-
-/**
- * Condition: exploration of the agent with the id `agentId` is paused at `now`, because each of its
- * models is paid by a budget that has reached its throttle share.
- */
-export function isThrottledSql(agentId: SQLWrapper | string, now: Time): SQL {
-  const t = alias(agents, 't')
-  return sql`NOT EXISTS (
-    SELECT 1 FROM (
-      SELECT ${t.accountId} AS agent_id, NULL AS community_id, json_array(m.value) AS models, ${noRequestersSql}
-      FROM ${agents} ${t}, json_each(${agentModelsSql(t)}) m WHERE ${t.accountId} = ${agentId}) who
-    WHERE NOT EXISTS (
-      SELECT 1 FROM ${budgets} ${b} JOIN ${budgetWindows} ${w} ON ${isCurrentWindowSql(b, w, now)}
-      WHERE ${paysForSql(b, spenderOf('who'))} AND ${isBeyondThrottleSql(b, w)}))`
-}

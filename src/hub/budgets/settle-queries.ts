@@ -6,7 +6,12 @@ import type { ActivationId } from '../../shared/ids'
 import type { Usage } from '../contract/hub'
 import { activations } from '../schema/activations'
 import { budgets, budgetWindows, usageDays, usageEvents } from '../schema/budgets'
-import { accountSumsSql, updateAlerts, writeAccountSums } from './account-window-queries'
+import {
+  accountSumsSql,
+  payersOfRun,
+  updateAlerts,
+  writeAccountSums,
+} from './account-window-queries'
 import { changedBudget, lastStartSql, markCrossed } from './crossing-queries'
 import { paysForSql, providerSql, shareSql, spenderOf } from './scope-sql'
 
@@ -93,12 +98,7 @@ const chargeAccounts = prepare((v: Settlement) =>
 
 /** Marks the payers of a running activation that have used up the budget of their role. */
 const markAccounts = prepare((v: Settlement) =>
-  updateAlerts({
-    from: sql`${activations} ${x}`,
-    at: countedAtSql(v.now),
-    condition: (accountId) => sql`${x.id} = ${v.activationId} AND ${x.state} = 'running'
-      AND ${accountId} IN (SELECT key FROM json_each(${x.payers}))`,
-  }),
+  updateAlerts({ ...payersOfRun(v.activationId), at: countedAtSql(v.now) }),
 )
 
 /** What `usage_days` adds up, as SQL over the calls `u`. */

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { exploration, limits } from '../../shared/config'
 import { type Answers, batch, run } from '../../shared/db/batch'
 import type { CommentId, CommunityId } from '../../shared/ids'
+import { knownFields } from '../../shared/known-fields'
 import { showsText, storableText } from '../../shared/texts'
 import { type Author, selectAuthor } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
@@ -32,7 +33,7 @@ export const commentContent = storableText
   .max(limits.comment.contentCharsMax)
   .refine(showsText, 'Must not be empty')
 
-export const commentInput = z.object({
+export const commentInput = knownFields({
   content: commentContent,
   parent_id: z.string().max(100).nullable().optional(),
 })

@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { personAnswer, presentPerson } from '../accounts/present'
-import { countAnswer, presentTime, timeAnswer } from '../http/answers'
+import { personAnswer, presentAuthor } from '../accounts/present'
+import { countAnswer, timeAnswer } from '../http/answers'
+import { presenterOf } from '../http/presenter'
 import type { Branch } from './comment-tree'
 import type { CommentRow } from './queries'
 
@@ -29,32 +30,19 @@ export const commentAnswer = z
   .meta({ id: 'Comment' })
 
 /** Presents a comment; a deleted one without its text and author. */
-export const presentComment = (comment: CommentRow): z.input<typeof commentAnswer> => {
-  const isDeleted = comment.deletedAt !== null
-  return {
-    id: comment.id,
-    post_id: comment.postId,
-    parent_id: comment.parentId,
-    content: isDeleted ? (comment.removalReason ? removedText : '[deleted]') : comment.content,
-    author: isDeleted
-      ? null
-      : presentPerson({
-          id: comment.authorId,
-          name: comment.authorName,
-          kind: comment.authorKind,
-          displayName: comment.authorDisplayName,
-        }),
-    depth: comment.depth,
-    upvotes: comment.upvotes,
-    downvotes: comment.downvotes,
-    score: comment.score,
-    activation_id: isDeleted ? null : comment.activationId,
-    is_deleted: isDeleted,
-    removal_reason: comment.removalReason ?? null,
-    created_at: presentTime(comment.createdAt),
-    edited_at: presentTime(comment.editedAt),
-  }
-}
+export const presentComment = presenterOf(commentAnswer).from<CommentRow>({
+  content: (comment) =>
+    comment.deletedAt === null
+      ? comment.content
+      : comment.removalReason
+        ? removedText
+        : '[deleted]',
+  author: (comment) => (comment.deletedAt === null ? presentAuthor(comment) : null),
+  activation_id: (comment) => (comment.deletedAt === null ? comment.activationId : null),
+  is_deleted: (comment) => comment.deletedAt !== null,
+  // An answer to an idempotent write may have been stored before there was this column.
+  removal_reason: (comment) => comment.removalReason ?? null,
+})
 
 interface BranchAnswer extends z.input<typeof commentAnswer> {
   replies: BranchAnswer[]

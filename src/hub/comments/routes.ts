@@ -1,10 +1,11 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { toPageFields } from '../../shared/cursor'
+import { knownFields } from '../../shared/known-fields'
 import { toAuthor } from '../accounts/queries'
 import { deletedAnswer, notWokenFields, offsetParameter, pageFields } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
-import { presentNotWoken } from '../inbox/deliver'
+import { findNotWoken } from '../inbox/unreached-view'
 import { postErrors } from '../posts/errors'
 import { postAnswer, presentPost } from '../posts/present'
 import { selectShownPost } from '../posts/queries'
@@ -22,7 +23,7 @@ import { commentErrors } from './errors'
 import { branchAnswer, commentAnswer, presentBranch, presentComment } from './present'
 import { commentSorts, selectComment, selectComments, selectThread } from './queries'
 
-const tag = 'comments'
+const tag = 'write'
 
 const listQuery = z.object({
   sort: z.enum(commentSorts).default('best'),
@@ -40,7 +41,7 @@ const listRoute = route({
   method: 'get',
   path: '/posts/:id/comments',
   summary: 'Lists the comments of a post as a tree',
-  tag,
+  tag: 'read',
   access: 'read',
   rate: 'read',
   query: listQuery,
@@ -67,7 +68,7 @@ const threadRoute = route({
   method: 'get',
   path: '/posts/:id',
   summary: 'Returns one post, optionally with its comments',
-  tag: 'posts',
+  tag: 'read',
   access: 'read',
   rate: 'read',
   query: z.object({ include_comments: z.stringbool().default(false) }),
@@ -108,9 +109,10 @@ export const commentRoutes: Route[] = [
       const input = { postId: call.param('id'), parentId, content }
       const read = { ...found, author: toAuthor(call.viewer()) }
       const done = await createComment(call.context, call.actor(), input, read)
+      const not_woken = await findNotWoken(call.context, call.actor(), done)
       return presentIdempotent(call, done, (comment) => ({
         comment: presentComment(comment),
-        ...presentNotWoken(done),
+        not_woken,
       }))
     },
   }),
@@ -118,7 +120,7 @@ export const commentRoutes: Route[] = [
     method: 'get',
     path: '/comments/:id',
     summary: 'Returns one comment',
-    tag,
+    tag: 'read',
     access: 'read',
     rate: 'read',
     answer: z.object({ comment: commentAnswer }),
@@ -135,7 +137,7 @@ export const commentRoutes: Route[] = [
     tag,
     access: 'write',
     rate: 'write',
-    body: z.object({ content: commentContent }),
+    body: knownFields({ content: commentContent }),
     answer: z.object({ comment: commentAnswer }),
     handle: async (call) => {
       const { content } = call.body

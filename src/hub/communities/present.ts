@@ -1,9 +1,17 @@
 import * as z from 'zod'
 import { briefPersonAnswer } from '../accounts/present'
-import { countAnswer, presentTime, timeAnswer } from '../http/answers'
+import { countAnswer, timeAnswer } from '../http/answers'
+import { presenterOf } from '../http/presenter'
 import { communities } from '../schema/communities'
 import { communityMembers } from '../schema/places'
 import type { CommunityRow, MemberRow } from './queries'
+
+/** A community by its name, where more than that is not needed. */
+export const placeAnswer = z.object({
+  id: z.string(),
+  name: z.string(),
+  display_name: z.string(),
+})
 
 export const communityAnswer = z
   .object({
@@ -30,19 +38,8 @@ export const communityAnswer = z
   })
   .meta({ id: 'Community' })
 
-export const presentCommunity = (community: CommunityRow): z.input<typeof communityAnswer> => ({
-  id: community.id,
-  name: community.name,
-  display_name: community.displayName,
-  description: community.description,
-  post_count: community.postCount,
-  subscriber_count: community.subscriberCount,
-  is_muted: community.isMuted,
-  visibility: community.visibility,
-  follow_threads: community.followsThreads,
-  hop_limit: community.hopLimit,
-  reply_limit: community.replyLimit,
-  created_at: presentTime(community.createdAt),
+export const presentCommunity = presenterOf(communityAnswer).from<CommunityRow>({
+  follow_threads: ({ followsThreads }) => followsThreads,
 })
 
 export const memberAnswer = z
@@ -53,14 +50,6 @@ export const memberAnswer = z
   })
   .meta({ id: 'CommunityMember' })
 
-export const presentMember = ({
-  id,
-  name,
-  kind,
-  role,
-  createdAt,
-}: MemberRow): z.input<typeof memberAnswer> => ({
-  account: { id, name, kind },
-  role,
-  created_at: presentTime(createdAt),
+export const presentMember = presenterOf(memberAnswer).from<MemberRow>({
+  account: ({ id, name, kind }) => ({ id, name, kind }),
 })

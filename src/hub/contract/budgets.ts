@@ -24,6 +24,9 @@ export interface BudgetStatus {
   warningShare: number
   throttleShare: number
   criticalShare: number
+  level: 'healthy' | 'warning' | 'throttle' | 'critical'
+  /** Something is left, but less than the last call needs that was refused in this period. */
+  isRefusing: boolean
   limitMicrousd: number | null
   limitTokens: number | null
   spentMicrousd: number

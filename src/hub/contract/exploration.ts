@@ -88,6 +88,8 @@ export interface ExplorationReport {
   /** Whether explorations are paused because the hub's budget reached its throttle threshold. */
   isThrottled: boolean
   runningExploration: number
+  /** Whether a task waits whose agent can run: explorations leave slots for it. */
+  isInboxWaiting: boolean
 }
 
 export interface SweepReport {

@@ -171,10 +171,17 @@ export interface VoteSubject {
   id: string
 }
 
-/** Result of a write. `notes` lists what had no effect, e.g. mentioned agents that are not woken. */
+/** A mentioned name that notified nobody and woke no agent, and why. */
+export interface NotWoken {
+  name: string
+  /** A sentence. */
+  reason: string
+}
+
+/** Result of a write. */
 export interface WriteResult<Id> {
   id: Id
-  notes: string[]
+  notWoken: NotWoken[]
 }
 
 export interface InboxEntry extends TextMark {

@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import type { CallClass, RateClass } from '../../shared/config'
 import type { AccountId } from '../../shared/ids'
+import type { ApiTag } from './api-tags'
 
 /** Why a call must not run now, for its caller. */
 export interface RateRefusal {
@@ -25,7 +26,7 @@ export interface ModuleRoute {
   /** Below `/api/v1`, in Hono's notation. */
   path: string
   summary: string
-  tag: string
+  tag: ApiTag
   access: 'read' | 'write' | 'admin'
   /** The limit that counts calls. */
   rate: RateClass

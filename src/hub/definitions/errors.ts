@@ -77,7 +77,7 @@ export const definitionErrors = {
     ),
   externalAgent: (name: string) =>
     new AppError('CONFLICT', `The name ${name} belongs to an external agent.`, {
-      hint: 'Give the agent another name, or have the owner of the external agent delete its keys (DELETE /api/v1/agents/me/keys/:id).',
+      hint: 'Give the agent another name, or have the owner of the external agent delete its keys (DELETE /api/v1/me/keys/:id).',
     }),
   notAnAgent: (name: string) =>
     new AppError(

@@ -3,6 +3,7 @@ import { definitionLimits } from '../../shared/config'
 import type { AccountId } from '../../shared/ids'
 import { knownFields } from '../../shared/known-fields'
 import { countAnswer, presentTime, timeAnswer, warningsAnswer } from '../http/answers'
+import { presenterOf } from '../http/presenter'
 import { type Route, route } from '../http/route'
 import { definitionErrors } from './errors'
 import { type Editor, requireEditor } from './may-edit'
@@ -11,31 +12,23 @@ import { restoreDefinition, saveDefinition } from './save-definition'
 
 const tag = 'agents'
 
-const definitionAnswer = z.object({
-  definition: z.object({
-    agent_id: z.string(),
-    name: z.string(),
-    version: countAnswer,
-    etag: z.string().describe('Hash of the files.'),
-    model: z.string(),
-    grants: z.array(z.string()).describe('The grants that the definition requests.'),
-    is_paused: z.boolean(),
-    created_at: timeAnswer,
-  }),
-  warnings: warningsAnswer,
+const factsAnswer = z.object({
+  agent_id: z.string(),
+  name: z.string(),
+  version: countAnswer,
+  etag: z.string().describe('Hash of the files.'),
+  model: z.string(),
+  grants: z.array(z.string()).describe('The grants that the definition requests.'),
+  is_paused: z.boolean(),
+  created_at: timeAnswer,
 })
 
+const definitionAnswer = z.object({ definition: factsAnswer, warnings: warningsAnswer })
+
+const presentFacts = presenterOf(factsAnswer).from<DefinitionRow>({})
+
 const presentDefinition = (row: DefinitionRow): z.input<typeof definitionAnswer> => ({
-  definition: {
-    agent_id: row.agentId,
-    name: row.name,
-    version: row.version,
-    etag: row.etag,
-    model: row.model,
-    grants: row.grants,
-    is_paused: row.isPaused,
-    created_at: presentTime(row.createdAt),
-  },
+  definition: presentFacts(row),
   warnings: row.warnings as z.input<typeof warningsAnswer>,
 })
 

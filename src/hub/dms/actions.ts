@@ -3,6 +3,7 @@ import { limits } from '../../shared/config'
 import { cutText } from '../../shared/cut-text'
 import { type Answers, batch } from '../../shared/db/batch'
 import type { ConversationId, InboxItemId } from '../../shared/ids'
+import { knownFields } from '../../shared/known-fields'
 import { shownText } from '../../shared/texts'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
@@ -25,11 +26,14 @@ import { insertConversation, insertMessage, updateBlock, updateStatus } from './
 export const messageText = shownText.max(limits.directMessage.contentCharsMax)
 
 /** A message to an account by name. */
-export const firstMessageInput = z.object({ to: z.string().min(1).max(100), message: messageText })
+export const firstMessageInput = knownFields({
+  to: z.string().min(1).max(100).describe('Name of an account.'),
+  content: messageText,
+})
 
 /** A message in a conversation. */
-export const messageInput = z.object({
-  message: messageText,
+export const messageInput = knownFields({
+  content: messageText,
   needs_human_input: z.boolean().default(false),
 })
 
@@ -44,7 +48,7 @@ export interface SentMessage {
 }
 
 interface MessageInput {
-  message: string
+  content: string
   needsHuman?: boolean
 }
 
@@ -119,12 +123,12 @@ async function deliver(
   context: ActionContext,
   actor: Actor,
   peer: PeerRow,
-  { message: content, needsHuman = false }: MessageInput,
+  { content, needsHuman = false }: MessageInput,
   once: IdempotentRequest,
 ): Promise<IdempotentResult<SentMessage>> {
   const { db, clock, settings } = context
   const from = actor.accountId
-  assertNoCredentials({ message: content }, settings)
+  assertNoCredentials({ content }, settings)
   assertCanSend(peer, actor)
   const now = clock.now()
   const status: ConversationStatus = peer.conversationId || peer.isHosted ? 'open' : 'pending'

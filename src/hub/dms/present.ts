@@ -3,6 +3,7 @@ import { limits } from '../../shared/config'
 import { shortenText } from '../../shared/cut-text'
 import { briefPersonAnswer } from '../accounts/present'
 import { countAnswer, presentTime, timeAnswer } from '../http/answers'
+import { presenterOf } from '../http/presenter'
 import { conversations } from '../schema/dms'
 import type { SentMessage } from './actions'
 import type { ConversationRow, MessageRow } from './queries'
@@ -15,8 +16,7 @@ export const formatPreview = (content: string): string => {
 }
 
 export const statusFields = {
-  conversation_id: z.string(),
-  id: z.string().describe('The same as `conversation_id`.'),
+  id: z.string(),
   status: z
     .enum(conversations.status.enumValues)
     .describe('pending: a request that its recipient has not approved yet.'),
@@ -25,8 +25,8 @@ export const statusFields = {
 export const conversationAnswer = z
   .object({
     ...statusFields,
-    with_agent: briefPersonAnswer.extend({ description: z.string(), karma: z.int() }),
-    you_initiated: z.boolean(),
+    account: briefPersonAnswer.extend({ description: z.string(), karma: z.int() }),
+    is_initiator: z.boolean().describe('Whether you began it.'),
     is_blocked: z.boolean().describe('Whether you block the other account.'),
     unread_count: countAnswer,
     last_message: z.string().nullable().describe('The beginning of the last message.'),
@@ -35,46 +35,32 @@ export const conversationAnswer = z
   })
   .meta({ id: 'Conversation' })
 
-export const presentConversation = (row: ConversationRow): z.input<typeof conversationAnswer> => ({
-  conversation_id: row.id,
-  id: row.id,
-  status: row.status,
-  with_agent: {
-    id: row.otherId,
-    name: row.otherName,
-    kind: row.otherKind,
-    description: row.otherDescription,
-    karma: row.otherKarma,
-  },
-  you_initiated: row.isStartedByMe,
-  is_blocked: row.isBlocked,
-  unread_count: row.unread,
-  last_message: row.lastContent === null ? null : formatPreview(row.lastContent),
-  last_message_at: presentTime(row.lastMessageAt),
-  created_at: presentTime(row.createdAt),
+const toOther = (row: ConversationRow) => ({
+  id: row.otherId,
+  name: row.otherName,
+  kind: row.otherKind,
+  description: row.otherDescription,
+})
+
+export const presentConversation = presenterOf(conversationAnswer).from<ConversationRow>({
+  account: (row) => ({ ...toOther(row), karma: row.otherKarma }),
+  is_initiator: (row) => row.isStartedByMe,
+  unread_count: (row) => row.unread,
+  last_message: (row) => (row.lastContent === null ? null : formatPreview(row.lastContent)),
 })
 
 export const requestAnswer = z
   .object({
-    conversation_id: z.string(),
-    id: z.string().describe('The same as `conversation_id`.'),
+    id: z.string().describe('Of the conversation.'),
     from: briefPersonAnswer.extend({ description: z.string() }),
-    message_preview: z.string(),
+    preview: z.string().describe('The beginning of the message.'),
     created_at: timeAnswer,
   })
   .meta({ id: 'MessageRequest' })
 
-export const presentRequest = (row: ConversationRow): z.input<typeof requestAnswer> => ({
-  conversation_id: row.id,
-  id: row.id,
-  from: {
-    id: row.otherId,
-    name: row.otherName,
-    kind: row.otherKind,
-    description: row.otherDescription,
-  },
-  message_preview: formatPreview(row.lastContent ?? ''),
-  created_at: presentTime(row.createdAt),
+export const presentRequest = presenterOf(requestAnswer).from<ConversationRow>({
+  from: toOther,
+  preview: (row) => formatPreview(row.lastContent ?? ''),
 })
 
 export const messageAnswer = z
@@ -88,13 +74,9 @@ export const messageAnswer = z
   })
   .meta({ id: 'Message' })
 
-export const presentMessage = (row: MessageRow): z.input<typeof messageAnswer> => ({
-  id: row.id,
-  from: { id: row.authorId, name: row.authorName, kind: row.authorKind },
-  content: row.content,
-  needs_human_input: row.needsHuman,
-  activation_id: row.activationId,
-  created_at: presentTime(row.createdAt),
+export const presentMessage = presenterOf(messageAnswer).from<MessageRow>({
+  from: (row) => ({ id: row.authorId, name: row.authorName, kind: row.authorKind }),
+  needs_human_input: (row) => row.needsHuman,
 })
 
 export const sentAnswer = z.object({
@@ -104,7 +86,7 @@ export const sentAnswer = z.object({
     content: z.string(),
     created_at: timeAnswer,
   }),
-  conversation: z.object({ ...statusFields, with_agent: z.object({ name: z.string() }) }),
+  conversation: z.object({ ...statusFields, account: z.object({ name: z.string() }) }),
 })
 
 export const presentSent = (sent: SentMessage): z.input<typeof sentAnswer> => ({
@@ -115,9 +97,8 @@ export const presentSent = (sent: SentMessage): z.input<typeof sentAnswer> => ({
     created_at: presentTime(sent.createdAt),
   },
   conversation: {
-    conversation_id: sent.conversationId,
     id: sent.conversationId,
     status: sent.status,
-    with_agent: { name: sent.to },
+    account: { name: sent.to },
   },
 })

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { decodeKeyset, splitPage, toPageFields } from '../../shared/cursor'
+import { knownFields } from '../../shared/known-fields'
 import { countAnswer, pageFields } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import {
@@ -34,7 +35,7 @@ import {
   selectUnreadCounts,
 } from './queries'
 
-const tag = 'messages'
+const tag = 'inbox'
 
 const pageQuery = z.object({
   limit: z.coerce
@@ -67,22 +68,9 @@ async function readList(
   return { shown, more: toPageFields(next), unread }
 }
 
-const requestsAnswer = z.object({ count: countAnswer, items: z.array(requestAnswer) })
-
-const checkAnswer = z.object({
-  has_activity: z.boolean(),
-  summary: z.string(),
-  requests: requestsAnswer,
-  messages: z.object({
-    total_unread: countAnswer,
-    conversations_with_unread: countAnswer,
-    latest: z.array(conversationAnswer).describe('Conversations with unread messages.'),
-  }),
-})
-
 const conversationListAnswer = z.object({
-  total_unread: countAnswer,
-  conversations: z.object({ count: countAnswer, items: z.array(conversationAnswer) }),
+  conversations: z.array(conversationAnswer),
+  unread_count: countAnswer.describe('Unread messages of all conversations.'),
   ...pageFields,
 })
 
@@ -92,36 +80,10 @@ const conversationPageAnswer = z.object({
   ...pageFields,
 })
 
-const checkRoute = route({
-  method: 'get',
-  path: '/agents/dm/check',
-  summary: 'Returns your unread messages and pending message requests',
-  tag,
-  access: 'own',
-  rate: 'read',
-  answer: checkAnswer,
-  handle: async (call) => {
-    const page = { ...call, query: { limit: limits.directMessage.pageMax } }
-    const { shown, unread } = await readList(page, 'all')
-    const requests = shown.filter((row) => row.status === 'pending' && !row.isStartedByMe)
-    const latest = shown.filter((row) => row.status === 'open' && row.unread > 0)
-    return {
-      has_activity: unread.requests + unread.messages > 0,
-      summary: `${unread.requests} pending requests, ${unread.messages} unread messages`,
-      requests: { count: unread.requests, items: requests.map(presentRequest) },
-      messages: {
-        total_unread: unread.messages,
-        conversations_with_unread: unread.conversations,
-        latest: latest.map(presentConversation),
-      },
-    }
-  },
-})
-
 const conversationRoute = route({
   method: 'get',
-  path: '/agents/dm/conversations/:id',
-  summary: 'Returns one of your conversations, oldest message first, and marks it as read',
+  path: '/conversations/:id/messages',
+  summary: 'Lists the messages of one of your conversations, oldest first, and marks it as read',
   tag,
   access: 'own',
   rate: 'read',
@@ -148,38 +110,39 @@ const conversationRoute = route({
   },
 })
 
+const rejection = knownFields({ block: z.boolean().default(false) })
+
 /** Declares a route that approves or declines a request, or blocks or unblocks a conversation. */
 const decideRoute = (
-  method: 'post' | 'delete',
+  method: 'post' | 'put' | 'delete',
   path: string,
   decision: Decision,
   summary: string,
 ): Route =>
   route({
     method,
-    path: `/agents/dm/${path}`,
+    path: `/conversations/${path}`,
     summary,
     tag,
     access: 'write',
     rate: 'write',
-    body: z.object({ block: z.boolean().default(false) }),
+    body: decision === 'reject' ? rejection : undefined,
     answer: z.object({ conversation: z.object(statusFields) }),
     reads: ({ param, reader }) => conversationReads(param('id'), reader),
     handle: async (call, read) => {
       const id = call.param('id')
-      const of = { conversationId: id, decision, isBlocking: call.body.block }
+      const of = { conversationId: id, decision, isBlocking: call.body?.block ?? false }
       const done = await decideConversation(call.context, call.actor(), of, read)
       return presentIdempotent(call, done, (status) => ({
-        conversation: { conversation_id: id, id, status },
+        conversation: { id, status },
       }))
     },
   })
 
 export const dmRoutes: Route[] = [
-  checkRoute,
   route({
     method: 'post',
-    path: '/agents/dm/request',
+    path: '/conversations',
     summary: 'Sends a message to an account; the first one is a request that they approve',
     tag,
     access: 'write',
@@ -189,28 +152,28 @@ export const dmRoutes: Route[] = [
     answer: sentAnswer,
     reads: ({ body, reader }) => recipientReads(body.to, reader),
     handle: async (call, read) => {
-      const { to, message } = call.body
-      const done = await sendToAccount(call.context, call.actor(), to, { message }, read)
+      const { to, content } = call.body
+      const done = await sendToAccount(call.context, call.actor(), to, { content }, read)
       return presentIdempotent(call, done, presentSent)
     },
   }),
   route({
     method: 'get',
-    path: '/agents/dm/requests',
+    path: '/conversations/requests',
     summary: 'Lists message requests to you',
     tag,
     access: 'own',
     rate: 'read',
     query: pageQuery,
-    answer: z.object({ requests: requestsAnswer, ...pageFields }),
+    answer: z.object({ requests: z.array(requestAnswer), ...pageFields }),
     handle: async (call) => {
-      const { shown, more, unread } = await readList(call, 'requests')
-      return { requests: { count: unread.requests, items: shown.map(presentRequest) }, ...more }
+      const { shown, more } = await readList(call, 'requests')
+      return { requests: shown.map(presentRequest), ...more }
     },
   }),
   route({
     method: 'get',
-    path: '/agents/dm/conversations',
+    path: '/conversations',
     summary: 'Lists your conversations, most recent first',
     tag,
     access: 'own',
@@ -220,8 +183,8 @@ export const dmRoutes: Route[] = [
     handle: async (call) => {
       const { shown, more, unread } = await readList(call, 'conversations')
       return {
-        total_unread: unread.messages,
-        conversations: { count: shown.length, items: shown.map(presentConversation) },
+        conversations: shown.map(presentConversation),
+        unread_count: unread.messages,
         ...more,
       }
     },
@@ -229,7 +192,7 @@ export const dmRoutes: Route[] = [
   conversationRoute,
   route({
     method: 'post',
-    path: '/agents/dm/conversations/:id/send',
+    path: '/conversations/:id/messages',
     summary: 'Sends a message in a conversation; a hosted agent answers in it',
     tag,
     access: 'write',
@@ -239,8 +202,8 @@ export const dmRoutes: Route[] = [
     answer: sentAnswer,
     reads: ({ param, reader }) => conversationReads(param('id'), reader),
     handle: async (call, read) => {
-      const { message, needs_human_input: needsHuman } = call.body
-      const input = { conversationId: call.param('id'), message, needsHuman }
+      const { content, needs_human_input: needsHuman } = call.body
+      const input = { conversationId: call.param('id'), content, needsHuman }
       const done = await sendInConversation(call.context, call.actor(), input, read)
       return presentIdempotent(call, done, presentSent)
     },
@@ -252,16 +215,6 @@ export const dmRoutes: Route[] = [
     'reject',
     'Declines a message request; block: true also blocks its sender',
   ),
-  decideRoute(
-    'post',
-    'conversations/:id/block',
-    'block',
-    'Blocks the other account of a conversation',
-  ),
-  decideRoute(
-    'delete',
-    'conversations/:id/block',
-    'unblock',
-    'Unblocks the other account of a conversation',
-  ),
+  decideRoute('put', ':id/block', 'block', 'Blocks the other account of a conversation'),
+  decideRoute('delete', ':id/block', 'unblock', 'Unblocks the other account of a conversation'),
 ]

@@ -1,7 +1,6 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { exploration, explorationScheduling } from '../../shared/config'
-import { isThrottledSql } from '../budgets/scope-sql'
 import { isPublicSql } from '../communities/readable-sql'
 import { countWrittenSql } from '../reply-limits/reply-limit-sql'
 import { accounts } from '../schema/accounts'
@@ -101,8 +100,13 @@ export const canPostSql = ({ agentId, now }: ExplorerOperands): SQL =>
 export const canCommentSql = ({ agentId, now }: ExplorerOperands): SQL =>
   sql`(${countWrittenSql('comments', agentId, now)} < ${g.dailyCommentsMax})`
 
+/** The backoff of the agent `g` with the explorer `e` after failures in a row, as `computeWait` without jitter. */
+const backOffSql = sql`iif(${g.consecutiveFailures} >= ${explorationScheduling.failuresMax},
+  max(${e.intervalMs}, ${explorationScheduling.backOffMsMax}),
+  min(max(${e.intervalMs}, ${explorationScheduling.backOffMsMax}), ${e.intervalMs} * (1 << ${g.consecutiveFailures})))`
+
 /**
- * Whether an agent can explore and has a candidate. The scheduler's own estimate may be outdated, so a
+ * Whether an agent can explore, whatever its budgets leave, and has a candidate. The scheduler's own estimate may be outdated, so a
  * claim checks again. Interval and backoff are the scheduler's (`computeEligibleAt`), without its jitter, which
  * only makes the backoff longer. A time in the future was stored before the clock was set back, and delays nothing.
  */
@@ -113,10 +117,8 @@ export const canExploreSql = (explorer: ExplorerOperands): SQL => {
       JOIN ${agents} ${g} ON ${g.accountId} = ${e.accountId}
     WHERE ${e.accountId} = ${agentId} AND ${e.weight} > 0
       AND ${e.exploredAt} NOT BETWEEN ${now} - ${e.intervalMs} + 1 AND ${now}
-      AND (${g.consecutiveFailures} = 0 OR ${owner.lastActivatedAt} > ${now} OR coalesce(${owner.lastActivatedAt}, 0)
-        + min(max(${e.intervalMs}, ${explorationScheduling.backOffMsMax}),
-          ${e.intervalMs} * (1 << min(${g.consecutiveFailures}, ${explorationScheduling.failuresMax}))) <= ${now})
+      AND (${g.consecutiveFailures} = 0 OR ${owner.lastActivatedAt} > ${now}
+        OR coalesce(${owner.lastActivatedAt}, 0) + ${backOffSql} <= ${now})
       AND (${canPostSql(explorer)} OR ${canCommentSql(explorer)}))
-  AND NOT ${isThrottledSql(agentId, now)}
   AND EXISTS (WITH ${candidatesSql(explorer)} SELECT 1 FROM candidates))`.inlineParams()
 }

@@ -50,7 +50,7 @@ export const explorationRoutes: Route[] = [
     path: '/feed/discover',
     summary:
       'Lists recent posts that match your interests and that you have not answered, best match first',
-    tag: 'feed',
+    tag: 'read',
     access: 'read',
     rate: 'read',
     query: discoverQuery,

@@ -1,10 +1,8 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { exploration } from '../../shared/config'
-import { type Params, prepare, type Statement, writeChanges } from '../../shared/db/statement'
-import { insertSelect } from '../../shared/db/write-sql'
-import type { AccountId, ActivationId } from '../../shared/ids'
-import { isHubPausedSql, isWaitingSql } from '../inbox/waiting-sql'
+import { isAgentHeldSql } from '../inbox/held-sql'
+import { isAgentRunningSql, isWaitingSql } from '../inbox/waiting-sql'
 import { activations } from '../schema/activations'
 import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
@@ -23,12 +21,9 @@ export interface SlotOperands {
   floor: SQLWrapper
 }
 
-const a = alias(agents, 'a')
 const g = alias(agents, 'g')
-const i = alias(inboxItems, 'i')
 const k = alias(activations, 'k')
 const w = alias(inboxItems, 'w')
-const x = alias(activations, 'x')
 
 const countRunningSql = (condition?: SQL): SQL =>
   sql`(SELECT count(*) FROM ${activations} ${k} WHERE ${k.state} = 'running'${condition && sql` AND ${condition}`})`
@@ -39,11 +34,12 @@ const countRunningExplorationsSql = countRunningSql(sql`${k.class} = 'exploratio
 /** Oldest tasks that are read to find out whether an agent waits. */
 const tasksReadMax = sql.raw('100')
 
-const doesInboxWaitSql = sql`EXISTS (
+/** Whether a task waits whose agent can run: slots are left for it. */
+export const doesInboxWaitSql = (now: SQLWrapper): SQL => sql`EXISTS (
   SELECT 1 FROM (SELECT ${w.accountId} FROM ${inboxItems} ${w} WHERE ${isWaitingSql(w)}
     ORDER BY ${w.createdAt} LIMIT ${tasksReadMax}) ${w}
-  JOIN ${agents} ${g} ON ${g.accountId} = ${w.accountId} AND ${g.isPaused} = 0
-  WHERE NOT EXISTS (SELECT 1 FROM ${activations} ${k} WHERE ${k.agentId} = ${w.accountId} AND ${k.state} = 'running'))`
+  JOIN ${agents} ${g} ON ${g.accountId} = ${w.accountId}
+  WHERE NOT ${isAgentRunningSql(w.accountId)} AND NOT ${isAgentHeldSql(g, now)})`
 
 /** Whether an exploration was refused recently for lack of a slot. */
 export const doesExplorationWaitSql = (now: SQLWrapper): SQL =>
@@ -57,40 +53,11 @@ export const doesExplorationWaitSql = (now: SQLWrapper): SQL =>
 export const hasInboxSlotSql = ({ now, capacity, floor }: SlotOperands): SQL => sql`(
   ${countRunningTasksSql} < ${capacity} - ${floor} OR NOT ${doesExplorationWaitSql(now)})`
 
-const hasExplorationSlotSql = ({ capacity, floor }: SlotOperands): SQL => sql`(
+/** Whether an exploration can have a slot, which tasks that wait leave to it. */
+export const hasExplorationSlotSql = ({ now, capacity, floor }: SlotOperands): SQL => sql`(
   ${countRunningSql()} < ${capacity}
-  AND (${countRunningExplorationsSql} < ${floor} OR NOT ${doesInboxWaitSql}))`
+  AND (${countRunningExplorationsSql} < ${floor} OR NOT ${doesInboxWaitSql(now)}))`
 
 /** Whether an agent can explore now: it is allowed to, and a slot is free. */
 export const canStartExplorationSql = (request: SlotOperands & { agentId: SQLWrapper }): SQL =>
   sql`(${hasExplorationSlotSql(request)} AND ${canExploreSql(request)})`
-
-/** What LOAD requests; capacity and floor are slots. */
-export interface ExplorationRequest {
-  activationId: ActivationId
-  agentId: AccountId
-  now: number
-  capacity: number
-  floor: number
-}
-
-/**
- * Records that an exploration was refused for lack of a slot, so that tasks leave one free. Answers
- * whether it was refused for that.
- */
-export const recordExplorationRefusal: (request: ExplorationRequest) => Statement<boolean> =
-  prepare((v: Params<ExplorationRequest>) =>
-    writeChanges(
-      insertSelect(
-        settings,
-        { key: 'exploration_waits', value: 'true', updatedAt: v.now },
-        sql`
-        WHERE NOT EXISTS (SELECT 1 FROM ${activations} ${x} WHERE ${x.id} = ${v.activationId} OR ${x.resumedBy} = ${v.activationId})
-          AND NOT EXISTS (SELECT 1 FROM ${activations} ${x} WHERE ${x.agentId} = ${v.agentId} AND ${x.state} = 'running')
-          AND NOT EXISTS (SELECT 1 FROM ${inboxItems} ${i} WHERE ${i.accountId} = ${v.agentId} AND ${isWaitingSql(i)})
-          AND NOT EXISTS (SELECT 1 FROM ${agents} ${a} WHERE ${a.accountId} = ${v.agentId} AND ${a.isPaused} = 1)
-          AND NOT ${isHubPausedSql} AND NOT ${hasExplorationSlotSql(v)} AND ${canExploreSql(v)}
-        ON CONFLICT (key) DO UPDATE SET updated_at = excluded.updated_at`,
-      ),
-    ),
-  )

@@ -22,6 +22,7 @@ import { agentDefinitions, agents } from '../schema/definitions'
 import { explorers, schedules } from '../schema/exploration'
 import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
+import { doesInboxWaitSql } from './share-sql'
 
 /** Agents that one sweep reports at most. */
 export const explorersPerPage = 2_000
@@ -120,6 +121,7 @@ const hubStateFields = (now: SQLWrapper) => ({
   isThrottled: flag(sql`
     EXISTS (SELECT 1 FROM ${budgets} ${b} JOIN ${budgetWindows} ${w} ON ${isCurrentWindowSql(b, w, now)}
       WHERE ${b.scope} = 'hub' AND ${isBeyondThrottleSql(b, w)})`),
+  isInboxWaiting: flag(doesInboxWaitSql(now)),
   runningExploration: number(sql`
     (SELECT count(*) FROM ${activations}
       WHERE ${activations.state} = 'running' AND ${activations.class} = 'exploration')`),

@@ -23,6 +23,7 @@ export function readExplorationReport({
     newContentAt: listNewsTimes(hubState),
     isThrottled: hubState?.isThrottled ?? false,
     runningExploration: hubState?.runningExploration ?? 0,
+    isInboxWaiting: hubState?.isInboxWaiting ?? false,
   }
 }
 

@@ -24,7 +24,9 @@ const p = alias(posts, 'p')
 const fields = {
   postId: p.id,
   postTitle: p.title,
-  community: c.name,
+  communityId: c.id,
+  communityName: c.name,
+  communityDisplayName: c.displayName,
   newCount: number(sql`count(*)`),
   latestAt: number(sql`max(n.created_at)`),
 }

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { homeLimits } from '../../shared/config'
 import { accountErrors } from '../accounts/errors'
 import { selectOwnAccount } from '../accounts/queries'
+import { placeAnswer } from '../communities/present'
 import { selectUnreadCounts } from '../dms/queries'
 import { countAnswer, presentTime, timeAnswer } from '../http/answers'
 import { route } from '../http/route'
@@ -21,7 +22,7 @@ const homeAnswer = z.object({
     z.object({
       post_id: z.string(),
       post_title: z.string(),
-      submolt_name: z.string(),
+      community: placeAnswer,
       new_notification_count: countAnswer,
       latest_at: timeAnswer,
     }),
@@ -45,12 +46,12 @@ function suggest(home: Home): string[] {
     home.your_direct_messages
   const steps = [
     activity && `Read what is new on your post: GET /posts/${activity.post_id}/comments?sort=new`,
-    home.your_account.unread_notification_count > 0 &&
-      'Read your inbox: GET /notifications?unread=true',
-    (requests > 0 || messages > 0) && 'Read your messages: GET /agents/dm/check',
+    home.your_account.unread_notification_count > 0 && 'Read your inbox: GET /inbox?unread=true',
+    messages > 0 && 'Read your messages: GET /conversations',
+    requests > 0 && 'Decide message requests: GET /conversations/requests',
     home.posts_from_accounts_you_follow.posts.length > 0
       ? 'Read on what you follow: GET /feed?filter=following'
-      : 'Subscribe to a community: GET /submolts, then POST /submolts/NAME/subscribe',
+      : 'Subscribe to a community: GET /communities, then PUT /communities/NAME/subscription',
     'See what is new in the hub: GET /feed?sort=rising',
   ]
   return steps.filter((step) => typeof step === 'string')
@@ -62,7 +63,7 @@ export const homeRoute = route({
   path: '/home',
   summary:
     'Returns what is new for you: activity on your posts, messages, posts that you follow, and what to do next',
-  tag: 'feed',
+  tag: 'read',
   access: 'own',
   rate: 'read',
   answer: homeAnswer,
@@ -90,7 +91,11 @@ export const homeRoute = route({
       activity_on_your_posts: activity.map((row) => ({
         post_id: row.postId,
         post_title: row.postTitle,
-        submolt_name: row.community,
+        community: {
+          id: row.communityId,
+          name: row.communityName,
+          display_name: row.communityDisplayName,
+        },
         new_notification_count: row.newCount,
         latest_at: presentTime(row.latestAt),
       })),

@@ -16,20 +16,18 @@ import { viewerValues } from '../viewers/queries'
 import { homeRoute } from './home-route'
 
 const profileAnswer = z.object({
-  agent: accountAnswer
+  account: accountAnswer
     .extend({
       follower_count: countAnswer,
       following_count: countAnswer,
       is_following: z.boolean().describe('Whether you follow the account.'),
     })
     .meta({ id: 'Profile' }),
-  recentPosts: z.array(postAnswer),
+  recent_posts: z.array(postAnswer),
 })
 
-async function readProfile(
-  call: Call<unknown, unknown>,
-  name: string,
-): Promise<z.input<typeof profileAnswer>> {
+async function readProfile(call: Call<unknown, unknown>): Promise<z.input<typeof profileAnswer>> {
+  const name = call.param('name')
   const { answers } = await call.read({
     account: selectAccountByName(name),
     followers: selectFollowers(call.credential, call.context.clock.now(), name),
@@ -44,13 +42,13 @@ async function readProfile(
   const { account, followers } = answers
   if (!account || !followers) throw accountErrors.notFound('Check the name of the account.')
   return {
-    agent: {
+    account: {
       ...presentAccount(account),
       follower_count: followers.followerCount,
       following_count: followers.followingCount,
       is_following: followers.isFollowed,
     },
-    recentPosts: answers.recent.map(presentPost),
+    recent_posts: answers.recent.map(presentPost),
   }
 }
 
@@ -61,7 +59,7 @@ export const feedRoutes: Route[] = [
     path: '/feed',
     summary:
       'Lists posts of all communities that are not muted; with filter=following those of communities that you subscribe to and accounts that you follow',
-    tag: 'feed',
+    tag: 'read',
     access: 'read',
     rate: 'read',
     query: postPageQuery.extend({ filter: z.enum(['all', 'following']).default('all') }),
@@ -77,13 +75,13 @@ export const feedRoutes: Route[] = [
   }),
   route({
     method: 'get',
-    path: '/submolts/:name/feed',
+    path: '/communities/:name/feed',
     summary: 'Lists the posts of one community',
-    tag: 'communities',
+    tag: 'read',
     access: 'read',
     rate: 'read',
     query: postPageQuery,
-    answer: postPageAnswer.extend({ submolt: communityAnswer }),
+    answer: postPageAnswer.extend({ community: communityAnswer }),
     handle: async ({ context, credential, list: name, reader, param, query, read }) => {
       const community = param('name')
       const list = toPostList({ list: name, query }, query.sort ?? 'hot', { reader, community })
@@ -93,30 +91,19 @@ export const feedRoutes: Route[] = [
       })
       if (!answers.community) throw communityErrors.unknown()
       return {
-        submolt: presentCommunity(answers.community),
+        community: presentCommunity(answers.community),
         ...presentPostPage(toPostPage(list, answers.posts, name)),
       }
     },
   }),
   route({
     method: 'get',
-    path: '/agents/profile',
-    summary: 'Returns an account and its latest posts, by name',
-    tag: 'accounts',
-    access: 'read',
-    rate: 'read',
-    query: z.object({ name: z.string().min(1).max(100) }),
-    answer: profileAnswer,
-    handle: (call) => readProfile(call, call.query.name),
-  }),
-  route({
-    method: 'get',
-    path: '/agents/:name',
+    path: '/accounts/:name',
     summary: 'Returns an account and its latest posts',
-    tag: 'accounts',
+    tag: 'read',
     access: 'read',
     rate: 'read',
     answer: profileAnswer,
-    handle: (call) => readProfile(call, call.param('name')),
+    handle: readProfile,
   }),
 ]

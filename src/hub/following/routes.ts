@@ -8,14 +8,14 @@ export const followingRoutes: Route[] = [
     path: '/posts/:id/following/:agent',
     summary:
       'Ends that an agent follows a thread, until somebody mentions it there (who asked it, the author of the post, moderators)',
-    tag: 'comments',
+    tag: 'ask',
     access: 'write',
     rate: 'write',
-    answer: z.object({ post_id: z.string(), agent: z.string(), following: z.literal(false) }),
+    answer: z.object({ post_id: z.string(), agent: z.string(), is_following: z.literal(false) }),
     handle: async (call) => {
       const of = { postId: call.param('id'), agentName: call.param('agent') }
       const { postId, agentName } = await stopFollowing(call.context, call.actor(), of)
-      return { post_id: postId, agent: agentName, following: false as const }
+      return { post_id: postId, agent: agentName, is_following: false as const }
     },
   }),
 ]

@@ -3,6 +3,7 @@ import { approvals } from '../../shared/config'
 import { knownFields } from '../../shared/known-fields'
 import type { CallPolicy } from '../contract/hub'
 import { policyLinePattern } from '../contract/policy-line'
+import { presenterOf } from '../http/presenter'
 
 /** A policy as an admin sets it, without the grants that an agent requests. */
 export type Policy = Pick<CallPolicy, 'allowed' | 'denied' | 'requireApproval' | 'rateLimits'>
@@ -69,14 +70,4 @@ export const policyAnswer = z.object({
   rate_limits: z.array(rateLimitAnswer),
 })
 
-export const presentPolicy = ({
-  allowed,
-  denied,
-  requireApproval,
-  rateLimits,
-}: Policy): z.input<typeof policyAnswer> => ({
-  allowed,
-  denied,
-  require_approval: requireApproval,
-  rate_limits: rateLimits,
-})
+export const presentPolicy = presenterOf(policyAnswer).from<Policy>({})

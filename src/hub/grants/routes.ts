@@ -8,7 +8,7 @@ import { type AccountPolicyRow, selectVisiblePolicies, toEffectivePolicy } from 
 import { presentVerdict, verdictAnswer } from './present'
 import { findNotGranted, type PolicyChange } from './preview'
 
-const tag = 'grants'
+const tag = 'tools'
 
 const rowAnswer = z.object({
   grants: z.object({

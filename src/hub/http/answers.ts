@@ -9,7 +9,28 @@ export const timeAnswer = z.iso.datetime()
 export function presentTime(at: number): string
 export function presentTime(at: number | null): string | null
 export function presentTime(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString()
+  if (at === null) return null
+  const day = Math.floor(at / dayMs)
+  const ms = at - day * dayMs
+  const seconds = Math.floor(ms / 1_000)
+  const time = `${twoDigits(Math.floor(seconds / 3_600))}:${twoDigits(Math.floor(seconds / 60) % 60)}:${twoDigits(seconds % 60)}`
+  return `${findDate(day)}T${time}.${String(1_000 + (ms % 1_000)).slice(1)}Z`
+}
+
+const dayMs = 86_400_000
+const twoDigits = (value: number): string => (value < 10 ? `0${value}` : String(value))
+
+/** Dates by day since the Unix epoch: to format one takes longer than to present the other fields of a row. */
+const dates = new Map<number, string>()
+const datesMax = 5_000
+
+function findDate(day: number): string {
+  const known = dates.get(day)
+  if (known !== undefined) return known
+  if (dates.size >= datesMax) dates.clear()
+  const date = new Date(day * dayMs).toISOString().slice(0, -'T00:00:00.000Z'.length)
+  dates.set(day, date)
+  return date
 }
 
 /** A whole number, such as an amount of tokens. */
@@ -28,7 +49,11 @@ export const pageFields = {
 
 /** Fields of the answer to a text that can mention agents. */
 export const notWokenFields = {
-  notes: z.array(z.string()).optional().describe('Which mentioned agents were not woken, and why.'),
+  not_woken: z
+    .array(z.object({ name: z.string(), reason: z.string() }))
+    .describe(
+      'Mentioned names that notified nobody and woke no agent, each with the reason as a sentence; also the agent that a reply is to, when it does not follow the thread.',
+    ),
 }
 
 export const deletedAnswer = z.object({ deleted: z.string().describe('Its id.') })

@@ -48,7 +48,7 @@ async function parseCredential(c: Context<HubEnv>): Promise<Credential | null> {
 
 function unauthorized(c: Context<HubEnv>, message: string): AppError {
   const keySource = c.var.context.settings.ROOKERY_PUBLIC
-    ? 'POST /api/v1/agents/register returns a key.'
+    ? 'POST /api/v1/accounts returns a key.'
     : privateHubHint
   return httpErrors.unauthorized(message, keySource)
 }

@@ -1,5 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { matchedRoutes } from 'hono/route'
+import { noteStorageFull } from '../../shared/db/database-fault'
 import { prefersPage } from './accept'
 import { addCacheHeaders, addSecurityHeaders, setHeaders } from './answer-headers'
 import { decodeUtf8, requireBodyType, requireSmallJson, requireUtf8Form } from './body-types'
@@ -21,7 +22,10 @@ import { readBoundedBody, requireShortBody } from './read-bounded-body'
 /** Seconds after which a client may try again what is not available. */
 const retryAfterS = '5'
 
-type GuardDeps = Pick<HubDeps, 'renderErrorPage' | 'rateLimiter' | 'findTokenHolder'>
+type GuardDeps = Pick<
+  HubDeps,
+  'renderErrorPage' | 'rateLimiter' | 'findTokenHolder' | 'readMachine'
+>
 
 /**
  * Admits requests of every route: checks the host, counts the request, and reads the body within its
@@ -32,6 +36,13 @@ export function guardEntry(deps: GuardDeps): MiddlewareHandler<HubEnv> {
   const counter = createRequestCounter(deps.rateLimiter, deps.findTokenHolder)
   return async (c, next) => {
     const rule = matchEntryRule(matchedRoutes(c).map(({ handler }) => handler))
+    if (!URL.canParse(c.req.url)) {
+      // Its Host header is no host, so that nothing, and no page of an error, could read its address.
+      c.res = toErrorResponse(c, httpErrors.wrongHost(c.req.header('host') ?? ''))
+      addSecurityHeaders(c, false)
+      addCacheHeaders(c, true)
+      return
+    }
     try {
       acceptHost(c)
       let reading: Promise<void> | null = null
@@ -44,6 +55,7 @@ export function guardEntry(deps: GuardDeps): MiddlewareHandler<HubEnv> {
       const target = rule === unknownPathRule ? findWithoutSlash(c) : null
       if (target === null) await next()
       else c.res = c.redirect(target, 308)
+      if (c.res.status === 500) await requireRoom(c, deps)
       await counter.learn(c, sender)
     } catch (error) {
       c.res = await refuse(c, deps, error)
@@ -54,6 +66,17 @@ export function guardEntry(deps: GuardDeps): MiddlewareHandler<HubEnv> {
     addSecurityHeaders(c, isSecure === true)
     addCacheHeaders(c, rule.shows !== undefined || showsCredential(c))
   }
+}
+
+/**
+ * Throws STORAGE_FULL for a fault on a machine whose disk is full: the database can fail then with an error that does not
+ * say so.
+ */
+async function requireRoom(c: Context<HubEnv>, { readMachine }: GuardDeps): Promise<void> {
+  const machine = await readMachine?.().catch(() => null)
+  if (machine?.disk?.state !== 'full') return
+  noteStorageFull(Date.now())
+  throw httpErrors.storageFull(c.error)
 }
 
 /** Whether a request has a credential, valid or not. */

@@ -3,7 +3,7 @@ import { AppError, type ErrorDetail } from '../../shared/errors'
 
 /** Hint for callers without a key of a private hub. */
 export const privateHubHint =
-  'This hub is private. Ask an admin to register you with POST /api/v1/agents/register and the admin key.'
+  'This hub is private. Ask an admin to register you with POST /api/v1/accounts and the admin key.'
 
 /** Errors of HTTP requests, as users read them. */
 export const httpErrors = {

@@ -3,18 +3,30 @@ import type { CallClass } from '../../shared/config'
 import type { AppError } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext, ContextDeps } from '../action-context'
+import type { Access, ApiTag } from '../contract/api-tags'
 import type { ModuleRoute, RateRefusal } from '../contract/hub'
 import type { RateLimiter } from '../rate-limits/rate-limiter'
 import type { RateDecision } from '../rate-limits/token-bucket'
 import type { Credential } from '../viewers/queries'
 
-/** A route of the JSON API, as its documentation page lists it. */
+/** An example of a call of the JSON API. */
+export interface Example {
+  /** Below `/api/v1`, with its parameters and query. */
+  path: string
+  /** Undefined for a call without a body. */
+  body: unknown
+  answer: Record<string, unknown>
+}
+
+/** A route of the JSON API, as its documentation pages show it. */
 export interface RouteSummary {
   method: string
-  /** Below `/api/v1`. */
+  /** Below `/api/v1`, in Hono's notation. */
   path: string
   summary: string
-  tag: string
+  tag: ApiTag
+  access: Access
+  getExample(): Example
 }
 
 /** The disk that a hub on one machine stores on. */
@@ -22,6 +34,17 @@ export interface Disk {
   /** `low` and `critical`: an operator should free space. `full`: writes fail. */
   state: 'ok' | 'low' | 'critical' | 'full'
   free_bytes: number
+}
+
+/** The machine of a hub that `npm start` runs. */
+export interface Machine {
+  disk: Disk
+  agents: {
+    /** `loading`: the folders of `agents/` are sent to the hub, so a mention may reach no agent yet. */
+    state: 'loading' | 'loaded'
+    /** Folders that were refused; their agents have no version, or the one before. */
+    failed: number
+  }
 }
 
 /** Dependencies of the hub. */
@@ -33,9 +56,9 @@ export interface HubDeps extends ContextDeps {
   mounts?: (app: Hono<HubEnv>) => void
   /** Routes of other modules that are part of the JSON API, for its documentation. */
   moduleRoutes?: readonly ModuleRoute[]
-  /** Reads how much room the disk of this machine has. Absent where the platform stores. */
-  readDisk?: (() => Promise<Disk>) | undefined
-  /** Registers the pages; `routes` are those of the JSON API, for its documentation page. */
+  /** Reads the state of this machine. Absent where the platform runs the hub. */
+  readMachine?: (() => Promise<Machine>) | undefined
+  /** Registers the pages; `routes` are those of the JSON API, for its documentation pages. */
   pages?: (app: Hono<HubEnv>, routes: RouteSummary[]) => void
   /** Renders the page of a request that is refused before its route runs, without a database read. */
   renderErrorPage?: (c: Context<HubEnv>, error: AppError) => Response | Promise<Response>
@@ -59,8 +82,6 @@ export interface HubEnv {
     accountId?: AccountId
     /** Counts what a request does beside itself, once the handler knows it. Null: it may be done. */
     countAs(rateClass: CallClass): Promise<RateRefusal | null>
-    /** Returns an answer as the client of this request reads it. */
-    adaptAnswer?: (answer: Record<string, unknown>) => Promise<Record<string, unknown>>
     /** Methods of the routes with this path, for 405 responses. */
     allowed?: string[]
   }

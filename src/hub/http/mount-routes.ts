@@ -25,15 +25,15 @@ import type { Call, Route, RouteInput } from './route'
 
 export const apiBase = '/api/v1'
 
-/** Mounts the declared routes on the app; a known path with another method returns 405. */
-export function mountRoutes(app: Hono<HubEnv>, routes: Route[]): void {
+/** Mounts the declared routes on the app below a base; a known path with another method returns 405. */
+export function mountRoutes(app: Hono<HubEnv>, routes: Route[], base = apiBase): void {
   for (const route of routes) {
     const handle = declareEntry(toEntryRule(route), (c) => answer(c, route))
-    app.on(route.method.toUpperCase(), apiBase + route.path, handle)
+    app.on(route.method.toUpperCase(), base + route.path, handle)
   }
   for (const path of new Set(routes.map((route) => route.path))) {
     const allowed = routes.filter((route) => route.path === path).map(({ method }) => method)
-    app.all(apiBase + path, noteAllowed(allowed))
+    app.all(base + path, noteAllowed(allowed))
   }
   const refuse = declareEntry<Handler<HubEnv>>(unknownPathRule, (c) => {
     const allowed = c.var.allowed ?? []
@@ -42,12 +42,12 @@ export function mountRoutes(app: Hono<HubEnv>, routes: Route[]): void {
     c.header('allow', [...allowed, ...heads].join(', ').toUpperCase())
     return toErrorResponse(c, httpErrors.methodNotAllowed(c.req.method, allowed))
   })
-  app.all(`${apiBase}/*`, refuse)
+  app.all(`${base}/*`, refuse)
 }
 
 /**
  * Returns a handler that notes the methods of a path for the answer to any other one. A more general path can still
- * match, e.g. GET /agents/:name after /agents/me.
+ * match, e.g. GET /posts/:id after /posts/preview.
  */
 export const noteAllowed = (methods: readonly string[]): Handler<HubEnv> =>
   declareEntry<Handler<HubEnv>>(unknownPathRule, (c, next) => {
@@ -59,8 +59,7 @@ async function answer(c: Context<HubEnv>, route: Route): Promise<Response> {
   const { call, found } = await (route.reads ? startWrite(c, route) : startCall(c, route))
   const body = await route.handle(call, found)
   if (body instanceof Response) return body
-  const answer = { success: true, ...body }
-  return c.json(c.var.adaptAnswer ? await c.var.adaptAnswer(answer) : answer, route.status)
+  return c.json({ success: true, ...body }, route.status)
 }
 
 interface StartedCall {
@@ -168,7 +167,7 @@ async function parseInput(c: Context<HubEnv>, route: Route): Promise<Input> {
   }
 }
 
-/** Returns the query parameters. The last value of a repeated parameter wins; empty values are dropped. */
+/** Returns the query parameters. The first value of a repeated parameter wins; empty values are dropped. */
 function readQuery(c: Context<HubEnv>): Record<string, string> {
   return Object.fromEntries(Object.entries(c.req.query()).filter(([, value]) => value !== ''))
 }

@@ -1,7 +1,9 @@
 import type { Handler, Hono } from 'hono'
 import * as z from 'zod'
 import { errorCodes } from '../../shared/errors'
+import { apiTags } from '../contract/api-tags'
 import { declareEntry } from './entry-rule'
+import { exampleRequests } from './examples'
 import type { HubEnv } from './hub-env'
 import { apiBase } from './mount-routes'
 import type { DescribedRoute } from './route'
@@ -66,6 +68,7 @@ function describeApi({ paths, schemas }: DescribedApi, hub: { name: string; url:
       description: 'People and agents use the same endpoints. Times are ISO 8601 in UTC.',
     },
     servers: [{ url: `${hub.url}${apiBase}` }],
+    tags: Object.values(apiTags).map((title) => ({ name: title })),
     paths,
     components: {
       schemas: { ...schemas, Error: errorSchema },
@@ -81,7 +84,7 @@ function describeRoute(route: DescribedRoute, schemas: DescribedApi['schemas']):
   const isOpen = route.access === 'open'
   return {
     summary: route.summary,
-    tags: [route.tag],
+    tags: [apiTags[route.tag]],
     operationId: `${route.method}${route.path.replace(/(?<!\W)\W+(\w)/g, (_, letter) => letter.toUpperCase())}`,
     security: isOpen ? [{}] : [{ key: [] }, ...(route.access === 'read' ? [{}] : [])],
     parameters: [
@@ -89,7 +92,7 @@ function describeRoute(route: DescribedRoute, schemas: DescribedApi['schemas']):
       ...describeQuery(route, schemas),
       ...describeHeaders(route),
     ],
-    ...(route.body ? { requestBody: describeBody(route.body, schemas) } : {}),
+    ...(route.body ? { requestBody: describeBody(route, route.body, schemas) } : {}),
     responses: {
       [route.status]: {
         description: 'Success.',
@@ -121,10 +124,19 @@ export function describeForClient(routes: DescribedRoute[]) {
 }
 
 /** Describes a body. It is required unless all its fields are optional. */
-const describeBody = (body: z.ZodType, schemas: DescribedApi['schemas']): Json => ({
-  required: !body.safeParse({}).success,
-  content: { 'application/json': { schema: toSchema(body, schemas) } },
-})
+function describeBody(
+  { method, path }: DescribedRoute,
+  body: z.ZodType,
+  schemas: DescribedApi['schemas'],
+): Json {
+  const example = exampleRequests[`${method.toUpperCase()} ${path}`]?.body
+  return {
+    required: !body.safeParse({}).success,
+    content: {
+      'application/json': { schema: toSchema(body, schemas), ...(example ? { example } : {}) },
+    },
+  }
+}
 
 function describeAnswer(route: DescribedRoute, schemas: DescribedApi['schemas']): Json {
   const { answer, isBare } = route

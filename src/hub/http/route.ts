@@ -3,18 +3,13 @@ import type * as z from 'zod'
 import type { RateClass } from '../../shared/config'
 import type { Answers, Statements } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
+import type { Access, ApiTag } from '../contract/api-tags'
 import type { Actor } from '../contract/hub'
 import type { IdempotentResult } from '../idempotency/run-once'
 import type { Credential, Viewer } from '../viewers/queries'
 import type { Reader } from '../viewers/reader'
 import type { ViewerRead } from './authenticate'
 import type { HubEnv } from './hub-env'
-
-/**
- * Required access of a route. `open`: anybody. `read`: anybody on a public hub, otherwise a key. `own`:
- * a key, resolved in the handler's own batch. `write`: a key with that scope. `admin`: an admin's key.
- */
-export type Access = 'open' | 'read' | 'own' | 'write' | 'admin'
 
 /** What a client sent to an API route. */
 export interface RouteInput<Query, Body> {
@@ -45,7 +40,7 @@ export interface Route {
   /** Below `/api/v1`, in Hono's notation. */
   path: string
   summary: string
-  tag: string
+  tag: ApiTag
   access: Access
   status: 200 | 201 | 202
   /** The limit that counts calls; `upload` also allows a long body. */

@@ -50,7 +50,7 @@ export const importRoutes: Route[] = [
     path: '/import',
     summary:
       'Imports an archive of posts with their comments; importing it again adds nothing (admin)',
-    tag: 'archive',
+    tag: 'hub',
     access: 'admin',
     rate: 'upload',
     query: importQuery,

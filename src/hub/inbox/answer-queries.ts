@@ -27,7 +27,9 @@ const x = alias(activations, 'x')
 
 /** The account that was asked, `a`, what its inbox item `i` says, and the run `x` that took the item. */
 const fieldsOf = (answerId: SQLWrapper, content: SQLWrapper) => ({
+  id: a.id,
   name: a.name,
+  kind: a.kind,
   isHosted: flag(sql`${g.accountId} IS NOT NULL`),
   isTask: flag(sql`coalesce(${i.isTask}, 0)`),
   refusal: sql<string | null>`coalesce(${i.refusal}, ${x.replyRefusal})`,

@@ -9,7 +9,8 @@ import { selectIsTopicWatched } from '../live/queries'
 import { insertMentions, type PostedContent } from '../mentions/queries'
 import { deferPushes } from '../push/actions'
 import { queuePushes } from '../push/queue-queries'
-import { explainReplyLimit, replyLimitConstraints } from '../reply-limits/explain-reply-limit'
+import { replyLimitConstraints } from '../reply-limits/explain-reply-limit'
+import { actorReader } from '../viewers/reader'
 import { writingConstraints } from '../writing-guard/errors'
 import { contributionConstraints, guardContribution } from './contribution-queries'
 import {
@@ -22,6 +23,7 @@ import { insertFollowUpItems } from './follow-up-queries'
 import { type Reach, readReach } from './read-reach'
 import { insertReplyItem } from './reply-item-queries'
 import { type StoppedRun, stopStatements } from './stop-queries'
+import { type MentionedNames, selectUnreached, type UnreachedName } from './unreached-queries'
 
 /** A post or comment to deliver. */
 export interface Message {
@@ -44,6 +46,7 @@ export type Delivered<Answer> = IdempotentResult<
   Answer,
   {
     readonly wakeResults: Statement<WakeResult[]>
+    readonly unreached: Statement<UnreachedName[]> | null
     readonly stopped: Statement<StoppedRun[]> | null
     readonly isWatched: Statement<boolean> | null
   }
@@ -84,6 +87,7 @@ export async function deliver<Answer>(
         isPushed: itemIds.length > 0 ? queuePushes(itemIds, source.at) : null,
         stop: stop?.writes ?? [],
         wakeResults: selectWakeResults(itemIds, source.at),
+        unreached: names.length > 0 ? selectUnreached(toMentionedNames(message, names)) : null,
         isWatched: selectWatchers(source),
         stopped: stop?.stopped ?? null,
       },
@@ -101,6 +105,11 @@ export async function deliver<Answer>(
   if (running.length > 0) context.defer(cancelRuns(context, running))
   return done
 }
+
+const toMentionedNames = (
+  { actor, source: { postId, commentId, at } }: Message,
+  names: readonly string[],
+): MentionedNames => ({ postId, commentId, names, reader: actorReader(actor), now: at })
 
 /** Selects whether somebody can watch the thread; null for a new one. */
 const selectWatchers = ({ postId, commentId }: PostedContent): Statement<boolean> | null =>
@@ -192,18 +201,6 @@ const guardExploration = ({ actor, source }: Message): Statement<void> | null =>
 }
 
 const readWakeResults = (done: Delivered<unknown>): WakeResult[] => done.results?.wakeResults ?? []
-
-/** Describes which mentioned agents were not woken and why, one sentence each. */
-export const explainNotWoken = (done: Delivered<unknown>): string[] =>
-  readWakeResults(done).flatMap(({ name, refusal, limits }) =>
-    refusal === null ? [] : [`@${name} was not woken. ${explainReplyLimit(refusal, limits)}`],
-  )
-
-/** Presents the same as part of an API response; empty when all mentioned agents were woken. */
-export function presentNotWoken(done: Delivered<unknown>): { notes?: string[] } {
-  const notes = explainNotWoken(done)
-  return notes.length > 0 ? { notes } : {}
-}
 
 /**
  * Arms the sweep and returns its token; null when the scheduler fails. Then its regular sweep finds the

@@ -2,9 +2,11 @@ import * as z from 'zod'
 import { decodeKeyset, splitPage, toPageFields } from '../../shared/cursor'
 import type { Statement } from '../../shared/db/statement'
 import type { AccountId, CommentId, ConversationId, PostId } from '../../shared/ids'
+import { knownFields } from '../../shared/known-fields'
 import { briefPersonAnswer, kindAnswer } from '../accounts/present'
 import type { Question } from '../contract/hub'
-import { countAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
+import { countAnswer, pageFields, timeAnswer } from '../http/answers'
+import { presenterOf } from '../http/presenter'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { runOnce } from '../idempotency/run-once'
 import { inboxItems } from '../schema/inbox'
@@ -32,27 +34,19 @@ const itemAnswer = z
     comment_id: z.string().nullable(),
     post_title: z.string().nullable(),
     conversation_id: z.string().nullable(),
-    from_agent: briefPersonAnswer
+    from: briefPersonAnswer
       .extend({ name: z.string().nullable(), kind: kindAnswer.nullable() })
       .nullable(),
     content: z.string(),
     created_at: timeAnswer,
-    read: z.boolean(),
+    is_read: z.boolean(),
   })
   .meta({ id: 'InboxItem' })
 
-const presentItem = (item: InboxRow): z.input<typeof itemAnswer> => ({
-  id: item.id,
-  type: item.type,
-  post_id: item.postId,
-  comment_id: item.commentId,
-  post_title: item.postTitle,
-  conversation_id: item.conversationId,
-  from_agent:
-    item.fromId === null ? null : { id: item.fromId, name: item.fromName, kind: item.fromKind },
-  content: item.content,
-  created_at: presentTime(item.createdAt),
-  read: item.readAt !== null,
+const presentItem = presenterOf(itemAnswer).from<InboxRow>({
+  from: ({ fromId: id, fromName: name, fromKind: kind }) =>
+    id === null ? null : { id, name, kind },
+  is_read: ({ readAt }) => readAt !== null,
 })
 
 const listQuery = z.object({
@@ -69,7 +63,7 @@ const listQuery = z.object({
 })
 
 const listAnswer = z.object({
-  notifications: z.array(itemAnswer),
+  items: z.array(itemAnswer),
   unread_count: countAnswer,
   ...pageFields,
 })
@@ -103,44 +97,54 @@ async function listItems({
     item.id,
   ])
   return {
-    notifications: page.map(presentItem),
+    items: page.map(presentItem),
     unread_count: answers.unread,
     ...toPageFields(next),
   }
 }
 
-/** Creates a route that lists the viewer's inbox. */
-const listRoute = (path: string): Route =>
-  route({
-    method: 'get',
-    path,
-    summary: 'Lists your inbox, newest first',
-    tag,
-    access: 'own',
-    rate: 'read',
-    query: listQuery,
-    answer: listAnswer,
-    handle: listItems,
-  })
+/** Which items to mark as read: one of the fields. */
+const readInput = knownFields({
+  ids: z.array(z.string().max(100)).max(500).optional(),
+  post_id: z.string().max(100).optional().describe('All of the post.'),
+  all: z.literal(true).optional(),
+}).refine((body) => Object.values(body).filter((each) => each !== undefined).length === 1, {
+  message: 'Must have either ids, post_id or all',
+})
 
-const readAnswer = z.object({ read: z.literal(true) })
-
-/** Marks items as read once for each key of the caller. Open tasks of a hosted agent stay unread. */
-async function markRead(
-  call: Call<undefined, unknown>,
-  toStatement: (accountId: AccountId, now: number) => Statement<void>,
-): Promise<z.input<typeof readAnswer>> {
-  const { db, clock } = call.context
-  const now = clock.now()
-  const { accountId, idempotencyKey: key } = call.actor()
-  const input = [call.c.req.path, call.body ?? null]
-  const done = await runOnce(
-    db,
-    { accountId, key, action: 'inbox.read', input },
-    { now, answer: { read: true as const }, statements: { read: toStatement(accountId, now) } },
-  )
-  return presentIdempotent(call, done, (answer) => answer)
+function toReadStatement(
+  { ids, post_id: postId }: z.output<typeof readInput>,
+  accountId: AccountId,
+  now: number,
+): Statement<void> {
+  if (ids) return markItemsRead(accountId, now, ids)
+  return postId === undefined
+    ? markAllItemsRead(accountId, now)
+    : markPostItemsRead(accountId, now, postId)
 }
+
+const readRoute = route({
+  method: 'post',
+  path: '/inbox/read',
+  summary: 'Marks items of your inbox as read: some, those of a post, or all',
+  tag,
+  access: 'write',
+  rate: 'write',
+  allowsMuted: true,
+  body: readInput,
+  answer: z.object({}),
+  handle: async (call) => {
+    const { db, clock } = call.context
+    const now = clock.now()
+    const { accountId, idempotencyKey: key } = call.actor()
+    const done = await runOnce(
+      db,
+      { accountId, key, action: 'inbox.read', input: call.body },
+      { now, answer: {}, statements: { read: toReadStatement(call.body, accountId, now) } },
+    )
+    return presentIdempotent(call, done, () => ({}))
+  },
+})
 
 const answersQuery = z
   .object({
@@ -150,7 +154,11 @@ const answersQuery = z
       .optional()
       .describe('The post that asks, or that the comment is in.'),
     comment_id: z.string().max(100).optional().describe('The comment that asks.'),
-    agent: z.string().max(100).optional().describe('Whose answer; the first of all without it.'),
+    account: z
+      .string()
+      .max(100)
+      .optional()
+      .describe('Name of whose answer; the first of all without it.'),
     conversation_id: z.string().max(100).optional().describe('Your newest message in it asks.'),
   })
   .refine((query) => (query.post_id === undefined) !== (query.conversation_id === undefined), {
@@ -158,7 +166,7 @@ const answersQuery = z
   })
 
 const progressAnswer = z.object({
-  agent: z.string().describe('Name of the account that was asked.'),
+  account: briefPersonAnswer.describe('Who was asked.'),
   state: z
     .enum(['waiting', 'running', 'parked', 'answered', 'ended'])
     .describe('parked: waits for an approval. ended: there will be no answer.'),
@@ -168,12 +176,12 @@ const progressAnswer = z.object({
 })
 
 const toQuestion = (query: z.output<typeof answersQuery>): Question => {
-  const { conversation_id: conversationId, post_id: postId, comment_id: commentId, agent } = query
+  const { conversation_id: conversationId, post_id: postId, comment_id: commentId, account } = query
   if (conversationId) return { conversationId: conversationId as ConversationId }
   return {
     postId: (postId ?? '') as PostId,
     commentId: (commentId as CommentId | undefined) ?? null,
-    ...(agent && { name: agent }),
+    ...(account && { name: account }),
   }
 }
 
@@ -181,7 +189,7 @@ const answersRoute = route({
   method: 'get',
   path: '/answers',
   summary: 'Returns how far the answer to your question is: a post, comment or message of yours',
-  tag,
+  tag: 'ask',
   access: 'own',
   rate: 'read',
   query: answersQuery,
@@ -189,62 +197,37 @@ const answersRoute = route({
   handle: async ({ query, reader, read }) => {
     const { answers } = await read({ row: selectAnswer(toQuestion(query), reader) })
     if (!answers.row) throw inboxErrors.nobodyAsked()
+    const { id, kind } = answers.row
     const { name, activationId, ...progress } = toQuestionProgress(answers.row)
-    return { agent: name, activation_id: activationId, ...progress }
+    return { account: { id, name, kind }, activation_id: activationId, ...progress }
   },
 })
 
 export const inboxRoutes: Route[] = [
   answersRoute,
-  listRoute('/notifications'),
-  listRoute('/inbox'),
   route({
     method: 'get',
-    path: '/notifications/count',
+    path: '/inbox',
+    summary: 'Lists your inbox, newest first',
+    tag,
+    access: 'own',
+    rate: 'read',
+    query: listQuery,
+    answer: listAnswer,
+    handle: listItems,
+  }),
+  route({
+    method: 'get',
+    path: '/inbox/count',
     summary: 'Counts the unread items of your inbox',
     tag,
     access: 'own',
     rate: 'read',
-    answer: z.object({ unread_count: countAnswer, count: countAnswer }),
+    answer: z.object({ unread_count: countAnswer }),
     handle: async ({ context, credential, read }) => {
       const { answers } = await read({ unread: countOwnUnread(credential, context.clock.now()) })
-      return { unread_count: answers.unread, count: answers.unread }
+      return { unread_count: answers.unread }
     },
   }),
-  route({
-    method: 'post',
-    path: '/notifications/read',
-    summary: 'Marks items as read',
-    tag,
-    access: 'write',
-    rate: 'write',
-    allowsMuted: true,
-    body: z.object({ ids: z.array(z.string().max(100)).max(500) }),
-    answer: readAnswer,
-    handle: (call) =>
-      markRead(call, (accountId, now) => markItemsRead(accountId, now, call.body.ids)),
-  }),
-  route({
-    method: 'post',
-    path: '/notifications/read-all',
-    summary: 'Marks your whole inbox as read',
-    tag,
-    access: 'write',
-    rate: 'write',
-    allowsMuted: true,
-    answer: readAnswer,
-    handle: (call) => markRead(call, markAllItemsRead),
-  }),
-  route({
-    method: 'post',
-    path: '/notifications/read-by-post/:id',
-    summary: 'Marks the inbox items of a post as read',
-    tag,
-    access: 'write',
-    rate: 'write',
-    allowsMuted: true,
-    answer: readAnswer,
-    handle: (call) =>
-      markRead(call, (accountId, now) => markPostItemsRead(accountId, now, call.param('id'))),
-  }),
+  readRoute,
 ]

@@ -1,14 +1,19 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { scheduling } from '../../shared/config'
-import { manySql, mapStatement, prepare, type Statement } from '../../shared/db/statement'
+import {
+  manySql,
+  mapStatement,
+  type Params,
+  prepare,
+  type Statement,
+} from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
-import { isDisabledSql } from '../bans/ban-sql'
-import { awaitsProviderSql } from '../outages/wait-sql'
 import { activations } from '../schema/activations'
 import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
 import { settings } from '../schema/system'
+import { isAgentHeldSql } from './held-sql'
 
 /** Waiting agents that a commit wakes at most: one for its own slot, plus some slack. */
 const waitingMax = 3
@@ -83,10 +88,10 @@ export const takenSlotsSql = (itemIds: SQLWrapper, now: SQLWrapper): SQL<number>
  * are read, so that a large backlog does not slow down every commit; the sweep finds the other agents.
  * They are grouped first: whether an agent can run is looked up once, not for each of its tasks.
  */
-export const selectAgentsToWake: () => Statement<AccountId[]> = () =>
-  mapStatement(selectWaiting({}), (rows) => rows.map(({ id }) => id))
+export const selectAgentsToWake = (now: number): Statement<AccountId[]> =>
+  mapStatement(selectWaiting({ now }), (rows) => rows.map(({ id }) => id))
 
-const selectWaiting = prepare(() =>
+const selectWaiting = prepare(({ now }: Params<{ now: number }>) =>
   manySql(
     { id: sql<AccountId>`i.account_id`, since: sql<number>`i.since`.as('since') },
     sql`FROM (
@@ -95,9 +100,8 @@ const selectWaiting = prepare(() =>
         WHERE ${isWaitingSql(w)} AND NOT ${isHubPausedSql}
         ORDER BY ${w.createdAt} LIMIT ${waitingLookMax})
       GROUP BY account_id) i
-    JOIN ${agents} ${a} ON ${a.accountId} = i.account_id AND ${a.isPaused} = 0
-    WHERE NOT ${isAgentRunningSql(sql`i.account_id`)}
-      AND NOT ${awaitsProviderSql(a.accountId)} AND NOT ${isDisabledSql(a.accountId)}
+    JOIN ${agents} ${a} ON ${a.accountId} = i.account_id
+    WHERE NOT ${isAgentRunningSql(sql`i.account_id`)} AND NOT ${isAgentHeldSql(a, now)}
     ORDER BY since LIMIT ${waitingMax}`,
   ),
 )

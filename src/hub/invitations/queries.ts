@@ -1,6 +1,7 @@
-import { desc, eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { and, desc, eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { peopleLimits } from '../../shared/config'
+import type { Keyset } from '../../shared/cursor'
 import { flag, nullable, type RowOf } from '../../shared/db/fields'
 import {
   many,
@@ -73,17 +74,29 @@ const listFields = {
 export type InvitationRow = RowOf<typeof listFields>
 
 /** Selects invitations, newest first. @param createdBy null: of everybody */
-export const selectInvitations = (
-  createdBy: AccountId | null,
-  limit: number,
-): Statement<InvitationRow[]> =>
+export const selectInvitations = ({
+  createdBy,
+  before,
+  limit,
+}: {
+  createdBy: AccountId | null
+  before: Keyset | null
+  limit: number
+}): Statement<InvitationRow[]> =>
   many(
     orm
       .select(listFields)
       .from(i)
       .innerJoin(by, eq(by.id, i.createdBy))
       .leftJoin(who, eq(who.id, i.usedBy))
-      .where(createdBy === null ? undefined : eq(i.createdBy, createdBy))
+      .where(
+        and(
+          createdBy === null ? undefined : eq(i.createdBy, createdBy),
+          before === null
+            ? undefined
+            : sql`(${i.createdAt}, ${i.id}) < (${before[0]}, ${before[1]})`,
+        ),
+      )
       .orderBy(desc(i.createdAt), desc(i.id))
       .limit(limit),
   )

@@ -1,14 +1,19 @@
 import * as z from 'zod'
+import { decodeKeyset, splitPage, toPageFields } from '../../shared/cursor'
 import { run } from '../../shared/db/batch'
-import { deletedAnswer, presentTime, timeAnswer } from '../http/answers'
+import { deletedAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { createInvitation, invitationInput, requireInviter, withdrawInvitation } from './actions'
 import { findInvitationState, invitationStates } from './invitation-state'
 import { selectInvitations } from './queries'
 
-const tag = 'invitations'
-const listMax = 200
+const tag = 'people'
 const roleAnswer = invitationInput.shape.role.unwrap()
+
+const listQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(200).default(100),
+  cursor: z.string().max(500).optional(),
+})
 
 export const invitationRoutes: Route[] = [
   route({
@@ -43,10 +48,11 @@ export const invitationRoutes: Route[] = [
   route({
     method: 'get',
     path: '/invitations',
-    summary: `Lists the last ${listMax} invitations: all of them for admins, otherwise your own`,
+    summary: 'Lists invitations, newest first: all of them for admins, otherwise your own',
     tag,
     access: 'write',
     rate: 'read',
+    query: listQuery,
     answer: z.object({
       invitations: z.array(
         z.object({
@@ -60,15 +66,24 @@ export const invitationRoutes: Route[] = [
           used_by: z.string().nullable().describe('Name of the account that it made.'),
         }),
       ),
+      ...pageFields,
     }),
     handle: async (call) => {
-      const { context } = call
+      const { context, list, query } = call
+      const { limit } = query
       const viewer = call.viewer()
       requireInviter(context, viewer)
-      const by = viewer.role === 'admin' ? null : viewer.id
-      const rows = await run(context.db, selectInvitations(by, listMax))
+      const rows = await run(
+        context.db,
+        selectInvitations({
+          createdBy: viewer.role === 'admin' ? null : viewer.id,
+          before: decodeKeyset(list, query.cursor),
+          limit: limit + 1,
+        }),
+      )
+      const { page, next } = splitPage(rows, limit, list, (row) => [row.createdAt, row.id])
       return {
-        invitations: rows.map((row) => ({
+        invitations: page.map((row) => ({
           id: row.id,
           state: findInvitationState(row, context.clock.now()),
           role: row.role,
@@ -78,6 +93,7 @@ export const invitationRoutes: Route[] = [
           expires_at: presentTime(row.expiresAt),
           used_by: row.usedBy,
         })),
+        ...toPageFields(next),
       }
     },
   }),

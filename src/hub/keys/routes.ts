@@ -6,7 +6,7 @@ import { createKey, keyInput, removeKey } from './actions'
 import { keyFields, newKeyAnswer, presentKey, presentNewKey } from './present'
 import { selectKeys } from './queries'
 
-const tag = 'keys'
+const tag = 'sign-in'
 
 const keyAnswer = z
   .object({
@@ -17,7 +17,7 @@ const keyAnswer = z
 
 const createKeyRoute = route({
   method: 'post',
-  path: '/agents/me/keys',
+  path: '/me/keys',
   summary:
     'Creates another key for your account, within the scopes and expiry of the key that asks; it can replace an older key after a grace period',
   tag,
@@ -37,7 +37,7 @@ export const keyRoutes: Route[] = [
   createKeyRoute,
   route({
     method: 'get',
-    path: '/agents/me/keys',
+    path: '/me/keys',
     summary: 'Lists your keys, without their secrets',
     tag,
     access: 'write',
@@ -56,7 +56,7 @@ export const keyRoutes: Route[] = [
   }),
   route({
     method: 'delete',
-    path: '/agents/me/keys/:id',
+    path: '/me/keys/:id',
     summary: 'Deletes one of your keys and ends the sessions opened with it',
     tag,
     access: 'write',

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { KnowledgeChange } from '../../agents/contract/agents'
 import { memoryLimits, workspaceLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
+import { knownFields } from '../../shared/known-fields'
 import { shownText } from '../../shared/texts'
 import type { ActionContext } from '../action-context'
 import { recordAdminAction } from '../admin-log/compose-entry'
@@ -10,15 +11,15 @@ import type { Viewer } from '../viewers/queries'
 import type { Reader } from '../viewers/reader'
 import { knowledgeErrors } from './errors'
 
-export const factText = z.object({ text: shownText.max(memoryLimits.factCharsMax) })
+export const factText = knownFields({ text: shownText.max(memoryLimits.factCharsMax) })
 export const itemId = z.coerce.number().int().min(1)
 
 /** A change of what an agent knows, as a person asks for it. */
 export const knowledgeChange = z.discriminatedUnion('change', [
   factText.extend({ change: z.literal('correct_fact'), id: itemId }),
-  z.object({ change: z.literal('delete_fact'), id: itemId }),
-  z.object({ change: z.literal('close_task'), id: itemId }),
-  z.object({
+  knownFields({ change: z.literal('delete_fact'), id: itemId }),
+  knownFields({ change: z.literal('close_task'), id: itemId }),
+  knownFields({
     change: z.literal('delete_file'),
     path: z.string().min(1).max(workspaceLimits.pathCharsMax),
     is_shared: z.union([z.boolean(), z.stringbool()]).default(true),

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { PrivateChange } from '../../agents/contract/agents'
 import { workspaceLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
+import { knownFields } from '../../shared/known-fields'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import { selectHostedAgent } from '../system/queries'
@@ -9,8 +10,11 @@ import { knowledgeErrors } from './errors'
 
 /** A fact by its id, or a file by its path. */
 export const privateItem = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('fact'), id: z.coerce.number().int().min(1) }),
-  z.object({ kind: z.literal('file'), path: z.string().min(1).max(workspaceLimits.pathCharsMax) }),
+  knownFields({ kind: z.literal('fact'), id: z.coerce.number().int().min(1) }),
+  knownFields({
+    kind: z.literal('file'),
+    path: z.string().min(1).max(workspaceLimits.pathCharsMax),
+  }),
 ])
 
 export const privateChange = z.enum(['share', 'unshare', 'delete'])

@@ -83,11 +83,11 @@ const changeRoute = (change: PrivateChange, summary: string): Route =>
     access: 'write',
     rate: 'write',
     body: privateItem,
-    answer: z.object({ changed: z.literal(true) }),
+    answer: z.object({}),
     handle: async (call) => {
       const { context, body } = call
       await changePrivateItem(context, call.actor(), call.param('name'), body, change)
-      return { changed: true as const }
+      return {}
     },
   })
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { AgentKnowledge } from '../../agents/contract/agents'
 import { privateMemoryLimits, workspaceLimits } from '../../shared/config'
-import { countAnswer, presentTime, timeAnswer } from '../http/answers'
+import { countAnswer, deletedAnswer, presentTime, timeAnswer } from '../http/answers'
 import { type Call, type Route, route } from '../http/route'
 import { type SeenAgent, toSeenAgent, viewStatements } from '../sessions/agent-view'
 import { presentSessionFacts, sessionFactsAnswer } from '../sessions/snapshot'
@@ -81,12 +81,9 @@ function presentKnowledge(
   }
 }
 
-const changedAnswer = z.object({ changed: z.literal(true) })
-
-const change = async (call: Call<unknown, unknown>, input: KnowledgeInput) => {
+const change = async (call: Call<unknown, unknown>, input: KnowledgeInput): Promise<void> => {
   const by = { viewer: call.viewer(), reader: call.reader }
   await changeKnowledge(call.context, by, call.param('name'), input)
-  return { changed: true as const }
 }
 
 /** Returns the number of an item. @throws NOT_FOUND when it is none */
@@ -96,7 +93,7 @@ function readId({ param }: Pick<Call<unknown, unknown>, 'param'>, kind: 'fact' |
   return id.data
 }
 
-const write = { tag, access: 'write', rate: 'write', answer: changedAnswer } as const
+const write = { tag, access: 'write', rate: 'write' } as const
 
 /** What people read and correct of what an agent knows. */
 export const knowledgeRoutes: Route[] = [
@@ -133,19 +130,23 @@ export const knowledgeRoutes: Route[] = [
     path: '/agents/:name/knowledge/facts/:id',
     summary: 'Corrects a fact: one for everybody as an admin or the owner, or one private to you',
     body: factText,
-    handle: (call) =>
-      change(call, {
-        change: 'correct_fact',
-        id: readId(call, 'fact'),
-        text: call.body.text,
-      }),
+    answer: z.object({}),
+    handle: async (call) => {
+      const { text } = call.body
+      await change(call, { change: 'correct_fact', id: readId(call, 'fact'), text })
+      return {}
+    },
   }),
   route({
     ...write,
     method: 'delete',
     path: '/agents/:name/knowledge/facts/:id',
     summary: 'Deletes a fact: one for everybody as an admin or the owner, or one private to you',
-    handle: (call) => change(call, { change: 'delete_fact', id: readId(call, 'fact') }),
+    answer: deletedAnswer,
+    handle: async (call) => {
+      await change(call, { change: 'delete_fact', id: readId(call, 'fact') })
+      return { deleted: call.param('id') }
+    },
   }),
   route({
     ...write,
@@ -153,7 +154,11 @@ export const knowledgeRoutes: Route[] = [
     path: '/agents/:name/knowledge/tasks/:id/close',
     summary:
       'Closes an open task: one for everybody as an admin or the owner, or one private to you',
-    handle: (call) => change(call, { change: 'close_task', id: readId(call, 'task') }),
+    answer: z.object({}),
+    handle: async (call) => {
+      await change(call, { change: 'close_task', id: readId(call, 'task') })
+      return {}
+    },
   }),
   route({
     ...write,
@@ -164,7 +169,11 @@ export const knowledgeRoutes: Route[] = [
       path: z.string().min(1).max(workspaceLimits.pathCharsMax),
       is_shared: z.stringbool().default(true).describe('false: the one that is private to you.'),
     }),
-    handle: (call) => change(call, { change: 'delete_file', ...call.query }),
+    answer: z.object({ deleted: z.string().describe('Its path.') }),
+    handle: async (call) => {
+      await change(call, { change: 'delete_file', ...call.query })
+      return { deleted: call.query.path }
+    },
   }),
   ...privateMemoryRoutes,
 ]

@@ -8,7 +8,7 @@ export const liftedLimitRoutes: Route[] = [
     path: '/posts/:id/lifted-limits',
     summary:
       'Lifts the limits between agents in a thread once: agents that a limit stopped continue (people only)',
-    tag: 'comments',
+    tag: 'ask',
     access: 'write',
     rate: 'write',
     status: 201,

@@ -6,7 +6,7 @@ import { modelTestInput } from './inputs'
 import { toModelsView } from './models-view'
 import { selectModelUsers } from './queries'
 
-const tag = 'models'
+const tag = 'hub'
 const dollars = z.number().describe('Micro-dollars per million tokens.')
 
 const providerAnswer = z
@@ -51,7 +51,7 @@ const modelsAnswer = z.object({
 
 const testAnswer = z.object({
   model: z.string(),
-  ok: z.boolean(),
+  has_succeeded: z.boolean(),
   latency_ms: z.int(),
   input_tokens: z.int(),
   output_tokens: z.int(),
@@ -117,7 +117,7 @@ export const modelRoutes: Route[] = [
       const tried = await tryModel(call.context, call.actor(), call.body.model)
       return {
         model: tried.model,
-        ok: tried.failure === null,
+        has_succeeded: tried.failure === null,
         latency_ms: tried.durationMs,
         input_tokens: tried.usage?.inputTokens ?? 0,
         output_tokens: tried.usage?.outputTokens ?? 0,

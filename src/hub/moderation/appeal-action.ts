@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { moderationLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
 import type { Statement } from '../../shared/db/statement'
+import { knownFields } from '../../shared/known-fields'
 import { shownText } from '../../shared/texts'
 import type { ActionContext } from '../action-context'
 import { insertAdminEntry } from '../admin-log/queries'
@@ -25,7 +26,7 @@ import {
   restoreContent,
 } from './write-queries'
 
-export const appealInput = z.object({
+export const appealInput = knownFields({
   action_id: z.string().max(100).describe('The action, as GET /appeals lists it.'),
   text: shownText.max(moderationLimits.appealCharsMax),
 })

@@ -10,14 +10,14 @@ import { actionAnswer, banAnswer, presentAction, presentBan } from './present'
 import { selectBans, selectLog } from './read-queries'
 import { selectMayModerate } from './viewer-queries'
 
-const tag = 'moderation'
+const tag = 'communities'
 const answer = z.object({ action: actionAnswer })
 
 /** What moderators did in one community, and whom they keep from writing there. */
 export const communityModerationRoutes: Route[] = [
   route({
     method: 'get',
-    path: '/submolts/:name/moderation',
+    path: '/communities/:name/moderation',
     summary: 'Lists what moderators did in a community, newest first',
     tag,
     access: 'read',
@@ -38,28 +38,31 @@ export const communityModerationRoutes: Route[] = [
   }),
   route({
     method: 'get',
-    path: '/submolts/:name/bans',
-    summary: 'Lists the mutes and bans that hold in a community (moderator)',
+    path: '/communities/:name/bans',
+    summary: 'Lists the mutes and bans that hold in a community, newest first (moderator)',
     tag,
     access: 'own',
     rate: 'read',
-    answer: z.object({ bans: z.array(banAnswer) }),
-    handle: async ({ param, credential, context, reader, read }) => {
+    query: pageQuery,
+    answer: z.object({ bans: z.array(banAnswer), ...pageFields }),
+    handle: async ({ list, query, param, credential, context, reader, read }) => {
+      const call = { list, query }
       const name = param('name')
       const now = context.clock.now()
       const { answers } = await read({
         community: selectCommunity(name, reader),
         mayModerate: selectMayModerate(credential, now, name),
-        bans: selectBans(name, now),
+        bans: selectBans(name, now, toPageRequest(call)),
       })
       if (!answers.community) throw moderationErrors.unknownCommunity()
       if (!answers.mayModerate) throw moderationErrors.forbidden()
-      return { bans: answers.bans.map(presentBan) }
+      const { page, fields } = presentPage(answers.bans, call, keyOf)
+      return { bans: page.map(presentBan), ...fields }
     },
   }),
   route({
     method: 'post',
-    path: '/submolts/:name/bans',
+    path: '/communities/:name/bans',
     summary: 'Mutes or bans an account in a community (moderator)',
     tag,
     access: 'write',
@@ -73,8 +76,8 @@ export const communityModerationRoutes: Route[] = [
     },
   }),
   route({
-    method: 'delete',
-    path: '/submolts/:name/bans/:id',
+    method: 'post',
+    path: '/communities/:name/bans/:id/lift',
     summary: 'Lifts a mute or a ban (moderator)',
     tag,
     access: 'write',

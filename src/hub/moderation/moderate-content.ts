@@ -1,8 +1,9 @@
-import * as z from 'zod'
+import type * as z from 'zod'
 import { moderationLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
 import type { Statement } from '../../shared/db/statement'
 import type { PostId } from '../../shared/ids'
+import { knownFields } from '../../shared/known-fields'
 import { shownText } from '../../shared/texts'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
@@ -17,7 +18,7 @@ import { reportOutcomeLabels } from './moderation-labels'
 import { type ActionRow, selectTarget, type TargetRow } from './read-queries'
 import { closeReports, lockPost, pinPost, removeContent, restoreContent } from './write-queries'
 
-export const reasonInput = z.object({
+export const reasonInput = knownFields({
   reason: shownText
     .max(moderationLimits.reasonCharsMax)
     .describe('Shown to the author, in the thread and in the log of the community.'),

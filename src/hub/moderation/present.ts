@@ -1,10 +1,17 @@
 import * as z from 'zod'
 import { briefPersonAnswer } from '../accounts/present'
 import { countAnswer, presentTime, timeAnswer } from '../http/answers'
+import { presenterOf } from '../http/presenter'
 import { appeals, contentReports, moderationActions } from '../schema/moderation'
 import { bans } from '../schema/places'
 import type { AppealRow, CaseRow } from './queue-queries'
 import type { ActionRow, BanRow, ReportRow } from './read-queries'
+
+const presentAccount = (row: Pick<BanRow, 'accountId' | 'accountName' | 'accountKind'>) => ({
+  id: row.accountId,
+  name: row.accountName,
+  kind: row.accountKind,
+})
 
 export const actionAnswer = z
   .object({
@@ -24,20 +31,10 @@ export const actionAnswer = z
   })
   .meta({ id: 'ModerationAction' })
 
-export const presentAction = (row: ActionRow): z.input<typeof actionAnswer> => ({
-  id: row.id,
-  kind: row.kind,
-  community: row.communityName,
-  post_id: row.postId,
-  comment_id: row.commentId,
-  ban_id: row.banId,
-  account: { id: row.accountId, name: row.accountName, kind: row.accountKind },
-  moderator: { id: row.moderatorId, name: row.moderatorName, kind: row.moderatorKind },
-  reason: row.reason,
-  created_at: presentTime(row.createdAt),
-  appealed_at: presentTime(row.appealedAt),
-  appeal_outcome: row.appealOutcome,
-  appeal_reason: row.appealReason,
+export const presentAction = presenterOf(actionAnswer).from<ActionRow>({
+  community: (row) => row.communityName,
+  account: presentAccount,
+  moderator: (row) => ({ id: row.moderatorId, name: row.moderatorName, kind: row.moderatorKind }),
 })
 
 export const reportAnswer = z
@@ -57,16 +54,9 @@ export const reportAnswer = z
   })
   .meta({ id: 'Report' })
 
-export const presentReport = (row: ReportRow): z.input<typeof reportAnswer> => ({
-  id: row.id,
-  community: row.communityName,
-  post_id: row.postId,
-  comment_id: row.commentId || null,
-  reason: row.reason,
-  created_at: presentTime(row.createdAt),
-  outcome: row.outcome,
-  outcome_reason: row.outcomeReason,
-  closed_at: presentTime(row.closedAt),
+export const presentReport = presenterOf(reportAnswer).from<ReportRow>({
+  community: (row) => row.communityName,
+  comment_id: (row) => row.commentId || null,
 })
 
 export const caseAnswer = z
@@ -85,18 +75,10 @@ export const caseAnswer = z
   })
   .meta({ id: 'ReportedContent' })
 
-export const presentCase = (row: CaseRow): z.input<typeof caseAnswer> => ({
-  report_id: row.reportId,
-  reports: row.reports,
-  reasons: row.reasons,
-  since: presentTime(row.since),
-  community: row.communityName,
-  post_id: row.postId,
-  comment_id: row.commentId,
-  title: row.title,
-  text: row.text,
-  author: row.authorName,
-  is_deleted: row.isGone,
+export const presentCase = presenterOf(caseAnswer).from<CaseRow>({
+  community: (row) => row.communityName,
+  author: (row) => row.authorName,
+  is_deleted: (row) => row.isGone,
 })
 
 export const appealAnswer = z
@@ -108,11 +90,9 @@ export const appealAnswer = z
   })
   .meta({ id: 'Appeal' })
 
-export const presentAppeal = (row: AppealRow): z.input<typeof appealAnswer> => ({
-  action: presentAction(row),
-  appeal: row.appeal,
-  appealed_at: presentTime(row.appealAt),
-  text: row.text,
+export const presentAppeal = presenterOf(appealAnswer).from<AppealRow>({
+  action: presentAction,
+  appealed_at: (row) => presentTime(row.appealAt),
 })
 
 export const banAnswer = z
@@ -127,12 +107,7 @@ export const banAnswer = z
   })
   .meta({ id: 'CommunityBan' })
 
-export const presentBan = (row: BanRow): z.input<typeof banAnswer> => ({
-  id: row.id,
-  kind: row.kind,
-  account: { id: row.accountId, name: row.accountName, kind: row.accountKind },
-  community: row.communityName,
-  reason: row.reason,
-  created_at: presentTime(row.createdAt),
-  ends_at: presentTime(row.endsAt),
+export const presentBan = presenterOf(banAnswer).from<BanRow>({
+  account: presentAccount,
+  community: (row) => row.communityName,
 })

@@ -253,17 +253,22 @@ export type BanRow = RowOf<typeof banFields>
 const banTables = sql`${bans} ${b} JOIN ${communities} ${c} ON ${c.id} = ${b.communityId}
   JOIN ${accounts} ${u} ON ${u.id} = ${b.accountId}`
 
-const preparedBans = prepare((v: Params<{ community: string; now: number }>) =>
+const preparedBans = prepare((v: Params<Page & { community: string; now: number }>) =>
   manySql(
     banFields,
     sql`FROM ${banTables} WHERE ${c.name} = ${v.community} AND ${b.liftedAt} IS NULL
-      AND (${b.endsAt} IS NULL OR ${b.endsAt} > ${v.now}) ORDER BY ${b.createdAt} DESC LIMIT 200`,
+      AND (${b.endsAt} IS NULL OR ${b.endsAt} > ${v.now})
+      AND (${b.createdAt}, ${b.id}) < (${v.beforeAt}, ${v.beforeId})
+      ORDER BY ${b.createdAt} DESC, ${b.id} DESC LIMIT ${v.limit}`,
   ),
 )
 
 /** Selects the mutes and bans that hold in a community, newest first. */
-export const selectBans = (community: string, now: number): Statement<BanRow[]> =>
-  preparedBans({ community, now })
+export const selectBans = (
+  community: string,
+  now: number,
+  page: PageRequest,
+): Statement<BanRow[]> => preparedBans({ community, now, ...toPage(page) })
 
 const preparedBan = prepare(({ id, reader }: Params<TargetValues>) =>
   oneSql(banFields, sql`FROM ${banTables} WHERE ${b.id} = ${id} AND ${canReadSql(c.id, reader)}`),

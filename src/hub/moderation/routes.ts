@@ -21,19 +21,13 @@ import { selectCases, selectOpenAppeals } from './queue-queries'
 import { selectOwnActions, selectOwnReports } from './read-queries'
 import { dismissReports, reportContent } from './report-content'
 
-const tag = 'moderation'
+const tag = 'communities'
 const answer = z.object({ action: actionAnswer })
 
-const contentRoute = (
-  method: Route['method'],
-  kind: ContentRef['kind'],
-  word: string,
-  action: ContentAction,
-  summary: string,
-): Route =>
+const contentRoute = (kind: ContentRef['kind'], action: ContentAction, summary: string): Route =>
   route({
-    method,
-    path: `/${kind}s/:id/${word}`,
+    method: 'post',
+    path: `/${kind}s/:id/${action}`,
     summary: `${summary} (moderator)`,
     tag,
     access: 'write',
@@ -184,14 +178,14 @@ const appealRoutes: Route[] = [
 export const moderationRoutes: Route[] = [
   reportRoute('post'),
   reportRoute('comment'),
-  contentRoute('post', 'post', 'remove', 'remove', 'Removes a post'),
-  contentRoute('post', 'post', 'restore', 'restore', 'Restores a removed post'),
-  contentRoute('post', 'comment', 'remove', 'remove', 'Removes a comment; replies to it stay'),
-  contentRoute('post', 'comment', 'restore', 'restore', 'Restores a removed comment'),
-  contentRoute('post', 'post', 'lock', 'lock', 'Locks a thread: it takes no more comments'),
-  contentRoute('delete', 'post', 'lock', 'unlock', 'Unlocks a thread'),
-  contentRoute('post', 'post', 'pin', 'pin', 'Pins a post to the top of its community'),
-  contentRoute('delete', 'post', 'pin', 'unpin', 'Unpins a post'),
+  contentRoute('post', 'remove', 'Removes a post'),
+  contentRoute('post', 'restore', 'Restores a removed post'),
+  contentRoute('comment', 'remove', 'Removes a comment; replies to it stay'),
+  contentRoute('comment', 'restore', 'Restores a removed comment'),
+  contentRoute('post', 'lock', 'Locks a thread: it takes no more comments'),
+  contentRoute('post', 'unlock', 'Unlocks a thread'),
+  contentRoute('post', 'pin', 'Pins a post to the top of its community'),
+  contentRoute('post', 'unpin', 'Unpins a post'),
   ...queueRoutes,
   ...appealRoutes,
   ...communityModerationRoutes,

@@ -6,17 +6,17 @@ import { changeHubModerator, moderatorInput } from './actions'
 export const moderatorRoutes: Route[] = [
   route({
     method: 'put',
-    path: '/agents/:name/moderator',
+    path: '/accounts/:name/moderator',
     summary: 'Makes an account a moderator of the whole hub, or no longer one (admin)',
-    tag: 'moderation',
+    tag: 'people',
     access: 'admin',
     rate: 'write',
     body: moderatorInput,
-    answer: z.object({ agent: accountAnswer }),
+    answer: z.object({ account: accountAnswer }),
     handle: async (call) => {
       const { context, body } = call
       const account = await changeHubModerator(context, call.actor(), call.param('name'), body)
-      return { agent: presentAccount(account) }
+      return { account: presentAccount(account) }
     },
   }),
 ]

@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import type { Keyset } from '../../shared/cursor'
 import type { RowOf } from '../../shared/db/fields'
 import { newIdSql } from '../../shared/db/new-id'
 import {
@@ -164,6 +165,8 @@ export type OpeningRow = RowOf<typeof openingFields>
 
 interface ListValues extends ViewerValues {
   community: string | null
+  beforeAt: number
+  beforeId: string
   limit: number
 }
 
@@ -175,6 +178,7 @@ const selectVisible = prepare((v: Params<ListValues>) =>
       WHERE ${o.ownerId} IN (SELECT ${viewer.id} UNION ALL SELECT ${m.communityId} FROM ${communityMembers} ${m}
         WHERE ${m.accountId} = ${viewer.id} AND ${m.role} = 'moderator')
         AND (${v.community} IS NULL OR ${c.name} = ${v.community})
+        AND (${o.createdAt}, ${o.id}) < (${v.beforeAt}, ${v.beforeId})
       ORDER BY ${o.createdAt} DESC, ${o.id} DESC LIMIT ${v.limit}`,
     viewerCte(v),
   ),
@@ -184,5 +188,8 @@ const selectVisible = prepare((v: Params<ListValues>) =>
 export const selectOpenings = (
   credential: Credential | null,
   now: number,
-  { community, limit }: { community: string | null; limit: number },
-): Statement<OpeningRow[]> => selectVisible({ ...viewerValues(credential, now), community, limit })
+  { before, ...list }: { community: string | null; before: Keyset | null; limit: number },
+): Statement<OpeningRow[]> => {
+  const [beforeAt, beforeId] = before ?? [Number.MAX_SAFE_INTEGER, '']
+  return selectVisible({ ...viewerValues(credential, now), ...list, beforeAt, beforeId })
+}

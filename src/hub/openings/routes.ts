@@ -1,18 +1,18 @@
 import * as z from 'zod'
 import { openings } from '../../shared/config'
-import { presentTime, timeAnswer } from '../http/answers'
+import { decodeKeyset, splitPage, toPageFields } from '../../shared/cursor'
+import { communityName } from '../communities/community-name'
+import { pageFields, presentTime, timeAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
 import { openAsAdmin, openingReason } from './actions'
 import { selectOpenings } from './queries'
 
-const tag = 'admin'
-
-const name = z.string().trim().min(1).max(100)
+const tag = 'people'
 
 const openingBody = openingReason
   .extend({
-    community: name.optional().describe('Name of a community that you do not read.'),
-    account: name.optional().describe('Name of an account.'),
+    community: communityName.optional().describe('Name of a community that you do not read.'),
+    account: z.string().trim().min(1).max(100).optional().describe('Name of an account.'),
     activation_id: z.string().min(1).max(100).optional().describe('Opens what it is private to.'),
   })
   .refine(
@@ -57,7 +57,11 @@ export const openingRoutes: Route[] = [
     tag,
     access: 'own',
     rate: 'read',
-    query: z.object({ community: name.optional() }),
+    query: z.object({
+      community: communityName.optional(),
+      limit: z.coerce.number().int().min(1).max(openings.listed).default(openings.listed),
+      cursor: z.string().max(500).optional(),
+    }),
     answer: z.object({
       openings: z.array(
         z.object({
@@ -69,14 +73,22 @@ export const openingRoutes: Route[] = [
           expires_at: timeAnswer,
         }),
       ),
+      ...pageFields,
     }),
-    handle: async ({ context, credential, query, read }) => {
-      const list = { community: query.community ?? null, limit: openings.listed }
+    handle: async ({ context, credential, list, query, read }) => {
       const { answers } = await read({
-        openings: selectOpenings(credential, context.clock.now(), list),
+        rows: selectOpenings(credential, context.clock.now(), {
+          community: query.community ?? null,
+          before: decodeKeyset(list, query.cursor),
+          limit: query.limit + 1,
+        }),
       })
+      const { page, next } = splitPage(answers.rows, query.limit, list, (row) => [
+        row.createdAt,
+        row.id,
+      ])
       return {
-        openings: answers.openings.map((row) => ({
+        openings: page.map((row) => ({
           id: row.id,
           by: row.adminName,
           community: row.community,
@@ -84,6 +96,7 @@ export const openingRoutes: Route[] = [
           created_at: presentTime(row.createdAt),
           expires_at: presentTime(row.expiresAt),
         })),
+        ...toPageFields(next),
       }
     },
   }),

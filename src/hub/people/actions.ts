@@ -14,7 +14,7 @@ import { insertAdminEntry } from '../admin-log/queries'
 import { toConstraintError } from '../constraint-errors'
 import type { Actor } from '../contract/hub'
 import { accountTag } from '../contract/live-event'
-import { runOnce } from '../idempotency/run-once'
+import { type IdempotentResult, runActionOnce, runOnce } from '../idempotency/run-once'
 import { refuseItemsFor } from '../inbox/stopped-queries'
 import { closeKeySockets } from '../keys/actions'
 import { selectOpenedWith } from '../keys/queries'
@@ -183,20 +183,26 @@ export async function restrictAccount(
   return done.answer
 }
 
-/** Lifts a ban or a mute. @throws NOT_FOUND */
-export async function liftRestriction(
+/** Lifts a ban or a mute, and returns its id. @throws NOT_FOUND */
+export function liftRestriction(
   context: ActionContext,
   actor: Actor,
   name: string,
   banId: string,
-): Promise<void> {
-  const account = await findTarget(context, actor.accountId, name)
-  const entry = toEntry(context, actor, account, { action: 'account.lift', after: { id: banId } })
-  const { isLifted } = await batch(context.db, {
-    guard: await guardActor(context, actor, { role: 'admin' }),
-    ...liftBan(account.id, banId, entry),
+): Promise<IdempotentResult<string>> {
+  const { db, clock } = context
+  const { accountId, idempotencyKey: key } = actor
+  const once = { accountId, key, action: 'account.lift', input: { name, banId } }
+  return runActionOnce(db, once, clock.now(), async () => {
+    const account = await findTarget(context, accountId, name)
+    const entry = toEntry(context, actor, account, { action: 'account.lift', after: { id: banId } })
+    const { isLifted } = await batch(db, {
+      guard: await guardActor(context, actor, { role: 'admin' }),
+      ...liftBan(account.id, banId, entry),
+    })
+    if (!isLifted) throw peopleErrors.banNotFound()
+    return banId
   })
-  if (!isLifted) throw peopleErrors.banNotFound()
 }
 
 /** Ends all browser sessions and sign-in links of an account. */

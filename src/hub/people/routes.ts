@@ -3,7 +3,8 @@ import { batch } from '../../shared/db/batch'
 import { knownFields } from '../../shared/known-fields'
 import { selectAccountByName } from '../accounts/queries'
 import { deletedAnswer, presentTime, timeAnswer } from '../http/answers'
-import { type Call, type Route, route } from '../http/route'
+import { presenterOf } from '../http/presenter'
+import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import {
   banInput,
   disableAccount,
@@ -31,7 +32,7 @@ import { revokeSignIn } from './revoke-sign-in'
 
 const tag = 'people'
 const admin = { tag, access: 'admin', rate: 'write' } as const
-const doneAnswer = z.object({ agent: z.object({ name: z.string() }) })
+const doneAnswer = z.object({ account: z.object({ name: z.string() }) })
 const nameOf = (call: Call<unknown, unknown>): string => call.param('name')
 
 const signInFields = {
@@ -47,13 +48,7 @@ const signInFields = {
     ),
 }
 
-const presentSignIn = (row: PasskeyRow | IdentityRow) => ({
-  id: row.id,
-  label: row.label,
-  created_at: presentTime(row.createdAt),
-  last_used_at: presentTime(row.lastUsedAt),
-  link_by: row.linkBy,
-})
+const presentSignIn = presenterOf(z.object(signInFields)).from<PasskeyRow | IdentityRow>({})
 
 /** Routes that end a way to sign in. */
 const revokeRoutes = [
@@ -85,7 +80,7 @@ export const peopleRoutes: Route[] = [
     route({
       ...admin,
       method: 'delete',
-      path: `/agents/:name/${list}/:id`,
+      path: `/accounts/:name/${list}/:id`,
       summary: `${what}, and ends the sessions opened with it (admin)`,
       answer: deletedAnswer,
       handle: async (call) => {
@@ -98,7 +93,7 @@ export const peopleRoutes: Route[] = [
   route({
     ...admin,
     method: 'get',
-    path: '/agents/:name/access',
+    path: '/accounts/:name/access',
     summary:
       'Lists keys, sessions, passkeys, linked accounts, bans and mutes of an account (admin)',
     rate: 'read',
@@ -168,7 +163,7 @@ export const peopleRoutes: Route[] = [
   route({
     ...admin,
     method: 'delete',
-    path: '/agents/:name/keys/:id',
+    path: '/accounts/:name/keys/:id',
     summary: 'Revokes a key of an account with the sessions opened with it, or one session (admin)',
     answer: deletedAnswer,
     handle: async (call) => {
@@ -179,41 +174,41 @@ export const peopleRoutes: Route[] = [
   route({
     ...admin,
     method: 'delete',
-    path: '/agents/:name/sessions',
+    path: '/accounts/:name/sessions',
     summary: 'Ends all browser sessions and sign-in links of an account (admin)',
     answer: doneAnswer,
     handle: async (call) => {
       await endSessions(call.context, call.actor(), nameOf(call))
-      return { agent: { name: nameOf(call) } }
+      return { account: { name: nameOf(call) } }
     },
   }),
   route({
     ...admin,
     method: 'post',
-    path: '/agents/:name/disable',
+    path: '/accounts/:name/disable',
     summary: 'Disables an account from its next request on (admin)',
     body: reasonInput,
     answer: doneAnswer,
     handle: async (call) => {
       await disableAccount(call.context, call.actor(), nameOf(call), call.body)
-      return { agent: { name: nameOf(call) } }
+      return { account: { name: nameOf(call) } }
     },
   }),
   route({
     ...admin,
     method: 'post',
-    path: '/agents/:name/enable',
+    path: '/accounts/:name/enable',
     summary: 'Enables a disabled account (admin)',
     answer: doneAnswer,
     handle: async (call) => {
       await enableAccount(call.context, call.actor(), nameOf(call))
-      return { agent: { name: nameOf(call) } }
+      return { account: { name: nameOf(call) } }
     },
   }),
   route({
     ...admin,
     method: 'post',
-    path: '/agents/:name/bans',
+    path: '/accounts/:name/bans',
     summary: 'Bans an account from the hub, or mutes it, with a reason and an end (admin)',
     status: 201,
     body: banInput,
@@ -224,13 +219,13 @@ export const peopleRoutes: Route[] = [
   }),
   route({
     ...admin,
-    method: 'delete',
-    path: '/agents/:name/bans/:id',
+    method: 'post',
+    path: '/accounts/:name/bans/:id/lift',
     summary: 'Lifts a ban or a mute (admin)',
-    answer: deletedAnswer,
+    answer: z.object({ ban: z.object({ id: z.string() }) }),
     handle: async (call) => {
-      await liftRestriction(call.context, call.actor(), nameOf(call), call.param('id'))
-      return { deleted: call.param('id') }
+      const done = await liftRestriction(call.context, call.actor(), nameOf(call), call.param('id'))
+      return presentIdempotent(call, done, (id) => ({ ban: { id } }))
     },
   }),
   route({
@@ -238,7 +233,7 @@ export const peopleRoutes: Route[] = [
     access: 'write',
     rate: 'write',
     method: 'delete',
-    path: '/agents/:name',
+    path: '/accounts/:name',
     summary:
       'Deletes an account; its posts, comments and messages are kept without its name, or deleted too (admin, or the member who owns an agent of this hub)',
     query: deletionInput,
@@ -257,13 +252,13 @@ export const peopleRoutes: Route[] = [
   route({
     ...admin,
     method: 'put',
-    path: '/agents/:name/name',
+    path: '/accounts/:name/name',
     summary: 'Renames an account, which frees its name (admin)',
     body: nameInput,
     answer: doneAnswer,
     handle: async (call) => {
       await renameAccount(call.context, call.actor(), nameOf(call), call.body)
-      return { agent: { name: call.body.name } }
+      return { account: { name: call.body.name } }
     },
   }),
 ]

@@ -2,10 +2,12 @@ import * as z from 'zod'
 import { exploration, limits } from '../../shared/config'
 import { type Answers, batch, run } from '../../shared/db/batch'
 import type { PostId } from '../../shared/ids'
+import { knownFields } from '../../shared/known-fields'
 import { findMentions } from '../../shared/markdown/render-markdown'
 import { shownText, storableText } from '../../shared/texts'
 import { type Author, selectAuthor } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
+import { communityName, withoutMark } from '../communities/community-name'
 import type { Actor } from '../contract/hub'
 import { type Delivered, deliver, type Message } from '../inbox/deliver'
 import { renderText } from '../markdown/render-text'
@@ -30,27 +32,11 @@ const content = storableText.max(limits.post.contentCharsMax)
 const url = z.url({ protocol: /^https?$/ }).max(limits.post.urlCharsMax)
 
 export const postInput = z.object({ title, content: content.default(''), url: url.optional() })
-export const communityName = z.string().min(1).max(100).optional()
 
-/** The body of a new post. Clients send the community under one of three names. */
-export const postBody = postInput
-  .extend({
-    community: communityName.describe('Required, unless submolt or submolt_name is sent.'),
-    submolt: communityName,
-    submolt_name: communityName,
-  })
-  .transform(({ community, submolt, submolt_name, ...post }, check) => {
-    const name = community ?? submolt ?? submolt_name
-    if (name !== undefined) return { ...post, community: name }
-    check.addIssue({
-      code: 'custom',
-      path: ['community'],
-      message: 'Required: the community to post in',
-    })
-    return z.NEVER
-  })
+/** The body of a new post. */
+export const postBody = knownFields({ ...postInput.shape, community: communityName })
 
-export const postUpdate = z.object({
+export const postUpdate = knownFields({
   title: title.optional(),
   content: content.optional(),
   url: url.nullable().optional(),
@@ -76,7 +62,7 @@ interface PostInput extends z.output<typeof postInput> {
 
 /** What `createPost` reads, for a request together with its viewer. */
 export const postReads = ({ community }: Pick<PostInput, 'community'>, reader: Reader) => ({
-  place: selectPlace(community.replace(/^m\//i, ''), reader),
+  place: selectPlace(withoutMark(community), reader),
 })
 
 /** Answers of `postReads`, and who writes. */

@@ -1,4 +1,4 @@
-import type { KeyPrefixes } from '../../shared/settings'
+import { dialectKeyPrefix, type KeyPrefixes } from '../../shared/settings'
 import { postErrors } from './errors'
 
 /** Well-known formats of secrets. Each is specific enough that prose does not match. */
@@ -15,10 +15,7 @@ const shapes: [name: string, pattern: RegExp][] = [
 ]
 
 /** The prefixes with which a key of this hub is accepted: letters, digits and underscores. */
-const listPrefixes = (keys: KeyPrefixes): string[] => [
-  keys.ROOKERY_KEY_PREFIX,
-  ...(keys.ROOKERY_ACCEPTED_KEY_PREFIXES ?? []),
-]
+const listPrefixes = (keys: KeyPrefixes): string[] => [keys.ROOKERY_KEY_PREFIX, dialectKeyPrefix]
 
 /** Returns the kind of secret that a text seems to contain, never the secret itself; null for none. */
 export function findCredential(text: string, keys: KeyPrefixes): string | null {

@@ -1,6 +1,8 @@
 import * as z from 'zod'
-import { personAnswer, presentPerson } from '../accounts/present'
-import { countAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
+import { personAnswer, presentAuthor } from '../accounts/present'
+import { placeAnswer } from '../communities/present'
+import { countAnswer, pageFields, timeAnswer } from '../http/answers'
+import { presenterOf } from '../http/presenter'
 import type { PostPage } from './post-page'
 import type { PostRow } from './queries'
 
@@ -11,8 +13,7 @@ export const postAnswer = z
     content: z.string().describe('Markdown.'),
     url: z.string().nullable(),
     author: personAnswer,
-    submolt: z.object({ id: z.string(), name: z.string(), display_name: z.string() }),
-    community: z.string().describe('The same as `submolt.name`.'),
+    community: placeAnswer,
     upvotes: countAnswer,
     downvotes: countAnswer,
     score: z.int().describe('Upvotes minus downvotes.'),
@@ -28,32 +29,16 @@ export const postAnswer = z
   })
   .meta({ id: 'Post' })
 
-export const presentPost = (post: PostRow): z.input<typeof postAnswer> => ({
-  id: post.id,
-  title: post.title,
-  content: post.content,
-  url: post.url,
-  author: presentPerson({
-    id: post.authorId,
-    name: post.authorName,
-    kind: post.authorKind,
-    displayName: post.authorDisplayName,
-  }),
-  submolt: {
+export const presentPost = presenterOf(postAnswer).from<PostRow>({
+  author: presentAuthor,
+  community: (post) => ({
     id: post.communityId,
     name: post.communityName,
     display_name: post.communityDisplayName,
-  },
-  community: post.communityName,
-  upvotes: post.upvotes,
-  downvotes: post.downvotes,
-  score: post.score,
-  comment_count: post.commentCount,
-  is_locked: post.isLocked,
-  is_pinned: post.isPinned ?? false,
-  removal_reason: post.removalReason ?? null,
-  created_at: presentTime(post.createdAt),
-  edited_at: presentTime(post.editedAt),
+  }),
+  // Answers to idempotent writes may have been stored before there were these columns.
+  is_pinned: (post) => post.isPinned ?? false,
+  removal_reason: (post) => post.removalReason ?? null,
 })
 
 export const postPageAnswer = z.object({ posts: z.array(postAnswer), ...pageFields })

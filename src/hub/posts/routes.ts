@@ -1,23 +1,16 @@
 import * as z from 'zod'
 import { toAuthor } from '../accounts/queries'
+import { communityName } from '../communities/community-name'
 import { deletedAnswer, notWokenFields } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
-import { presentNotWoken } from '../inbox/deliver'
+import { findNotWoken } from '../inbox/unreached-view'
 import { viewerValues } from '../viewers/queries'
-import {
-  changePost,
-  communityName,
-  createPost,
-  postBody,
-  postReads,
-  postUpdate,
-  removePost,
-} from './actions'
+import { changePost, createPost, postBody, postReads, postUpdate, removePost } from './actions'
 import { postPageQuery, toPostList, toPostPage } from './post-page'
 import { postAnswer, postPageAnswer, presentPost, presentPostPage } from './present'
 import { selectPosts } from './queries'
 
-const tag = 'posts'
+const tag = 'write'
 
 const createRoute = route({
   method: 'post',
@@ -33,9 +26,10 @@ const createRoute = route({
   handle: async (call, found) => {
     const read = { ...found, author: toAuthor(call.viewer()) }
     const done = await createPost(call.context, call.actor(), call.body, read)
+    const not_woken = await findNotWoken(call.context, call.actor(), done)
     return presentIdempotent(call, done, (post) => ({
       post: presentPost(post),
-      ...presentNotWoken(done),
+      not_woken,
     }))
   },
 })
@@ -44,20 +38,18 @@ const listRoute = route({
   method: 'get',
   path: '/posts',
   summary: 'Lists posts, optionally of one community or author',
-  tag,
+  tag: 'read',
   access: 'read',
   rate: 'read',
   query: postPageQuery.extend({
-    submolt: communityName,
-    community: communityName,
-    author: communityName,
+    community: communityName.optional(),
+    author: z.string().min(1).max(100).optional().describe('Name of an account.'),
   }),
   answer: postPageAnswer,
   handle: async ({ context, credential, list: name, reader, query, read }) => {
-    const community = query.community ?? query.submolt
     const list = toPostList({ list: name, query }, query.sort ?? 'hot', {
       reader,
-      community,
+      community: query.community,
       author: query.author,
     })
     const viewer = viewerValues(credential, context.clock.now())

@@ -1,4 +1,3 @@
-import { omit } from '../../shared/omit'
 import type { Person, ThreadPost } from '../contract/hub'
 import type { PostRow } from './queries'
 
@@ -20,27 +19,15 @@ export const toShownText = ({
 
 /** Converts a post to what agents and tools read of it, alone, in a list, and in its thread. */
 export const toThreadPost = (row: PostRow): ThreadPost => ({
-  ...omit(row, notRead),
+  id: row.id,
+  title: row.title,
   content: toShownText(row),
+  url: row.url,
+  commentCount: row.commentCount,
+  isLocked: row.isLocked,
+  createdAt: row.createdAt,
+  score: row.score,
   community: row.communityName,
   author: toAuthor(row),
   ...(row.isUntrusted && { isUntrusted: true }),
 })
-
-const notRead = [
-  'authorId',
-  'authorName',
-  'authorKind',
-  'authorDisplayName',
-  'isUntrusted',
-  'communityId',
-  'communityName',
-  'communityDisplayName',
-  'hotRank',
-  'upvotes',
-  'downvotes',
-  'agentsCostMicrousd',
-  'editedAt',
-  'isPinned',
-  'removalReason',
-] as const

@@ -8,9 +8,10 @@ import type { Admission, PayingBudget } from '../activations/admission-queries'
 import type { ToolCatalog } from '../contract/hub'
 import { mergeCallPolicy, type PolicyRow } from '../grants/queries'
 import { readReach } from '../inbox/read-reach'
+import { unreachedReasons } from '../inbox/unreached-view'
 import { assertNoCredentials } from '../posts/credential-patterns'
 import { explainReplyLimit, replyLimitConstraints } from '../reply-limits/explain-reply-limit'
-import { toQuestion } from '../scheduler/read-board'
+import { freeTask, toQuestion } from '../scheduler/read-board'
 import { writingConstraints } from '../writing-guard/errors'
 import type { Draft, PreviewFacts, PreviewTarget } from './queries'
 
@@ -92,9 +93,9 @@ function findWait(
   scheduler: SchedulerView | null,
 ): string | null {
   const { name } = target
-  if (target.isHubPaused) return 'All agents are paused by an admin.'
-  if (target.isPaused) return `${name} is paused by an admin.`
-  if (target.isStopped) return `The account of ${name} is disabled, banned or muted.`
+  if (target.isHubPaused) return unreachedReasons.hub_paused()
+  if (target.isPaused) return unreachedReasons.paused(name)
+  if (target.isStopped) return unreachedReasons.stopped(name)
   if (target.awaitsProvider) return `The model provider of ${name} is down.`
   if (target.isRunning) return `${name} has another run; an agent has one run at a time.`
   if (scheduler?.tasks[0] === 'no_slot') return 'All slots of the hub are in use.'
@@ -208,7 +209,7 @@ async function keepUsable(
 const explainNotWoken = ({ refusal, cause, name }: PreviewTarget, limits: ReplyLimits): string =>
   explainReplyLimit(refusal, limits) ??
   (cause === 'mention'
-    ? `Mentions are off in the definition of ${name}.`
+    ? unreachedReasons.mentions_off(name)
     : 'Replies without a mention do not wake it. Mention it.')
 
 const refreshTools = async (tools: ToolCatalog, [first]: PreviewTarget[]): Promise<void> => {
@@ -226,11 +227,7 @@ export async function toPreview(
   facts: PreviewFacts & { place: NonNullable<PreviewFacts['place']> },
   texts: string[],
 ): Promise<Preview> {
-  const question = toQuestion(
-    { ...facts.hub, isPaused: false },
-    [],
-    [{ isRunning: false, isPaused: false }],
-  )
+  const question = toQuestion({ ...facts.hub, isPaused: false }, [], [freeTask])
   const [view] = await Promise.all([
     scheduler.explain(question).catch(() => null),
     refreshTools(tools, facts.targets),

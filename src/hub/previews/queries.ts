@@ -5,7 +5,6 @@ import type { Answers } from '../../shared/db/batch'
 import { flag, nullable } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement'
 import { selectAdmissionsOf, selectPayingBudgetsOf } from '../activations/admission-queries'
-import { holdsSql } from '../activations/held-sql'
 import { canReadSql } from '../communities/readable-sql'
 import {
   connectedServicesSql,
@@ -13,6 +12,7 @@ import {
   storedPolicyColumns,
   toolsVersionSql,
 } from '../grants/queries'
+import { holdsSql } from '../inbox/held-sql'
 import type { Reach } from '../inbox/read-reach'
 import { isHubPausedSql } from '../inbox/waiting-sql'
 import {

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { countAnswer, microusdAnswer } from '../http/answers'
+import { presenterOf } from '../http/presenter'
 import { type Route, route } from '../http/route'
 import { postErrors } from '../posts/errors'
 import { previewBody, readDraft } from './inputs'
@@ -36,22 +37,12 @@ const promiseAnswer = z
   })
   .meta({ id: 'AgentPromise' })
 
-const presentPromise = (promise: AgentPromise): z.input<typeof promiseAnswer> => ({
-  agent: promise.name,
-  cause: promise.cause,
-  consequence: promise.consequence,
-  reason: promise.reason,
-  requester: promise.requester,
-  model: promise.model,
-  tools: promise.tools,
-  needs_approval: promise.needsApproval,
-  accounts: promise.accounts.map(({ service, tools, isConnected }) => ({
-    ...{ service, tools, is_connected: isConnected },
-  })),
-  reserved_microusd: promise.reservedMicrousd,
-  most_microusd: promise.mostMicrousd,
-  tokens_max: promise.tokensMax,
-  paid_by: promise.paidBy,
+const presentPromise = presenterOf(promiseAnswer).from<AgentPromise>({
+  agent: (promise) => promise.name,
+  accounts: (promise) =>
+    promise.accounts.map(({ service, tools, isConnected }) => ({
+      ...{ service, tools, is_connected: isConnected },
+    })),
 })
 
 export const previewRoutes: Route[] = [
@@ -60,7 +51,7 @@ export const previewRoutes: Route[] = [
     path: '/posts/preview',
     summary:
       'Says what a post or comment would do, and posts nothing: which agents it wakes, with which tools, what requires approval, the cost at most and who pays',
-    tag: 'posts',
+    tag: 'ask',
     access: 'own',
     rate: 'read',
     body: previewBody,

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { type ReplyLimits, replyLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
+import { knownFields } from '../../shared/known-fields'
 import type { ActionContext } from '../action-context'
 import { recordAdminAction } from '../admin-log/compose-entry'
 import type { Actor } from '../contract/hub'
@@ -8,7 +9,7 @@ import { saveHubLimits, selectHubLimits } from './queries'
 
 const limitOf = (name: keyof ReplyLimits) => z.int().min(0).max(replyLimits.ceilings[name])
 
-export const hubLimitsInput = z.object({
+export const hubLimitsInput = knownFields({
   hop_limit: limitOf('hopLimit').describe(
     'Agents that wake one another in a row without a person.',
   ),

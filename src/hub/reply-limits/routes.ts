@@ -3,7 +3,7 @@ import { type Route, route } from '../http/route'
 import { changeHubLimits, hubLimitsInput, presentLimits } from './actions'
 import { selectHubLimits } from './queries'
 
-const tag = 'system'
+const tag = 'hub'
 const answer = z.object({ reply_limits: hubLimitsInput })
 
 export const replyLimitRoutes: Route[] = [

@@ -6,6 +6,10 @@ export const levelConsequences = [
   'Tasks that use the budget are refused until it resets or is raised.',
 ] as const
 
+/** Consequence of the critical level for a budget of which something is left. */
+export const refusingConsequence =
+  'It refused a call, because too little is left. Tasks that need more are refused until it resets or is raised.'
+
 /** Consequence of the critical level for a budget that keeps a share for critical tasks. */
 export const criticalOnlyConsequence =
   'Tasks that use the budget are refused until it resets or is raised, except tasks of critical priority.'

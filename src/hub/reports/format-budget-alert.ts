@@ -1,12 +1,14 @@
 import { formatDay, formatMoney, formatPlural, formatShare } from '../../shared/format'
 import { periodLabels } from '../budgets/budget-labels'
-import { criticalOnlyConsequence, levelConsequences } from './budget-labels'
+import { computeUsedShares } from '../budgets/levels'
+import { criticalOnlyConsequence, levelConsequences, refusingConsequence } from './budget-labels'
 import type { ChangedBudget, UsedUpAccount } from './level-queries'
 import { formatAgentLink } from './link-agent'
 import type { Report } from './report-queries'
 
 /** Critical tasks can use the share that the budget keeps for them, but nothing beyond the limit. */
 function formatConsequence(budget: ChangedBudget): string {
+  if (budget.isRefusing) return refusingConsequence
   const hasCriticalShare = budget.allowsCritical && computeUsedShare(budget) < 1
   if (budget.level >= 3 && hasCriticalShare) return criticalOnlyConsequence
   return levelConsequences[budget.level] ?? ''
@@ -36,15 +38,17 @@ export function formatBudgetAlert(budget: ChangedBudget): Omit<Report, 'postId'>
 
 /** Formats the alert about an account that has used up the budget of its role, without its name. */
 export function formatAccountAlert(account: UsedUpAccount): Omit<Report, 'postId'> {
-  const { id, accountId, startsAt, updatedAt, scope, period, endsAt } = account
+  const { id, accountId, startsAt, updatedAt, scope, period, endsAt, isRefusing } = account
   const role = scope === 'role:guest' ? 'guest' : 'member'
   return {
     key: `budget:${id}:${accountId}:${startsAt}:${updatedAt}`,
     community: 'agent-status',
-    title: `A ${role} has used up the ${periodLabels[period]} budget per ${role}`,
+    title: isRefusing
+      ? `Too little is left for a ${role} of the ${periodLabels[period]} budget per ${role}`
+      : `A ${role} has used up the ${periodLabels[period]} budget per ${role}`,
     content: [
       `${formatSpent(account)}. It resets on ${formatDay(endsAt)}.`,
-      `Tasks of this ${role} are refused until then. Others are not affected.`,
+      `Tasks of this ${role}${isRefusing ? ' that need more' : ''} are refused until then. Others are not affected.`,
       'Admins see who it is in [budgets](/budgets), where they can change the limit or create a budget for the account.',
     ].join(' '),
     notifiesAdmins: true,
@@ -104,16 +108,9 @@ function formatSpent(budget: ChangedBudget | UsedUpAccount): string {
 }
 
 function formatUsedShare(budget: ChangedBudget): string {
+  if (budget.isRefusing) return 'has too little left for a call'
   const share = computeUsedShare(budget)
   return share >= 1 ? 'is used up' : `is ${formatShare(share)} used`
 }
 
-const computeUsedShare = (budget: ChangedBudget): number =>
-  Math.max(
-    computeShare(budget.spentMicrousd, budget.limitMicrousd),
-    computeShare(budget.spentTokens, budget.limitTokens),
-  )
-
-/** Returns the used share of a limit; a limit of 0 counts as fully used. */
-const computeShare = (spent: number, limit: number | null): number =>
-  limit === null ? 0 : limit === 0 ? 1 : spent / limit
+const computeUsedShare = (budget: ChangedBudget): number => computeUsedShares(budget)?.used ?? 0

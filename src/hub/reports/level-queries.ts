@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, number, type RowOf } from '../../shared/db/fields'
 import { manySql, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { updateSet } from '../../shared/db/write-sql'
-import { levelSql } from '../budgets/levels'
+import { isRefusingSql, levelSql, neededSql } from '../budgets/levels'
 import { isCurrentWindowSql } from '../budgets/scope-sql'
 import { isPublicSql } from '../communities/readable-sql'
 import { accounts } from '../schema/accounts'
@@ -14,6 +14,8 @@ const b = alias(budgets, 'b')
 const w = alias(budgetWindows, 'w')
 const l = alias(budgetLevels, 'l')
 const v = alias(budgetAccountWindows, 'v')
+
+const levelNowSql = levelSql(b, w, neededSql(b, w))
 
 const changedFields = {
   id: b.id,
@@ -32,7 +34,9 @@ const changedFields = {
   startsAt: w.startsAt,
   endsAt: w.endsAt,
   /** Index of the level in `levels`. */
-  level: number(levelSql(b, w)),
+  level: number(levelNowSql),
+  /** Critical, because it refused a call for which too little is left. */
+  isRefusing: flag(isRefusingSql(b, w, neededSql(b, w))),
   reportedLevel: l.level,
   reportedStartsAt: l.startsAt,
   /** Time of the last change of the budget. */
@@ -50,14 +54,14 @@ const selectChanged = prepare(({ now }: Params<{ now: number }>) =>
     sql`FROM ${budgetLevels} ${l} CROSS JOIN ${budgets} ${b} ON ${b.id} = ${l.budgetId}
       CROSS JOIN ${budgetWindows} ${w} ON ${isCurrentWindowSql(b, w, now)}
       WHERE (${l.isCrossed} = 1 OR ${l.level} > 0)
-        AND (${l.isCrossed} = 1 OR ${l.level} <> ${levelSql(b, w)} OR ${l.startsAt} <> ${w.startsAt})
-      ORDER BY ${levelSql(b, w)} DESC, ${b.id} LIMIT 100`,
+        AND (${l.isCrossed} = 1 OR ${l.level} <> ${levelNowSql} OR ${l.startsAt} <> ${w.startsAt})
+      ORDER BY ${levelNowSql} DESC, ${b.id} LIMIT 100`,
   ),
 )
 
 /**
- * Selects budgets that changed since the last report: a threshold was crossed, a limit was changed, or a
- * new period started. Reads only budgets that have crossed a threshold before.
+ * Selects budgets that changed since the last report: a threshold was crossed, a call was refused, a limit
+ * was changed, or a new period started. Reads only budgets that have crossed a threshold before.
  */
 export const selectChangedBudgets = (now: number): Statement<ChangedBudget[]> =>
   selectChanged({ now })
@@ -74,13 +78,15 @@ const usedUpFields = {
   limitTokens: b.limitTokens,
   spentMicrousd: v.spentMicrousd,
   spentTokens: v.spentTokens,
+  /** Something is left, but too little for a call that was refused. */
+  isRefusing: flag(isRefusingSql(b, v, v)),
   updatedAt: b.updatedAt,
 }
 
 /** An account that has used up the budget of its role, which is not reported yet. */
 export type UsedUpAccount = RowOf<typeof usedUpFields>
 
-/** Selects the accounts that have used up the budget of their role since the last report. */
+/** Selects the accounts that have used up the budget of their role, or were refused a call, since the last report. */
 export const selectUsedUpAccounts = prepare(() =>
   manySql(
     usedUpFields,

@@ -7,7 +7,7 @@ import { toDeliveryUrl } from './hook-view'
 import { type ReviewHookRow, selectReviewHooks } from './queries'
 import { receiveReview } from './receive-review'
 
-const tag = 'review hooks'
+const tag = 'tools'
 
 const hookFields = {
   id: z.string(),

@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import { runFeedbackLimits } from '../../shared/config'
+import { knownFields } from '../../shared/known-fields'
 
 /** Feedback as people send it. */
-export const feedbackInput = z.object({
+export const feedbackInput = knownFields({
   value: z.enum(['up', 'down']).describe('Whether the answer was good.'),
   note: z
     .string()

@@ -6,7 +6,7 @@ import { type FeedbackResult, rateAnswer, removeFeedback } from './actions'
 import { feedbackInput } from './inputs'
 import { selectFeedback, selectIsRunShown } from './queries'
 
-const tag = 'activations'
+const tag = 'agents'
 const path = '/activations/:id/feedback'
 
 const savedAnswer = z.object({

@@ -1,29 +1,41 @@
+import * as z from 'zod'
 import type { RunnerRun, RunnerSummary } from '../../agents/contract/agents'
-import { presentTime } from '../http/answers'
+import { programTypes } from '../../shared/runner-protocol'
+import { presentTime, timeAnswer } from '../http/answers'
+import { presenterOf } from '../http/presenter'
 import type { RunnerKeyRow } from './queries'
 
-export const presentRun = (run: RunnerRun) => ({
-  activation_id: run.activationId,
-  attempt: run.attempt,
-  agent: run.agent,
-  program: run.program,
-  runs_on: run.runsOn,
-})
+export const runFields = {
+  activation_id: z.string(),
+  attempt: z.int(),
+  agent: z.string().describe('Name of the agent.'),
+  program: z.enum(programTypes),
+  runs_on: z.array(z.string()).describe('Labels that its runner must have.'),
+}
 
-export const presentRunner = (runner: RunnerSummary) => ({
-  id: runner.id,
-  name: runner.name,
-  key_id: runner.keyId,
-  version: runner.version,
-  labels: runner.labels,
-  slots: runner.slots,
-  has_sandbox: runner.hasSandbox,
-  programs: runner.programs,
-  is_connected: runner.isConnected,
-  is_draining: runner.isDraining,
-  connected_at: presentTime(runner.connectedAt),
-  last_seen_at: presentTime(runner.lastSeenAt),
-  runs: runner.runs.map((run) => ({ ...presentRun(run), started_at: presentTime(run.since) })),
+export const runnerAnswer = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    key_id: z.string(),
+    version: z.string(),
+    labels: z.array(z.string()),
+    slots: z.int(),
+    has_sandbox: z.boolean(),
+    programs: z.array(z.object({ type: z.enum(programTypes), version: z.string() })),
+    is_connected: z.boolean(),
+    is_draining: z.boolean(),
+    connected_at: timeAnswer,
+    last_seen_at: timeAnswer,
+    runs: z.array(z.object({ ...runFields, started_at: timeAnswer })),
+  })
+  .meta({ id: 'Runner' })
+
+export const presentRun = presenterOf(z.object(runFields)).from<RunnerRun>({})
+
+export const presentRunner = presenterOf(runnerAnswer).from<RunnerSummary>({
+  runs: ({ runs }) =>
+    runs.map((run) => ({ ...presentRun(run), started_at: presentTime(run.since) })),
 })
 
 export const presentKey = (key: RunnerKeyRow, runners: readonly RunnerSummary[]) => ({

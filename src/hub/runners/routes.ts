@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { programTypes } from '../../shared/runner-protocol'
 import { countAnswer, deletedAnswer, presentTime, timeAnswer } from '../http/answers'
 import { requireAdmin } from '../http/authenticate'
 import { presentIdempotent, type Route, route } from '../http/route'
@@ -11,36 +10,10 @@ import {
   revokeRunnerKey,
   runnerKeyInput,
 } from './actions'
-import { presentKey, presentRun, presentRunner } from './present'
+import { presentKey, presentRun, presentRunner, runFields, runnerAnswer } from './present'
 import { selectRunnerKeys } from './queries'
 
-const tag = 'runners'
-
-const runFields = {
-  activation_id: z.string(),
-  attempt: z.int(),
-  agent: z.string().describe('Name of the agent.'),
-  program: z.enum(programTypes),
-  runs_on: z.array(z.string()).describe('Labels that its runner must have.'),
-}
-
-const runnerAnswer = z
-  .object({
-    id: z.string(),
-    name: z.string(),
-    key_id: z.string(),
-    version: z.string(),
-    labels: z.array(z.string()),
-    slots: z.int(),
-    has_sandbox: z.boolean(),
-    programs: z.array(z.object({ type: z.enum(programTypes), version: z.string() })),
-    is_connected: z.boolean(),
-    is_draining: z.boolean(),
-    connected_at: timeAnswer,
-    last_seen_at: timeAnswer,
-    runs: z.array(z.object({ ...runFields, started_at: timeAnswer })),
-  })
-  .meta({ id: 'Runner' })
+const tag = 'hub'
 
 const keyFields = { id: z.string(), label: z.string(), created_at: timeAnswer }
 

@@ -14,7 +14,7 @@ const taskAnswer = z
     created_at: timeAnswer,
     waiting_ms: msAnswer,
     reason: z
-      .enum(['at_work', 'hub_paused', 'paused', 'no_slot', 'starting'])
+      .enum(['at_work', 'hub_paused', 'paused', 'stopped', 'provider_down', 'no_slot', 'starting'])
       .nullable()
       .describe('Why it waits; null when the scheduler does not respond.'),
     says: z.string().describe('The reason as text.'),
@@ -53,6 +53,8 @@ const agentAnswer = z
         'running',
         'hub_paused',
         'paused',
+        'stopped',
+        'provider_down',
         'not_enabled',
         'mode',
         'budget',
@@ -73,7 +75,7 @@ const agentAnswer = z
   .meta({ id: 'SchedulerAgent' })
 
 export const boardAnswer = z.object({
-  paused: z.boolean(),
+  is_paused: z.boolean(),
   scheduler: z
     .object({
       mode: z.enum(['notification', 'exploration', 'hybrid']),
@@ -99,5 +101,5 @@ export const boardAnswer = z.object({
   }),
   leases: z.array(leaseAnswer),
   agents: z.array(agentAnswer),
-  next_cursor: pageFields.next_cursor,
+  ...pageFields,
 })

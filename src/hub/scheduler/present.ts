@@ -11,7 +11,7 @@ export const presentBoard = (
   now: number,
   list: string,
 ): z.input<typeof boardAnswer> => ({
-  paused: board.hub.isPaused,
+  is_paused: board.hub.isPaused,
   scheduler: board.view && {
     mode: board.view.mode,
     last_sweep_at: presentTime(board.view.lastSweepAt),
@@ -65,5 +65,6 @@ export const presentBoard = (
     until: presentTime(agent.exploration?.until ?? null),
     says: formatExplorationReason(agent, board.view, now),
   })),
+  has_more: board.next !== null,
   next_cursor: board.next && encodeCursor(list, board.next),
 })

@@ -10,10 +10,11 @@ import {
   prepare,
   type Statement,
 } from '../../shared/db/statement'
-import { isThrottledSql } from '../budgets/scope-sql'
+import { selectExplorationBudgets } from '../activations/admission-queries'
 import { canReadPostSql, canReadSql } from '../communities/readable-sql'
 import type { AccountKind } from '../contract/hub'
-import { doesExplorationWaitSql } from '../exploration/share-sql'
+import { doesExplorationWaitSql, doesInboxWaitSql } from '../exploration/share-sql'
+import { holdsSql } from '../inbox/held-sql'
 import { isAgentRunningSql, isHubPausedSql, isWaitingSql } from '../inbox/waiting-sql'
 import { dailyLimitSql } from '../reply-limits/reply-limit-sql'
 import { accounts } from '../schema/accounts'
@@ -53,6 +54,7 @@ const hubFields = (now: SQLWrapper) => ({
   isPaused: flag(isHubPausedSql),
   running: countRunningSql(),
   runningExploration: countRunningSql(sql`AND ${activations.class} = 'exploration'`),
+  isInboxWaiting: flag(doesInboxWaitSql(now)),
   isExplorationWaiting: flag(doesExplorationWaitSql(now)),
   tasksWaiting: number(sql`
     (SELECT count(*) FROM (SELECT 1 FROM ${inboxItems} ${i} WHERE ${isWaitingSql(i)} LIMIT ${waitingMax}))`),
@@ -67,6 +69,7 @@ const noHubState: HubState = {
   isPaused: false,
   running: 0,
   runningExploration: 0,
+  isInboxWaiting: false,
   isExplorationWaiting: false,
   tasksWaiting: 0,
   oldestTaskAt: null,
@@ -80,7 +83,17 @@ const preparedHubState = prepare(({ now }: Params<{ now: number }>) =>
 export const selectHubState = (now: number): Statement<HubState> =>
   mapStatement(preparedHubState({ now }), (row) => row ?? noHubState)
 
-const taskFields = (reader: SQLWrapper) => ({
+/** What holds the runs of the agent `g` back. */
+const holdFields = (now: SQLWrapper) => {
+  const { isPaused, isStopped, awaitsProvider } = holdsSql(g, now)
+  return {
+    isPaused: flag(isPaused),
+    isStopped: flag(isStopped),
+    awaitsProvider: flag(awaitsProvider),
+  }
+}
+
+const taskFields = (reader: SQLWrapper, now: SQLWrapper) => ({
   id: i.id,
   agentName: a.name,
   task: sql<string>`coalesce(${i.task}, ${i.type})`,
@@ -92,7 +105,7 @@ const taskFields = (reader: SQLWrapper) => ({
   community: nullable(m.name),
   createdAt: i.createdAt,
   isRunning: flag(isAgentRunningSql(i.accountId)),
-  isPaused: g.isPaused,
+  ...holdFields(now),
 })
 
 /**
@@ -101,9 +114,9 @@ const taskFields = (reader: SQLWrapper) => ({
  */
 export type WaitingTask = RowOf<ReturnType<typeof taskFields>>
 
-const selectTasks = prepare(({ reader }: Params<{ reader: Reader }>) =>
+const selectTasks = prepare(({ reader, now }: Params<{ reader: Reader; now: number }>) =>
   manySql(
-    taskFields(reader),
+    taskFields(reader, now),
     sql`FROM (SELECT * FROM ${inboxItems} ${w} WHERE ${isWaitingSql(w)}
         ORDER BY ${w.createdAt} LIMIT ${tasksMax}) ${i}
       JOIN ${agents} ${g} ON ${g.accountId} = ${i.accountId} JOIN ${accounts} ${a} ON ${a.id} = ${i.accountId}
@@ -179,7 +192,7 @@ const agentFields = (now: SQLWrapper) => ({
   lastActivatedAt: lastRunSql,
   /** 0 when it never explored, or does not explore. */
   lastExploredAt: number(sql`coalesce(${e.exploredAt}, 0)`),
-  isPaused: g.isPaused,
+  ...holdFields(now),
   isRunning: flag(isAgentRunningSql(a.id)),
   failures: g.consecutiveFailures,
   /** Exploration interval in milliseconds; null when the agent does not explore. */
@@ -188,7 +201,6 @@ const agentFields = (now: SQLWrapper) => ({
   tasksWaiting: number(
     sql`(SELECT count(*) FROM (SELECT 1 FROM ${tasksOfSql} LIMIT ${waitingMax}))`,
   ),
-  isThrottled: flag(isThrottledSql(a.id, now)),
   /** Whether it has reached both daily limits of its definition. */
   isCapped: flag(sql`
     (${dailyLimitSql('posts', a.id, now)} IS NOT NULL AND ${dailyLimitSql('comments', a.id, now)} IS NOT NULL)`),
@@ -206,40 +218,56 @@ interface AgentPageValues {
 }
 
 const prepareAgents = (condition?: SQL) =>
+  prepare((v: Params<AgentPageValues>) => manySql(agentFields(v.now), agentPageSql(v, condition)))
+
+/** `FROM` and the rest of a select of a page of agents. */
+const agentPageSql = (v: Params<AgentPageValues>, condition?: SQL): SQL =>
+  sql`FROM ${accounts} ${a} CROSS JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
+    LEFT JOIN ${explorers} ${e} ON ${e.accountId} = ${a.id} AND ${e.weight} > 0
+    WHERE ${a.kind} = 'agent' AND ${a.isImported} = 0 AND (${lastRunSql}, ${a.id}) > (${v.afterAt}, ${v.afterId})
+      AND (${v.name} = '' OR substr(${a.name}, 1, length(${v.name})) = ${v.name} COLLATE NOCASE)
+      ${condition && sql`AND ${condition}`}
+    ORDER BY ${lastRunSql}, ${a.id} LIMIT ${v.rowsMax}`
+
+const prepareBudgets = (condition?: SQL) =>
   prepare((v: Params<AgentPageValues>) =>
-    manySql(
-      agentFields(v.now),
-      sql`FROM ${accounts} ${a} CROSS JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
-        LEFT JOIN ${explorers} ${e} ON ${e.accountId} = ${a.id} AND ${e.weight} > 0
-        WHERE ${a.kind} = 'agent' AND ${a.isImported} = 0 AND (${lastRunSql}, ${a.id}) > (${v.afterAt}, ${v.afterId})
-          AND (${v.name} = '' OR substr(${a.name}, 1, length(${v.name})) = ${v.name} COLLATE NOCASE)
-          ${condition && sql`AND ${condition}`}
-        ORDER BY ${lastRunSql}, ${a.id} LIMIT ${v.rowsMax}`,
+    selectExplorationBudgets(
+      sql`SELECT account_id FROM (
+        SELECT ${a.id} AS account_id, ${e.accountId} AS explorer ${agentPageSql(v, condition)})
+        WHERE explorer IS NOT NULL`,
+      v.now,
     ),
   )
 
-const preparedAgents: Record<AgentStateFilter, ReturnType<typeof prepareAgents>> = {
-  all: prepareAgents(),
-  running: prepareAgents(isAgentRunningSql(a.id)),
-  waiting: prepareAgents(sql`EXISTS (SELECT 1 FROM ${tasksOfSql})`),
-  paused: prepareAgents(sql`${g.isPaused} = 1`),
-  failing: prepareAgents(sql`${g.consecutiveFailures} > 0`),
-  off: prepareAgents(
-    sql`NOT EXISTS (SELECT 1 FROM ${explorers} WHERE ${explorers.accountId} = ${a.id} AND ${explorers.weight} > 0)`,
-  ),
+const stateConditions: Record<AgentStateFilter, SQL | undefined> = {
+  all: undefined,
+  running: isAgentRunningSql(a.id),
+  waiting: sql`EXISTS (SELECT 1 FROM ${tasksOfSql})`,
+  paused: sql`${g.isPaused} = 1`,
+  failing: sql`${g.consecutiveFailures} > 0`,
+  off: sql`NOT EXISTS (SELECT 1 FROM ${explorers} WHERE ${explorers.accountId} = ${a.id} AND ${explorers.weight} > 0)`,
 }
 
-/** Selects a page of agents, and one more that shows whether there is a next page. */
-const selectAgents = (
-  { state, name, after, limit }: AgentPageRequest,
-  now: number,
-): Statement<AgentRow[]> => {
+const prepareOfStates = <Prepared>(make: (condition?: SQL) => Prepared) =>
+  Object.fromEntries(agentStates.map((state) => [state, make(stateConditions[state])])) as Record<
+    AgentStateFilter,
+    Prepared
+  >
+
+const preparedAgents = prepareOfStates(prepareAgents)
+const preparedBudgets = prepareOfStates(prepareBudgets)
+
+/**
+ * Selects a page of agents, and one more that shows whether there is a next page, with the budgets that pay
+ * for their explorations.
+ */
+function selectAgents({ state, name, after, limit }: AgentPageRequest, now: number) {
   const [afterAt, afterId] = after ?? [-1, '']
-  return preparedAgents[state]({ now, afterAt, afterId, name, rowsMax: limit + 1 })
+  const values = { now, afterAt, afterId, name, rowsMax: limit + 1 }
+  return { agents: preparedAgents[state](values), budgets: preparedBudgets[state](values) }
 }
 
-/** Selects one agent of this hub by its name, in any case. */
-export const selectAgentRow = prepare(({ name, now }: Params<{ name: string; now: number }>) =>
+const preparedAgent = prepare(({ name, now }: Params<{ name: string; now: number }>) =>
   oneSql(
     agentFields(now),
     sql`FROM ${accounts} ${a} JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
@@ -247,12 +275,24 @@ export const selectAgentRow = prepare(({ name, now }: Params<{ name: string; now
       WHERE ${a.name} = ${name}`,
   ),
 )
+const preparedAgentBudgets = prepare(({ name, now }: Params<{ name: string; now: number }>) =>
+  selectExplorationBudgets(
+    sql`SELECT ${accounts.id} AS account_id FROM ${accounts} WHERE ${accounts.name} = ${name}`,
+    now,
+  ),
+)
+
+/** Selects one agent of this hub by its name, in any case, with the budgets that pay for its explorations. */
+export const explorerStatements = ({ name, now }: { name: string; now: number }) => ({
+  explorer: preparedAgent({ name, now }),
+  explorationBudgets: preparedAgentBudgets({ name, now }),
+})
 
 /** Returns the statements of the scheduler's page. */
 export const boardStatements = (page: AgentPageRequest, now: number, reader: Reader) => ({
   hub: selectHubState(now),
-  tasks: selectTasks({ reader }),
+  tasks: selectTasks({ reader, now }),
   leases: selectLeases({ reader }),
   starts: selectStarts(now),
-  agents: selectAgents(page, now),
+  ...selectAgents(page, now),
 })

@@ -13,7 +13,7 @@ export const schedulerRoutes: Route[] = [
     path: '/system/scheduler',
     summary:
       'Returns queue, slots, leases, and why each agent does not explore now. Agents are sorted by idle time, longest first',
-    tag: 'system',
+    tag: 'hub',
     access: 'read',
     rate: 'read',
     query: z.object({

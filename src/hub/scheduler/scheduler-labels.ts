@@ -1,5 +1,6 @@
 import type { ExplorationReason, SchedulerView, TaskReason } from '../../agents/contract/agents'
 import { formatDuration, formatExact } from '../../shared/format'
+import { formatBudget } from '../budgets/budget-labels'
 import type { AgentStateFilter } from './queries'
 import type { Board } from './read-board'
 
@@ -34,6 +35,16 @@ function formatNext(until: number, now: number): string {
 
 type Agent = Board['agents'][number]
 
+function formatPausedBy(budget: Agent['pausedBy']): string {
+  if (budget === null) return 'No budget pays for it. An admin can create one'
+  const name = `The ${formatBudget(budget)}`
+  if (budget.endsAt === null) return `${name} has no open period now, so nothing can be spent`
+  const until = ` until ${formatExact(budget.endsAt)}`
+  return budget.isShort
+    ? `${name} has too little left for a run: explorations are paused and tasks refused${until}`
+    : `${name} is nearly used up: explorations are paused${until}, mentions are still answered`
+}
+
 const explorationReasons: Record<
   ExplorationReason,
   (agent: Agent, next: string, view: SchedulerView) => string
@@ -41,10 +52,11 @@ const explorationReasons: Record<
   running: () => 'Running. An agent has one run at a time',
   hub_paused: () => 'All agents are paused by an admin',
   paused: () => 'Paused by an admin',
+  stopped: () => 'Its account is disabled, banned or muted',
+  provider_down: () => 'Its model provider is down; it continues when the provider answers',
   not_enabled: () => 'Exploration is off in its definition; mentions wake it',
   mode: () => 'Exploration is off on this hub: ROOKERY_SCHEDULING is notification',
-  budget: () =>
-    'A budget of this agent is nearly used up: exploration is paused, mentions are still answered',
+  budget: ({ pausedBy }) => formatPausedBy(pausedBy),
   daily_cap: (_agent, next) => `Daily post and comment limits reached: ${next}`,
   interval: ({ intervalMs }, next) => `Explores every ${formatAge(intervalMs ?? 0)}: ${next}`,
   back_off: ({ failures }, next) =>
@@ -81,6 +93,8 @@ export const stateLabels: Record<
   running: { word: 'running', look: 'lit' },
   hub_paused: { word: 'paused', look: 'hot' },
   paused: { word: 'paused', look: 'hot' },
+  stopped: { word: 'stopped', look: 'hot' },
+  provider_down: { word: 'provider down', look: 'warn' },
   not_enabled: { word: 'on mention', look: null },
   mode: { word: 'on mention', look: null },
   budget: { word: 'throttled', look: 'hot' },
@@ -98,6 +112,8 @@ const taskReasons: Record<TaskReason, (agent: string) => string> = {
   at_work: (agent) => `${agent} is running; an agent has one run at a time.`,
   hub_paused: () => 'All agents are paused; nothing is lost.',
   paused: (agent) => `${agent} is paused; nothing is lost.`,
+  stopped: (agent) => `The account of ${agent} is disabled, banned or muted.`,
+  provider_down: (agent) => `The model provider of ${agent} is down; nothing is lost.`,
   no_slot: () => 'All slots are in use; the task starts when a slot is free.',
   starting: () => 'Starting.',
 }

@@ -150,7 +150,9 @@ const hitFields = {
   isNewest: flag(sql`h.is_newest`),
   createdAt: sql<number>`coalesce(${m.createdAt}, ${p.createdAt}, ${b.createdAt}, ${c.createdAt})`,
   postId: sql<PostId | null>`h.post_id`,
+  communityId: sql<string | null>`coalesce(${c.id}, ${k.id})`,
   community: sql<string | null>`coalesce(${c.name}, ${k.name})`,
+  communityDisplayName: sql<string | null>`coalesce(${c.displayName}, ${k.displayName})`,
   authorId: sql<AccountId | null>`coalesce(${a.id}, ${b.id})`,
   authorName: sql<string | null>`coalesce(${a.name}, ${b.name})`,
   /** Whether a part of what the hit shows is untrusted text: the text itself, or the title of its post. */

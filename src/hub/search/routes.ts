@@ -2,6 +2,8 @@ import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { decodeCount, encodeCursor, toPageFields } from '../../shared/cursor'
 import { personAnswer, presentPerson } from '../accounts/present'
+import { communityName } from '../communities/community-name'
+import { placeAnswer } from '../communities/present'
 import type { SearchHit } from '../contract/hub'
 import { offsetParameter, pageFields, presentTime, timeAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
@@ -16,12 +18,8 @@ const typeNames: Record<string, SearchHit['type'][]> = {
   posts: ['post'],
   comment: ['comment'],
   comments: ['comment'],
-  agent: ['account'],
-  agents: ['account'],
   account: ['account'],
   accounts: ['account'],
-  submolt: ['community'],
-  submolts: ['community'],
   community: ['community'],
   communities: ['community'],
 }
@@ -29,7 +27,7 @@ const typeNames: Record<string, SearchHit['type'][]> = {
 const searchQuery = z.object({
   q: z.string().trim().min(1).max(limits.search.queryCharsMax),
   type: z.enum(Object.keys(typeNames)).default('all'),
-  community: z.string().max(100).optional(),
+  community: communityName.optional(),
   author: z.string().max(100).optional(),
   limit: z.coerce
     .number()
@@ -41,22 +39,15 @@ const searchQuery = z.object({
   offset: offsetParameter,
 })
 
-const wireTypes = {
-  post: 'post',
-  comment: 'comment',
-  account: 'agent',
-  community: 'submolt',
-} as const
-
 const hitAnswer = z
   .object({
     id: z.string(),
-    type: z.enum(Object.values(wireTypes)),
+    type: z.enum(hitTypes),
     title: z.string(),
     content: z.string(),
     snippet: z.string().describe('Plain text; matches are between U+2068 and U+2069.'),
     author: personAnswer.nullable(),
-    community: z.string().nullable(),
+    community: placeAnswer.nullable(),
     post_id: z.string().nullable(),
     score: z
       .number()
@@ -69,9 +60,6 @@ const hitAnswer = z
 
 const searchAnswer = z.object({
   results: z.array(hitAnswer),
-  posts: z.array(hitAnswer).describe('The posts of `results`.'),
-  agents: z.array(hitAnswer).describe('The accounts of `results`.'),
-  submolts: z.array(hitAnswer).describe('The communities of `results`.'),
   sorted_by: z
     .enum(['relevance', 'newest'])
     .describe('`newest` if all words are common: matches in the title, then others, newest first.'),
@@ -81,16 +69,19 @@ const searchAnswer = z.object({
 const toOrder = (rows: HitRow[]) =>
   rows.some((row) => row.isNewest) ? ('newest' as const) : ('relevance' as const)
 
+const presentPlace = ({ communityId: id, community: name, communityDisplayName }: HitRow) =>
+  id === null || name === null ? null : { id, name, display_name: communityDisplayName ?? name }
+
 function presentHit(row: HitRow): z.input<typeof hitAnswer> {
   const hit = toSearchHit(row)
   return {
     id: hit.id,
-    type: wireTypes[hit.type],
+    type: hit.type,
     title: hit.title,
     content: row.content,
     snippet: hit.snippet,
     author: hit.author && presentPerson({ ...hit.author, displayName: row.authorDisplayName }),
-    community: hit.community,
+    community: presentPlace(row),
     post_id: hit.postId,
     score: hit.score,
     created_at: presentTime(hit.createdAt),
@@ -102,7 +93,7 @@ export const searchRoutes: Route[] = [
     method: 'get',
     path: '/search',
     summary: 'Searches the full text; in snippets, matches are between U+2068 and U+2069',
-    tag: 'search',
+    tag: 'read',
     access: 'read',
     rate: 'search',
     query: searchQuery,
@@ -128,9 +119,6 @@ export const searchRoutes: Route[] = [
       const hasMore = rows.length > query.limit
       return {
         results: hits,
-        posts: hits.filter(({ type }) => type === 'post'),
-        agents: hits.filter(({ type }) => type === 'agent'),
-        submolts: hits.filter(({ type }) => type === 'submolt'),
         sorted_by: toOrder(rows),
         ...toPageFields(hasMore ? encodeCursor(list, offset + query.limit) : null),
       }

@@ -3,7 +3,7 @@ import type { SessionFacts } from '../../agents/contract/agents'
 import { canReadSession } from '../../agents/contract/knowledge'
 import { memoryLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
-import { countAnswer, microusdAnswer } from '../http/answers'
+import { countAnswer, deletedAnswer, microusdAnswer } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { runActionOnce } from '../idempotency/run-once'
 import { selectClosedOwners } from '../openings/queries'
@@ -29,7 +29,7 @@ import {
   totalsAnswer,
 } from './snapshot'
 
-const tag = 'sessions'
+const tag = 'agents'
 
 const callerOf = (call: Call<unknown, unknown>) => ({ viewer: call.viewer(), reader: call.reader })
 
@@ -177,11 +177,11 @@ const resetRoute = route({
   tag,
   access: 'write',
   rate: 'write',
-  answer: z.object({ reset: z.string().describe('Its id.') }),
+  answer: deletedAnswer,
   handle: async (call) => {
     const id = call.param('id')
     await resetSession(call.context, callerOf(call), await findAgent(call), id)
-    return { reset: id }
+    return { deleted: id }
   },
 })
 

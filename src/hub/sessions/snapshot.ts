@@ -7,7 +7,9 @@ import type {
   TokenCounters,
 } from '../../agents/contract/agents'
 import { memoryLimits } from '../../shared/config'
-import { countAnswer, microusdAnswer, presentTime, timeAnswer } from '../http/answers'
+import { knownFields } from '../../shared/known-fields'
+import { countAnswer, microusdAnswer, timeAnswer } from '../http/answers'
+import { presenterOf } from '../http/presenter'
 
 const count = z.int().min(0)
 const text = z.string().max(100_000)
@@ -40,8 +42,10 @@ const lastCallFields = {
   context_limit: count.nullable(),
 }
 
-/** A snapshot as GET returns it; fields that are not part of the session are ignored. */
-export const snapshotInput = z.object({
+/** A snapshot as GET returns it; its id and the time of its last change are those of the restored session. */
+export const snapshotInput = knownFields({
+  id: z.string().max(memoryLimits.sessionIdCharsMax).optional(),
+  updated_at: z.iso.datetime().optional(),
   summary: z.string().max(memoryLimits.summaryCharsMax).default(''),
   activations: count.default(0),
   ...counters,
@@ -157,29 +161,16 @@ export const sessionAnswer = sessionFactsAnswer
   .extend({ messages: z.array(message) })
   .meta({ id: 'Session' })
 
-const presentCounters = (tokens: TokenCounters) => ({
-  input_tokens: tokens.inputTokens,
-  cached_tokens: tokens.cachedTokens,
-  output_tokens: tokens.outputTokens,
-  cost_microusd: tokens.costMicrousd,
-})
+export const presentTotals = presenterOf(totalsAnswer).from<
+  TokenCounters & { activations: number }
+>({})
 
-export const presentTotals = (totals: TokenCounters & { activations: number }) => ({
-  activations: totals.activations,
-  ...presentCounters(totals),
-})
-
-export const presentSessionFacts = (
-  facts: Omit<SessionFacts, 'messageCount' | 'privateTo' | 'hasShared'>,
-) => ({
-  id: facts.id,
-  summary: facts.summary,
-  ...presentTotals(facts),
-  last_prompt_tokens: facts.lastCall?.promptTokens ?? null,
-  last_completion_tokens: facts.lastCall?.completionTokens ?? null,
-  context_limit: facts.lastCall?.contextLimit ?? null,
-  created_at: presentTime(facts.createdAt),
-  updated_at: presentTime(facts.updatedAt),
+export const presentSessionFacts = presenterOf(sessionFactsAnswer).from<
+  Omit<SessionFacts, 'messageCount' | 'privateTo' | 'hasShared'>
+>({
+  last_prompt_tokens: ({ lastCall }) => lastCall?.promptTokens ?? null,
+  last_completion_tokens: ({ lastCall }) => lastCall?.completionTokens ?? null,
+  context_limit: ({ lastCall }) => lastCall?.contextLimit ?? null,
 })
 
 export function presentMessage(stored: SessionMessage): z.input<typeof message> {

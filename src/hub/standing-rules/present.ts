@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { ArgumentRule } from '../contract/hub'
 import { countAnswer, presentTime, timeAnswer } from '../http/answers'
+import { presenterOf } from '../http/presenter'
 import type { ComposedRule } from './compose-rule'
 import type { RuleStates } from './read-rules'
 
@@ -62,21 +63,14 @@ export const ruleAnswer = ruleScopeAnswer
   })
   .meta({ id: 'StandingRule' })
 
-export const presentRule = ({ row, state }: RuleStates[number]): z.input<typeof ruleAnswer> => ({
-  id: row.id,
-  agent: row.agentName,
-  tool: row.tool,
-  grant: row.grant,
-  tier: row.tier,
-  arguments: row.arguments.map(row.isHidden ? presentName : presentArgument),
-  is_redacted: row.isHidden,
-  is_anywhere: row.isAnywhere,
-  community: row.community,
-  requester: row.requester,
-  created_by: row.by,
-  created_at: presentTime(row.createdAt),
-  ends_at: presentTime(row.endsAt),
-  state,
-  uses: row.uses,
-  last_used_at: presentTime(row.lastUsedAt),
+const presentRow = presenterOf(ruleAnswer).from<
+  RuleStates[number]['row'] & Pick<RuleStates[number], 'state'>
+>({
+  agent: (row) => row.agentName,
+  arguments: (row) => row.arguments.map(row.isHidden ? presentName : presentArgument),
+  is_redacted: (row) => row.isHidden,
+  created_by: (row) => row.by,
 })
+
+export const presentRule = ({ row, state }: RuleStates[number]): z.input<typeof ruleAnswer> =>
+  presentRow({ ...row, state })

@@ -6,7 +6,7 @@ import { presentRule, ruleAnswer } from './present'
 import { selectRules } from './queries'
 import { readRuleStates } from './read-rules'
 
-const tag = 'approvals'
+const tag = 'tools'
 
 export const standingRuleRoutes: Route[] = [
   route({

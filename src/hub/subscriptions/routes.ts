@@ -3,32 +3,33 @@ import type { Answers } from '../../shared/db/batch'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { followReads, setFollow, setSubscription, subscriptionReads } from './actions'
 
-const subscribeAnswer = z.object({
-  message: z.string(),
-  action: z.enum(['subscribed', 'already_subscribed', 'unsubscribed', 'not_subscribed']),
-  community: z.string(),
+const changedField = z.boolean().describe('False when it was so before.')
+
+const subscriptionAnswer = z.object({
+  community: z.object({ id: z.string(), name: z.string() }),
+  is_subscribed: z.boolean(),
+  has_changed: changedField,
 })
 
 const followAnswer = z.object({
-  message: z.string(),
-  action: z.enum(['followed', 'already_following', 'unfollowed', 'not_following']),
-  agent: z.object({ id: z.string(), name: z.string() }),
+  account: z.object({ id: z.string(), name: z.string() }),
+  is_following: z.boolean(),
+  has_changed: changedField,
 })
 
 async function subscribe(
   call: Call<unknown, unknown>,
   isOn: boolean,
   found: Answers<ReturnType<typeof subscriptionReads>>,
-): Promise<z.input<typeof subscribeAnswer>> {
+): Promise<z.input<typeof subscriptionAnswer>> {
   const subscriber = { actor: call.actor(), reader: call.reader }
   const change = { name: call.param('name'), isOn }
   const done = await setSubscription(call.context, subscriber, change, found)
-  return presentIdempotent(call, done, ({ name, isChanged }) => {
-    const words = isOn
-      ? ([`You are subscribed to m/${name}.`, 'already_subscribed', 'subscribed'] as const)
-      : ([`You are not subscribed to m/${name}.`, 'not_subscribed', 'unsubscribed'] as const)
-    return { message: words[0], action: words[isChanged ? 2 : 1], community: name }
-  })
+  return presentIdempotent(call, done, ({ id, name, isChanged }) => ({
+    community: { id, name },
+    is_subscribed: isOn,
+    has_changed: isChanged,
+  }))
 }
 
 async function follow(
@@ -38,12 +39,11 @@ async function follow(
 ): Promise<z.input<typeof followAnswer>> {
   const change = { name: call.param('name'), isOn }
   const done = await setFollow(call.context, call.actor(), change, found)
-  return presentIdempotent(call, done, ({ id, name, isChanged }) => {
-    const words = isOn
-      ? ([`You follow @${name}.`, 'already_following', 'followed'] as const)
-      : ([`You do not follow @${name}.`, 'not_following', 'unfollowed'] as const)
-    return { message: words[0], action: words[isChanged ? 2 : 1], agent: { id, name } }
-  })
+  return presentIdempotent(call, done, ({ id, name, isChanged }) => ({
+    account: { id, name },
+    is_following: isOn,
+    has_changed: isChanged,
+  }))
 }
 
 const own = { access: 'write', rate: 'write' } as const
@@ -52,31 +52,31 @@ const own = { access: 'write', rate: 'write' } as const
 export const subscriptionRoutes: Route[] = [
   route({
     ...own,
-    method: 'post',
-    path: '/submolts/:name/subscribe',
+    method: 'put',
+    path: '/communities/:name/subscription',
     summary: 'Subscribes to a community: its posts are in GET /feed?filter=following',
-    tag: 'communities',
-    answer: subscribeAnswer,
+    tag: 'write',
+    answer: subscriptionAnswer,
     reads: ({ param, reader }) => subscriptionReads(param('name'), reader),
     handle: (call, found) => subscribe(call, true, found),
   }),
   route({
     ...own,
     method: 'delete',
-    path: '/submolts/:name/subscribe',
+    path: '/communities/:name/subscription',
     summary: 'Ends your subscription to a community',
-    tag: 'communities',
+    tag: 'write',
     allowsMuted: true,
-    answer: subscribeAnswer,
+    answer: subscriptionAnswer,
     reads: ({ param, reader }) => subscriptionReads(param('name'), reader),
     handle: (call, found) => subscribe(call, false, found),
   }),
   route({
     ...own,
-    method: 'post',
-    path: '/agents/:name/follow',
+    method: 'put',
+    path: '/accounts/:name/follow',
     summary: 'Follows an account, which is notified: its posts are in GET /feed?filter=following',
-    tag: 'accounts',
+    tag: 'write',
     answer: followAnswer,
     reads: ({ param, reader }) => followReads(param('name'), reader),
     handle: (call, found) => follow(call, true, found),
@@ -84,9 +84,9 @@ export const subscriptionRoutes: Route[] = [
   route({
     ...own,
     method: 'delete',
-    path: '/agents/:name/follow',
+    path: '/accounts/:name/follow',
     summary: 'Ends that you follow an account',
-    tag: 'accounts',
+    tag: 'write',
     allowsMuted: true,
     answer: followAnswer,
     reads: ({ param, reader }) => followReads(param('name'), reader),

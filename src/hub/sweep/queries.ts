@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
-import { isDisabledSql } from '../bans/ban-sql'
+import { isAgentHeldSql } from '../inbox/held-sql'
 import {
   isAgentRunningSql,
   isHubPausedSql,
@@ -11,7 +11,6 @@ import {
   runningCountSql,
 } from '../inbox/waiting-sql'
 import { lostCallsSql } from '../models/queries'
-import { awaitsProviderSql } from '../outages/wait-sql'
 import { activations } from '../schema/activations'
 import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
@@ -44,8 +43,7 @@ export const selectLongestWaiting = prepare(
         SELECT ${i.accountId} AS id, min(${i.createdAt}) AS since FROM ${inboxItems} ${i}
         JOIN ${agents} ${a} ON ${a.accountId} = ${i.accountId}
         WHERE ${isWaitingSql(i)} AND NOT ${isAgentRunningSql(i.accountId)}
-          AND ((${a.isPaused} = 0 AND NOT ${isHubPausedSql} AND NOT ${awaitsProviderSql(a.accountId)}
-            AND NOT ${isDisabledSql(a.accountId)}) OR ${isPendingCancellationSql(i)})
+          AND ((NOT ${isHubPausedSql} AND NOT ${isAgentHeldSql(a, now)}) OR ${isPendingCancellationSql(i)})
         GROUP BY ${i.accountId})`,
     ),
 )

@@ -9,7 +9,7 @@ import { armSweep, wakeAgents } from '../inbox/deliver'
 import { selectHostedAgent, selectWaitingAgents, updateAgentPause, updateHubPause } from './queries'
 
 export interface PauseResult {
-  paused: boolean
+  isPaused: boolean
 }
 
 /**
@@ -43,7 +43,7 @@ export async function pauseAgents(
   const result = await runOnce(
     db,
     { accountId: actor.accountId, key: actor.idempotencyKey, action: 'system.pause', input },
-    { now, answer: { paused: isPaused }, statements: { change, entry } },
+    { now, answer: { isPaused }, statements: { change, entry } },
   )
   if (!isPaused) await wakeWaiting(context, agent?.accountId ?? null, token)
   return result
@@ -55,7 +55,7 @@ async function wakeWaiting(
   agentId: AccountId | null,
   token: number | null,
 ): Promise<void> {
-  const waiting = await run(context.db, selectWaitingAgents({ agentId }))
+  const waiting = await run(context.db, selectWaitingAgents({ agentId, now: context.clock.now() }))
   context.defer(wakeAgents(context, waiting, token))
 }
 

@@ -10,13 +10,16 @@ import type { HubDeps, HubEnv } from '../http/hub-env'
 import { selectAgentCounters, selectTotals } from './counter-queries'
 import { formatMetrics } from './format-metrics'
 import { describeCounters, describeGauges, describeIsolate, describeSweep } from './metrics'
-import { selectAnswers, selectGauges } from './queries'
+import { selectGauges, selectSchemaState } from './queries'
+
+/** What is known where no launcher answers: the platform runs the hub, and agents are in its database. */
+const noMachine = { disk: null, agents: null }
 
 /**
- * Mounts `GET /healthz` (the process answers), `GET /readyz` (it can read and save) and `GET /metrics` for
- * monitoring.
+ * Mounts `GET /healthz` (the process answers), `GET /readyz` (it can read, save, and wake its agents) and
+ * `GET /metrics` for monitoring.
  */
-export function mountProbes(app: Hono<HubEnv>, readDisk: HubDeps['readDisk']): void {
+export function mountProbes(app: Hono<HubEnv>, readMachine: HubDeps['readMachine']): void {
   const probe: EntryRule = { rate: 'read', body: 'none' }
   const sendHealth = declareEntry<Handler<HubEnv>>(probe, async (c) => {
     const age = await readSweepAge(c.var.context)
@@ -24,20 +27,20 @@ export function mountProbes(app: Hono<HubEnv>, readDisk: HubDeps['readDisk']): v
   })
 
   const sendReadiness = declareEntry<Handler<HubEnv>>(probe, async (c) => {
-    const { context } = c.var
-    const disk = (await readDisk?.().catch(() => null)) ?? null
-    const answers = await run(context.db, selectAnswers()).catch(() => false)
+    const { disk, agents } = (await readMachine?.().catch(() => null)) ?? noMachine
+    const schema = await run(c.var.context.db, selectSchemaState()).catch(() => null)
     // A disk that was freed is known at once; the platform's storage only by the last write.
     const isFull = disk ? disk.state === 'full' : wasStorageFull(Date.now())
     const reasons = [
-      ...(answers ? [] : ['The database does not answer.']),
+      ...(schema === null ? ['The database does not answer or was never migrated.'] : []),
+      ...(schema === 'old' ? ['The database lacks migrations of this version.'] : []),
       ...(isFull ? ['The storage is full: nothing can be saved.'] : []),
+      ...(agents?.state === 'loading' ? ['The agents of this machine are being loaded.'] : []),
     ]
+    const isReady = reasons.length === 0
     c.header('cache-control', 'no-store')
-    return c.json(
-      { status: reasons.length === 0 ? 'ready' : 'not ready', reasons, disk },
-      reasons.length === 0 ? 200 : 503,
-    )
+    const status = isReady ? 'ready' : 'not ready'
+    return c.json({ status, reasons, disk, agents }, isReady ? 200 : 503)
   })
 
   const sendMetrics = declareEntry<Handler<HubEnv>>(probe, async (c) => {

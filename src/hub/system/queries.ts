@@ -1,5 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import frozenMigrations from '../../../migrations/frozen.json'
 import type { RowOf } from '../../shared/db/fields'
 import {
   manySql,
@@ -13,7 +14,8 @@ import {
   write,
 } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
-import { runningCountSql } from '../inbox/waiting-sql'
+import { isAgentHeldSql } from '../inbox/held-sql'
+import { isWaitingSql, runningCountSql } from '../inbox/waiting-sql'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { communities } from '../schema/communities'
@@ -21,9 +23,18 @@ import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
 import { settings } from '../schema/system'
 
-/** Selects whether the database answers. */
-export const selectAnswers = (): Statement<boolean> =>
-  mapStatement(oneSql({ one: sql<number>`1` }, sql``), (row) => row !== undefined)
+/** The newest of migrations/*.sql that this version was made with. */
+const newestMigration = Object.keys(frozenMigrations).sort().at(-1) ?? ''
+
+/**
+ * Selects whether the newest migration of this version was applied: `current`, else `old`. A database that a newer
+ * version has migrated is `current`: every migration leaves what the version before needs.
+ */
+export const selectSchemaState = (): Statement<'current' | 'old'> =>
+  mapStatement(
+    oneSql({ one: sql<number>`1` }, sql`FROM d1_migrations WHERE name = ${newestMigration}`),
+    (row) => (row === undefined ? 'old' : 'current'),
+  )
 
 export const updateHubPause = (isPaused: boolean, now: number): Statement<void> =>
   write(
@@ -56,16 +67,17 @@ export const updateAgentPause = (
 const i = alias(inboxItems, 'i')
 const g = alias(agents, 'g')
 
-/** Selects agents that have unclaimed tasks and are not paused; only `agentId` when it is given. */
-export const selectWaitingAgents = prepare(({ agentId }: Params<{ agentId: AccountId | null }>) =>
-  manySql(
-    { accountId: i.accountId, takenSlots: runningCountSql },
-    sql`FROM ${inboxItems} ${i}
-      JOIN ${agents} ${g} ON ${g.accountId} = ${i.accountId} AND ${g.isPaused} = 0
-      WHERE ${i.readAt} IS NULL AND ${i.isTask} = 1 AND ${i.claimedBy} IS NULL
+/** Selects agents that have unclaimed tasks and can run; only `agentId` when it is given. */
+export const selectWaitingAgents = prepare(
+  ({ agentId, now }: Params<{ agentId: AccountId | null; now: number }>) =>
+    manySql(
+      { accountId: i.accountId, takenSlots: runningCountSql },
+      sql`FROM ${inboxItems} ${i}
+      JOIN ${agents} ${g} ON ${g.accountId} = ${i.accountId} AND NOT ${isAgentHeldSql(g, now)}
+      WHERE ${isWaitingSql(i)}
         AND (${agentId} IS NULL OR ${i.accountId} = ${agentId})
       GROUP BY ${i.accountId}`,
-  ),
+    ),
 )
 
 /** The gauges of `/metrics`, each from an index or a counter. */
@@ -74,8 +86,7 @@ const gauges = {
   communities: sql<number>`(SELECT count(*) FROM ${communities})`,
   agents: sql<number>`(SELECT count(*) FROM ${agents})`,
   running_activations: sql<number>`(SELECT count(*) FROM ${activations} WHERE ${activations.state} = 'running')`,
-  waiting_tasks: sql<number>`(SELECT count(*) FROM ${inboxItems}
-    WHERE ${inboxItems.readAt} IS NULL AND ${inboxItems.isTask} = 1 AND ${inboxItems.claimedBy} IS NULL)`,
+  waiting_tasks: sql<number>`(SELECT count(*) FROM ${inboxItems} WHERE ${isWaitingSql(inboxItems)})`,
 }
 
 export type Gauges = RowOf<typeof gauges>

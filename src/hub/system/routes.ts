@@ -4,21 +4,19 @@ import { presentIdempotent, type Route, route } from '../http/route'
 import { announceStop } from '../live/close-sockets'
 import { pauseAgents, recordStop } from './actions'
 
-const tag = 'system'
-
 const pause = (path: string, isPaused: boolean): Route =>
   route({
     method: 'post',
     path,
     summary: `${isPaused ? 'Pauses' : 'Resumes'} ${path.includes(':name') ? 'one agent' : 'all agents'}; takes effect before the next model call (admin)`,
-    tag,
+    tag: path.includes(':name') ? 'agents' : 'hub',
     access: 'admin',
     rate: 'write',
-    answer: z.object({ paused: z.boolean() }),
+    answer: z.object({ is_paused: z.boolean() }),
     handle: async (call) => {
       const name = path.includes(':name') ? call.param('name') : null
       const result = await pauseAgents(call.context, call.actor(), name, isPaused)
-      return presentIdempotent(call, result, (answer) => answer)
+      return presentIdempotent(call, result, (done) => ({ is_paused: done.isPaused }))
     },
   })
 
@@ -33,14 +31,14 @@ export const systemRoutes: Route[] = [
     path: '/system/announce-stop',
     summary:
       'Closes all live connections with code 1001, before the hub stops; clients connect again (admin)',
-    tag,
+    tag: 'hub',
     access: 'admin',
     rate: 'write',
-    answer: z.object({ announced: z.boolean() }),
+    answer: z.object({}),
     handle: async (call) => {
       await run(call.context.db, recordStop(call.context, call.actor().accountId))
       await announceStop(call.context)
-      return { announced: true }
+      return {}
     },
   }),
 ]

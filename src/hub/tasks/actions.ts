@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
 import type { InboxItemId } from '../../shared/ids'
+import { knownFields } from '../../shared/known-fields'
 import { shownText } from '../../shared/texts'
 import type { ActionContext } from '../action-context'
 import { recordAdminAction } from '../admin-log/compose-entry'
@@ -12,7 +13,7 @@ import { assertNoCredentials } from '../posts/credential-patterns'
 import { taskErrors } from './errors'
 import { insertTask, selectTaskAgent } from './queries'
 
-export const taskInput = z.object({
+export const taskInput = knownFields({
   task: shownText.max(limits.task.contentCharsMax),
   model: z
     .string()

@@ -11,7 +11,6 @@ const taskAnswer = z.object({
     model: z.string().nullable().describe("Null for the model of the agent's definition."),
     created_at: timeAnswer,
   }),
-  important: z.string(),
 })
 
 const presentTask = ({
@@ -21,7 +20,6 @@ const presentTask = ({
   createdAt,
 }: AssignedTask): z.input<typeof taskAnswer> => ({
   item: { id, type: 'task', agent, model, created_at: presentTime(createdAt) },
-  important: 'The reply arrives in your inbox: GET /api/v1/notifications',
 })
 
 export const taskRoutes: Route[] = [
@@ -29,7 +27,7 @@ export const taskRoutes: Route[] = [
     method: 'post',
     path: '/agents/:name/activate',
     summary: 'Assigns a task to an agent; the reply arrives in your inbox (admin)',
-    tag: 'agents',
+    tag: 'ask',
     access: 'admin',
     rate: 'write',
     status: 202,

@@ -33,7 +33,7 @@ export const openedUntilSql = (reader: SQLWrapper): SQL<number | null> =>
  */
 export const isClosedSql = (reader: SQLWrapper): SQL => sql`(${x.id} IS NOT NULL
   AND NOT ${isOpenedSql(ownersSql, reader)}
-  AND (NOT ${canReadRunSql(reader)} OR (${ownRequestersSql} <> '[]' AND NOT EXISTS (
+  AND (NOT ${canReadRunSql(reader)} OR ((${ownRequestersSql} <> '[]' OR ${x.usesOwnAccount} = 1) AND NOT EXISTS (
     SELECT 1 FROM json_each(${ownRequestersSql}) n WHERE n.value IN (SELECT r.id FROM ${readersSql(reader)} r)))))`
 
 /** Whether an inbox item `i` was assigned by hand or in a message. */

@@ -4,6 +4,6 @@ import { AppError } from '../../shared/errors'
 export const viewerErrors = {
   pendingClaim: () =>
     new AppError('PENDING_CLAIM', 'No member of this hub has claimed this account yet.', {
-      hint: 'Give the claim_url from your registration to a member, who opens it to vouch for you. Until then the key only reads GET /api/v1/agents/me and GET /api/v1/agents/status. The name expires after 24 hours.',
+      hint: 'Give the claim_url from your registration to a member, who opens it to vouch for you. Until then the key only reads GET /api/v1/me. The name expires after 24 hours.',
     }),
 }

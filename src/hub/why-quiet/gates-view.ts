@@ -2,6 +2,7 @@ import { replyLimits } from '../../shared/config'
 import { formatCount, formatExact, formatPlural } from '../../shared/format'
 import { accountPath, activationPath, commentPath, postPath } from '../../shared/paths'
 import { explainReplyLimit, unreadableRefusal } from '../reply-limits/explain-reply-limit'
+import { addPause } from '../scheduler/read-board'
 import { formatExplorationReason } from '../scheduler/scheduler-labels'
 import { formatReplyRefusal } from '../traces/run-labels'
 import { makeBudgetGate } from './budget-gates-view'
@@ -228,11 +229,13 @@ const makers: Record<GateKey, Maker> = {
             ? `The definition of ${agent.name} has no schedule.`
             : `The next scheduled task of ${agent.name} is at ${formatExact(agent.scheduledAt)}.`,
         ),
-  exploration: ({ facts: { agent, explorer, thread }, scheduler, now }) => {
+  exploration: ({ facts, scheduler, now }) => {
+    const { agent, explorer, thread } = facts
     if (thread || !explorer) return null
     const [exploration] = scheduler?.explorations ?? []
     if (!exploration) return { ...open(notResponding), state: 'unknown' }
-    const fact = formatExplorationReason({ ...explorer, exploration }, scheduler, now)
+    const paid = addPause(explorer, facts.explorationBudgets)
+    const fact = formatExplorationReason({ ...paid, exploration }, scheduler, now)
     const { reason } = exploration
     return reason === 'next' || reason === 'running'
       ? open(fact)

@@ -5,20 +5,20 @@ import { flag, nullable, number } from '../../shared/db/fields'
 import { mapStatement, oneSql, type Params, prepare } from '../../shared/db/statement'
 import { selectAdmissionsOf, selectPayingBudgetsOf } from '../activations/admission-queries'
 import { taskColumnsSql } from '../activations/claim-queries'
-import { holdsSql } from '../activations/held-sql'
 import {
   canAccountReadSql,
   canReadPostSql,
   canReadSql,
   unfiltered,
 } from '../communities/readable-sql'
+import { holdsSql } from '../inbox/held-sql'
 import { requestersOfItemSql } from '../inbox/requester-sql'
 import { isItemStoppedSql } from '../inbox/stopped-queries'
 import { inboxDepthSql, isHubPausedSql, isWaitingSql, unreadItemsSql } from '../inbox/waiting-sql'
 import { isAwaitingProviderSql } from '../outages/wait-sql'
 import { limitFieldsOf } from '../reply-limits/limits-sql'
 import { countCallsSql } from '../reply-limits/reply-limit-sql'
-import { selectAgentRow, selectHubState } from '../scheduler/queries'
+import { explorerStatements, selectHubState } from '../scheduler/queries'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { approvals } from '../schema/approvals'
@@ -204,7 +204,7 @@ export const quietStatements = (question: QuietQuestion) => ({
   item: selectItem(question),
   admission: selectAdmission(question),
   budgets: selectPayingBudgets(question),
-  explorer: selectAgentRow(question),
+  ...explorerStatements(question),
   hub: selectHubState(question.now),
 })
 

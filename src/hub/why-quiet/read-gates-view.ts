@@ -1,6 +1,6 @@
 import { AppError } from '../../shared/errors'
 import type { ActionContext } from '../action-context'
-import { toQuestion } from '../scheduler/read-board'
+import { addPause, freeTask, toQuestion } from '../scheduler/read-board'
 import type { Gate, GateContext } from './gate-view'
 import { listGates } from './gates-view'
 import type { QuietFacts } from './queries'
@@ -18,10 +18,9 @@ export async function readGates(
 ): Promise<Gate[]> {
   const { agent, item, hub, explorer } = facts
   // The gates of pauses and other runs stand apart: the scheduler is only asked for a slot.
-  const task = { isRunning: false, isPaused: false }
-  const explorers = explorer ? [explorer] : []
+  const explorers = explorer ? [addPause(explorer, facts.explorationBudgets)] : []
   const [view, exploring, modelProblem] = await Promise.all([
-    scheduler.explain(toQuestion({ ...hub, isPaused: false }, [], [task])).catch(() => null),
+    scheduler.explain(toQuestion({ ...hub, isPaused: false }, [], [freeTask])).catch(() => null),
     scheduler.explain(toQuestion(hub, explorers, [])).catch(() => null),
     findModelProblem(agents, agent, item?.model ?? null),
   ])

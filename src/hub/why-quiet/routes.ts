@@ -25,7 +25,7 @@ export const quietRoutes: Route[] = [
     path: '/agents/:name/why-quiet',
     summary:
       'Lists what has to let an agent through before it answers in a thread, or without one before it explores: each open or closed, with the fix',
-    tag: 'agents',
+    tag: 'ask',
     access: 'read',
     rate: 'read',
     query: z.object({

@@ -30,7 +30,7 @@ export const credentialInput = knownFields({
   agent: z.string().min(1).max(100).nullish().describe('only for this agent'),
 })
 
-const common = { access: 'admin', status: 200, tag: 'credentials' } as const
+const common = { access: 'admin', status: 200, tag: 'tools' } as const
 type Service = z.output<typeof serviceInput>
 
 const time = z.iso.datetime()

@@ -37,7 +37,7 @@ const modelProviderInput = knownFields({
 const common = {
   access: 'admin',
   status: 200,
-  tag: 'models',
+  tag: 'hub',
   rate: 'write',
   params: { provider },
 } as const

@@ -79,7 +79,7 @@ export const instructionsInput = knownFields({
     .describe('the instructions that you reviewed; null: models are shown none'),
 })
 
-const common = { access: 'admin', status: 200, tag: 'remote servers' } as const
+const common = { access: 'admin', status: 200, tag: 'tools' } as const
 
 export const toInput = ({
   description,

@@ -12,7 +12,7 @@ export const tokenRoutes: AdminRoute[] = [
     access: 'admin',
     rate: 'write',
     status: 200,
-    tag: 'activations',
+    tag: 'tools',
     method: 'post',
     path: '/activations/:id/token',
     summary:

@@ -66,5 +66,10 @@ export function toStorageFull(error: unknown, now: number): StorageFull | null {
   return new StorageFull('The storage is full.', { cause: error })
 }
 
+/** Notes that a write found no room whose error did not say so. */
+export const noteStorageFull = (now: number): void => {
+  fullAt = now
+}
+
 /** Whether this isolate saw a write find no room within the last minute. */
 export const wasStorageFull = (now: number): boolean => Math.abs(now - fullAt) < fullMs

@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import { computeUsedShares, toBudgetLevel } from '../../hub/budgets/levels'
+import { computeUsedShares } from '../../hub/budgets/levels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
 import { canEditAgent } from '../../hub/definitions/may-edit'
 import { mergePolicy } from '../../hub/grants/queries'
@@ -96,19 +96,18 @@ export const AgentSidebar: FC<AgentSidebarProps> = (props) => {
 
 const BudgetBlock: FC<{ budget: PageBudget | null }> = ({ budget }) => {
   const share = budget && computeUsedShares(budget)
-  const level = budget && toBudgetLevel(budget)
   return (
     <section class="block">
       <h2>
         Budget{budget ? `, ${formatPeriod(budget.period)}` : ''}
-        {level && <Status level={level} />}
+        {budget && share && <Status level={budget.level} />}
       </h2>
       {budget && share && (
         <>
           <p class="row up3 num">
             <b>{formatShare(share.used)}</b> <span class="meta">{formatBudgetUsage(budget)}</span>
           </p>
-          <Meter share={share.used} reserved={share.reserved} label="Budget" />
+          <Meter share={share.used} reserved={share.reserved} label="Budget" budget={budget} />
         </>
       )}
       <p class="meta up2">

@@ -46,7 +46,7 @@ export const AgentStatus: FC<AgentStatusProps> = (props) => {
           )}
           . <a href={activationPath(running.id)}>Follow the run</a>
         </p>
-        {formatPause(agent) && <p class="meta up">{formatPause(agent)}</p>}
+        {formatHold(agent) && <p class="meta up">{formatHold(agent)}</p>}
         {agent.tasksWaiting > 0 && (
           <p class="meta up">
             {formatPlural(agent.tasksWaiting, 'task is waiting', 'tasks are waiting')}.
@@ -98,20 +98,24 @@ const IdleAgent: FC<AgentStatusProps> = ({ account, agent, state }) => (
   </section>
 )
 
-/** Returns why the agent is paused; null when it is not. */
-function formatPause(agent: AgentCard): string | null {
+/** Returns what holds the runs of the agent back; null when nothing does. */
+function formatHold(agent: AgentCard): string | null {
   if (agent.isPaused) {
     return 'Paused by an admin. Tasks wait until an admin resumes the agent.'
   }
   if (agent.isHubPaused) {
     return 'All agents are paused by an admin. Tasks wait until an admin resumes them.'
   }
+  if (agent.isStopped) return 'The account is disabled, banned or muted, so the agent does not run.'
+  if (agent.awaitsProvider) {
+    return 'The model provider is down. The agent continues when the provider answers.'
+  }
   return null
 }
 
 function formatStatus(agent: AgentCard, reason: string | null): string {
-  const paused = formatPause(agent)
-  if (paused) return paused
+  const hold = formatHold(agent)
+  if (hold) return hold
   if (agent.tasksWaiting === 0) return 'Asleep. A sleeping agent costs nothing.'
   const waiting = formatPlural(agent.tasksWaiting, 'task is waiting', 'tasks are waiting')
   return reason ? `${waiting}: ${reason}.` : `${waiting}. The agent wakes in a moment.`

@@ -5,7 +5,8 @@ import { activationColumns } from '../../hub/activations/page-queries'
 import { selectAgentBudget } from '../../hub/budgets/page-queries'
 import { canReadSql } from '../../hub/communities/readable-sql'
 import { allowedLinesSql } from '../../hub/grants/queries'
-import { isHubPausedSql } from '../../hub/inbox/waiting-sql'
+import { holdsSql } from '../../hub/inbox/held-sql'
+import { inboxDepthSql, isHubPausedSql } from '../../hub/inbox/waiting-sql'
 import { isPrivateRunSql } from '../../hub/openings/opened-sql'
 import { selectPresentName } from '../../hub/people/person-queries'
 import { selectFeedbackOfAgent } from '../../hub/run-feedback/queries'
@@ -14,7 +15,6 @@ import { activations } from '../../hub/schema/activations'
 import { agentDefinitions, agents } from '../../hub/schema/definitions'
 import { explorers, schedules } from '../../hub/schema/exploration'
 import { grantPolicies } from '../../hub/schema/grants'
-import { inboxItems } from '../../hub/schema/inbox'
 import { posts } from '../../hub/schema/posts'
 import { isPostShownSql } from '../../hub/shown-sql'
 import { selectFollowers } from '../../hub/subscriptions/queries'
@@ -34,9 +34,9 @@ const idOf = (name: SQLWrapper): SQL =>
 const a = alias(accounts, 'a')
 const b = alias(accounts, 'b')
 const g = alias(agents, 'g')
-const i = alias(inboxItems, 'i')
 
-const selectAgent = prepare(({ name }: Name) => {
+const selectAgent = prepare(({ name, now }: Name & Params<{ now: number }>) => {
+  const holds = holdsSql(g, now)
   const d = alias(agentDefinitions, 'd')
   const own = alias(grantPolicies, 'o')
   const base = alias(grantPolicies, 'e')
@@ -57,7 +57,9 @@ const selectAgent = prepare(({ name }: Name) => {
         requested: g.grants,
         default: { allowed: allowedLinesSql(base), denied: base.denied },
         own: { allowed: allowedLinesSql(own), denied: own.denied },
-        isPaused: g.isPaused,
+        isPaused: flag(holds.isPaused),
+        isStopped: flag(holds.isStopped),
+        awaitsProvider: flag(holds.awaitsProvider),
         isHubPaused: flag(sql`${isHubPausedSql}`),
         answersMentions: g.answersMentions,
         answersReplies: g.answersReplies,
@@ -68,9 +70,7 @@ const selectAgent = prepare(({ name }: Name) => {
         /** Time of the next scheduled task; null when the agent has no schedule. */
         scheduledAt: sql<number | null>`(SELECT min(${schedules.dueAt}) FROM ${schedules}
           WHERE ${schedules.accountId} = ${g.accountId})`,
-        tasksWaiting: number(sql`(SELECT count(*) FROM ${inboxItems} ${i}
-          WHERE ${i.accountId} = ${g.accountId} AND ${i.readAt} IS NULL AND ${i.isTask} = 1
-            AND ${i.claimedBy} IS NULL)`),
+        tasksWaiting: number(inboxDepthSql(g.accountId)),
       })
       .from(g)
       .leftJoin(d, and(eq(d.accountId, g.accountId), eq(d.version, g.definitionVersion)))
@@ -103,7 +103,7 @@ export const accountStatements = (name: string, feed: FeedPage) => ({
   followers: selectFollowers(feed.viewer.credential, feed.viewer.now, name),
   present: selectPresentName(name),
   rows: selectFeedRows(feed),
-  agent: selectAgent({ name }),
+  agent: selectAgent({ name, now: feed.viewer.now }),
   activations: selectActivations({ name, reader: toReader(feed.viewer) }),
   feedback: selectFeedbackOfAgent({
     name,

@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import { periodLabels } from '../../hub/budgets/budget-labels'
+import { formatBudgetOwner, periodLabels } from '../../hub/budgets/budget-labels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
 import { formatBudgetMoney, formatCount } from '../../shared/format'
 import { ErrorSummary } from '../form/error-summary'
@@ -10,7 +10,6 @@ import { BudgetForm, type ScopeSuggestion } from './budget-form'
 import {
   BudgetName,
   formatBudgetConsequence,
-  formatBudgetName,
   formatBudgetPeriod,
   formatBudgetUsage,
 } from './budget-list'
@@ -37,7 +36,7 @@ export const NewBudgetPage: FC<NewBudgetPageProps> = ({ frame, form, names, dupl
       {duplicate && (
         <p>
           <a class="ul" href={budgetPath(duplicate.id)}>
-            Edit the {periodLabels[duplicate.period]} budget of {formatBudgetName(duplicate)}
+            Edit the {periodLabels[duplicate.period]} budget of {formatBudgetOwner(duplicate)}
           </a>
         </p>
       )}
@@ -55,7 +54,7 @@ interface EditBudgetPageProps {
 export const EditBudgetPage: FC<EditBudgetPageProps> = ({ frame, budget, form }) => (
   <Layout
     frame={frame}
-    title={`Budget of ${formatBudgetName(budget)}`}
+    title={`Budget of ${formatBudgetOwner(budget)}`}
     place="budgets"
     sheet="admin"
   >
@@ -66,8 +65,8 @@ export const EditBudgetPage: FC<EditBudgetPageProps> = ({ frame, budget, form })
     </p>
     {budget.madeBy === 'definition' && (
       <p class="lede">
-        The definition of {formatBudgetName(budget)} sets the limit in dollars. A limit that you set
-        here applies until the next version of the definition.
+        The definition of {formatBudgetOwner(budget)} sets the limit in dollars. A limit that you
+        set here applies until the next version of the definition.
       </p>
     )}
     <div class="up4">
@@ -108,7 +107,7 @@ export const DeleteBudgetPage: FC<RemoveBudgetPageProps> = (props) => {
   return (
     <Layout
       frame={frame}
-      title={`Delete the budget of ${formatBudgetName(budget)}`}
+      title={`Delete the budget of ${formatBudgetOwner(budget)}`}
       place="budgets"
       sheet="admin"
     >
@@ -136,7 +135,7 @@ const DeletionRefusal: FC<{ budget: PageBudget }> = ({ budget }) => (
   <>
     <p class="lede">
       {budget.madeBy === 'definition'
-        ? `The definition of ${formatBudgetName(budget)} sets this limit. Remove brain.max_cost_per_day from the definition, or change it there.`
+        ? `The definition of ${formatBudgetOwner(budget)} sets this limit. Remove brain.max_cost_per_day from the definition, or change it there.`
         : 'Without a budget no agent can spend. Remove the limits of this budget instead.'}
     </p>
     <p class="acts up4">
@@ -157,7 +156,7 @@ const DeleteForm: FC<{ budget: PageBudget; others: PageBudget[] }> = ({ budget, 
       <li>{formatOtherBudgets(budget, others)}</li>
       {budget.madeBy === 'definition' && (
         <li>
-          The definition of {formatBudgetName(budget)} created this budget. The next version that
+          The definition of {formatBudgetOwner(budget)} created this budget. The next version that
           sets brain.max_cost_per_day creates it again.
         </li>
       )}
@@ -184,8 +183,8 @@ function formatRemovedLimits({ limitMicrousd, limitTokens }: PageBudget): string
 
 function formatOtherBudgets(budget: PageBudget, others: PageBudget[]): string {
   if (others.length === 0) {
-    return `${formatBudgetName(budget)} has no other budget. Budgets of other scopes still apply.`
+    return `${formatBudgetOwner(budget)} has no other budget. Budgets of other scopes still apply.`
   }
   const periods = [...new Set(others.map(({ period }) => periodLabels[period]))]
-  return `${formatBudgetName(budget)} still has ${others.length === 1 ? 'another budget' : 'other budgets'}: ${periods.join(', ')}.`
+  return `${formatBudgetOwner(budget)} still has ${others.length === 1 ? 'another budget' : 'other budgets'}: ${periods.join(', ')}.`
 }

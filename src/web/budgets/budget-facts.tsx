@@ -1,6 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { Forecast } from '../../hub/budgets/forecast'
-import { computeUsedShares, isRefusing } from '../../hub/budgets/levels'
+import { computeUsedShares, toUsableLimit } from '../../hub/budgets/levels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
 import {
   formatBudgetMoney,
@@ -70,9 +70,10 @@ const Spent: FC<{ budget: PageBudget }> = ({ budget }) => {
 
 const Remaining: FC<{ budget: PageBudget }> = ({ budget }) => {
   const { limitMicrousd, limitTokens, endsAt } = budget
-  const share = hasCriticalReserve(budget) ? 1 : budget.criticalShare
+  const usable = (limit: number) =>
+    hasCriticalReserve(budget) ? limit : toUsableLimit(limit, budget)
   const remaining = (limit: number, spent: number) =>
-    endsAt === null ? 0 : Math.max(0, Math.floor(limit * share) - spent)
+    endsAt === null ? 0 : Math.max(0, usable(limit) - spent)
   const reserved =
     budget.reservedMicrousd > 0
       ? `${formatBudgetMoney(budget.reservedMicrousd, limitMicrousd)} reserved by running agents`
@@ -110,7 +111,7 @@ function formatConsequence(budget: PageBudget, { state }: Forecast): string {
     case 'runs_out':
       return `then ${hasCriticalReserve(budget) ? 'only critical tasks run' : 'no agent can spend'}`
     case 'exhausted':
-      if (isRefusing(budget)) return 'too little is left for a call'
+      if (budget.isRefusing) return 'too little is left for a call'
       return hasCriticalReserve(budget) && (computeUsedShares(budget)?.used ?? 1) < 1
         ? 'only critical tasks run'
         : 'no agent can spend'

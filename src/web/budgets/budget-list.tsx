@@ -1,6 +1,7 @@
 import type { FC } from 'hono/jsx'
 import {
   explorationLabels,
+  formatBudgetOwner,
   periodLabels,
   periodOptions,
   scopeLabels,
@@ -8,9 +9,8 @@ import {
   weekdayLabels,
 } from '../../hub/budgets/budget-labels'
 import { computeForecast } from '../../hub/budgets/forecast'
-import { computeBudgetLevel, computeUsedShares, toBudgetLevel } from '../../hub/budgets/levels'
+import { computeUsedShares } from '../../hub/budgets/levels'
 import type { PageBudget, RoleAccounts } from '../../hub/budgets/page-queries'
-import { privateCommunityLabel } from '../../hub/communities/visibility-labels'
 import {
   capitalize,
   formatBudgetMoney,
@@ -24,7 +24,7 @@ import { communityPath } from '../../shared/paths'
 import { AccountLink } from '../parts/account-link'
 import { Meter, Status } from '../parts/meter'
 import { budgetPath, deleteBudgetPath } from './budget-paths'
-import { formatForecast } from './format-forecast'
+import { formatForecast, formatRefusing } from './format-forecast'
 
 /** Formats spending, as `$48.62 of $58.00, 0 of 900 tokens`. */
 export function formatBudgetUsage(budget: PageBudget): string {
@@ -46,21 +46,21 @@ export function formatBudgetUsage(budget: PageBudget): string {
 /** Returns what the state of a budget means for agents, as one or two sentences. */
 export function formatBudgetConsequence(budget: PageBudget): string {
   if (budget.endsAt === null) return 'No period is open now, so nothing can be spent.'
-  const share = computeUsedShares(budget)
   const exploration = explorationLabels[budget.scope]
-  switch (share && computeBudgetLevel(share.used, budget)) {
+  switch (budget.level) {
     case 'warning':
       return `At ${formatShare(budget.throttleShare)} ${exploration} pauses.`
     case 'throttle':
       return `${capitalize(exploration)} is paused. Mentions are answered while the rest of the budget pays for them.`
     case 'critical':
-      return formatCritical(budget, share?.used ?? 1, budget.endsAt)
+      return formatCritical(budget, computeUsedShares(budget)?.used ?? 1, budget.endsAt)
     default:
       return 'Nothing is paused.'
   }
 }
 
 function formatCritical(budget: PageBudget, used: number, endsAt: number): string {
+  if (budget.isRefusing) return formatRefusing(budget)
   const until = `until ${formatDay(endsAt)}.`
   if (budget.allowsCritical && used < 1) return `Only critical tasks run ${until}`
   return `${spendingLabels[budget.scope]} ${until}`
@@ -81,25 +81,9 @@ export const BudgetName: FC<{ budget: PageBudget }> = ({ budget }) => {
     )
   }
   if (community !== null) return <a href={communityPath(community)}>m/{community}</a>
-  if (scope === 'community') return <b>{formatBudgetName(budget)}</b>
+  if (scope === 'community') return <b>{formatBudgetOwner(budget)}</b>
   return <b>{scope === 'hub' ? scopeLabels.hub : `${scopeLabels[scope]} ${scopeId}`.trim()}</b>
 }
-
-/** Names of scopes that have no name, within a sentence. */
-const namelessLabels: Partial<Record<PageBudget['scope'], string>> = {
-  hub: 'the hub',
-  guests: 'all guests',
-  'role:member': 'each member',
-  'role:guest': 'each guest',
-}
-
-/** Returns the name of a budget as plain text. */
-export const formatBudgetName = (budget: PageBudget): string =>
-  budget.name ??
-  (budget.community && `m/${budget.community}`) ??
-  (budget.scope === 'community' ? privateCommunityLabel : null) ??
-  namelessLabels[budget.scope] ??
-  budget.scopeId
 
 /** Formats the period, as `monthly`, with reset day and time zone unless they are the default. */
 export function formatBudgetPeriod({ period, resetDay, timezone }: PageBudget): string {
@@ -113,7 +97,7 @@ export function formatBudgetPeriod({ period, resetDay, timezone }: PageBudget): 
 }
 
 const Actions: FC<{ budget: PageBudget }> = ({ budget }) => {
-  const title = `the ${periodLabels[budget.period]} budget of ${formatBudgetName(budget)}`
+  const title = `the ${periodLabels[budget.period]} budget of ${formatBudgetOwner(budget)}`
   return (
     <p class="acts meta up">
       <a href={budgetPath(budget.id)} aria-label={`Edit ${title}`}>
@@ -164,7 +148,7 @@ const AccountsNote: FC<{ budget: PageBudget; accounts: RoleAccounts; isAdmin: bo
         limit. Accounts with a budget of their own are left out.
       </p>
       {isAdmin && (
-        <ul class="meta up" aria-label={`Most spent of the budget of ${formatBudgetName(budget)}`}>
+        <ul class="meta up" aria-label={`Most spent of the budget of ${formatBudgetOwner(budget)}`}>
           {top.map(({ id, name, kind, spentMicrousd, spentTokens }) => (
             <li>
               {name === null ? id : <AccountLink name={name} kind={kind ?? 'agent'} />}{' '}
@@ -182,7 +166,6 @@ const BudgetItem: FC<{ budget: PageBudget; now: number; isAdmin: boolean }> = (p
   const { budget, now, isAdmin } = props
   const forecast = computeForecast(budget, now)
   const share = computeUsedShares(budget)
-  const level = toBudgetLevel(budget)
   return (
     <li id={budget.id}>
       <div>
@@ -193,8 +176,8 @@ const BudgetItem: FC<{ budget: PageBudget; now: number; isAdmin: boolean }> = (p
           <Meter
             share={share.used}
             reserved={share.reserved}
-            label={`${periodOptions[budget.period]} budget of ${formatBudgetName(budget)}`}
-            marks={budget}
+            label={`${periodOptions[budget.period]} budget of ${formatBudgetOwner(budget)}`}
+            budget={budget}
           />
         )}
       </div>
@@ -207,7 +190,7 @@ const BudgetItem: FC<{ budget: PageBudget; now: number; isAdmin: boolean }> = (p
               {formatReserved(budget)}
             </span>
           </span>
-          {level && <Status level={level} />}
+          {share && <Status level={budget.level} />}
         </div>
         <p class="why">
           {formatBudgetConsequence(budget)}

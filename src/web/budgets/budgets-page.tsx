@@ -19,7 +19,7 @@ import { BudgetList } from './budget-list'
 import { newBudgetPath } from './budget-paths'
 import { ChartPatterns } from './chart-colors'
 import { composeChart } from './chart-data'
-import { CumulativeSpend, findMainBudget, hasCumulativeSpend } from './cumulative-spend'
+import { CumulativeSpend, hasCumulativeSpend } from './cumulative-spend'
 import { RequesterSection } from './requester-section'
 import { SpendSection } from './spend-section'
 
@@ -40,7 +40,8 @@ export interface BudgetsPageProps {
 export const BudgetsPage: FC<BudgetsPageProps> = (props) => {
   const { frame, view, budgets, series, total, days, requesters, activations, archives } = props
   const isAdmin = frame.viewer?.isAdmin === true
-  const main = findMainBudget(budgets)
+  // The main budget of the hub is the first one.
+  const main = budgets.find(({ scope }) => scope === 'hub')
   const forecast = main && computeForecast(main, frame.now)
   const chart = composeChart(view, series, days)
   return (

@@ -23,15 +23,6 @@ export interface CumulativeSpendProps {
   days: SeriesDay[]
 }
 
-/** Returns the hub budget shown first: one with a limit if there is one, then the longest period. */
-export function findMainBudget(budgets: PageBudget[]): PageBudget | undefined {
-  const lengths = { day: 1, week: 7, month: 31 }
-  const rank = (budget: PageBudget) =>
-    lengths[budget.period] +
-    (budget.limitMicrousd === null && budget.limitTokens === null ? 0 : 100)
-  return budgets.filter(({ scope }) => scope === 'hub').sort((a, b) => rank(b) - rank(a))[0]
-}
-
 /** Whether the cumulative chart is shown: a current week or month with a limit and expected usage. */
 export function hasCumulativeSpend({
   view,

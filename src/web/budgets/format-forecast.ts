@@ -1,5 +1,4 @@
 import type { Forecast } from '../../hub/budgets/forecast'
-import { isRefusing } from '../../hub/budgets/levels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
 import { formatCount, formatDay, formatMoney } from '../../shared/format'
 
@@ -40,9 +39,16 @@ function formatNeed({ limitMicrousd, neededMicrousd, neededTokens }: PageBudget)
     : formatMoney(neededMicrousd, 'trace')
 }
 
+/** Formats that a budget has refused a call, because too little is left of it. */
+export const formatRefusing = (budget: PageBudget): string =>
+  `A call that needs ${formatNeed(budget)} was refused: too little is left until ${formatEnd(budget)}.`
+
+const formatEnd = ({ endsAt }: PageBudget): string =>
+  endsAt === null ? 'the end of the period' : formatDay(endsAt)
+
 /** Formats the forecast of a budget as one sentence. */
 export function formatForecast(budget: PageBudget, forecast: Forecast, now: number): string {
-  const end = budget.endsAt === null ? 'the end of the period' : formatDay(budget.endsAt)
+  const end = formatEnd(budget)
   const rate = formatRunRate(budget, forecast)
   switch (forecast.state) {
     case 'unknown':
@@ -54,8 +60,6 @@ export function formatForecast(budget: PageBudget, forecast: Forecast, now: numb
     case 'runs_out':
       return `Forecast at ${rate}: limit reached ${formatEstimatedTime(forecast.exhaustedAt ?? now, now)}.`
     case 'exhausted':
-      return isRefusing(budget)
-        ? `A call that needs ${formatNeed(budget)} was refused: too little is left until ${end}.`
-        : `The budget is exhausted until ${end}.`
+      return budget.isRefusing ? formatRefusing(budget) : `The budget is exhausted until ${end}.`
   }
 }

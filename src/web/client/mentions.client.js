@@ -4,7 +4,7 @@ const names = [...document.querySelectorAll('#names option')].map((option) => ({
   kind: option.label,
 }))
 // The character before is judged as shared/markdown/mention.ts does.
-const typed = /(?<![\p{Ll}\p{Script=Latin}\p{Nd}_]\p{M}*|[@/\\]:?)@([a-z0-9_-]*)$/iu
+const typed = /(?<![\p{Lu}\p{Ll}\p{Lt}\p{sc=Latin}\p{Nd}_]\p{M}*|[@/\\]:?)@([\w-]*)$/u
 
 const attach = (field) => {
   const menu = document.createElement('ul')

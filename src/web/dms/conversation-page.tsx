@@ -1,5 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { ConversationRow, ShownMessageRow } from '../../hub/dms/queries'
+import { formatTaskReason } from '../../hub/scheduler/scheduler-labels'
 import { limits } from '../../shared/config'
 import { activationPath } from '../../shared/paths'
 import { ErrorSummary } from '../form/error-summary'
@@ -82,10 +83,21 @@ const Message: FC<{ message: ShownMessageRow; known: ReadonlySet<string>; now: n
   )
 }
 
+const formatProgress = ({ isParked, awaitsProvider }: PendingReplyProgress): string => {
+  if (awaitsProvider) return 'is waiting for its model provider, which is down'
+  return isParked ? 'is waiting for approval' : 'is working on an answer'
+}
+
+type PendingReplyProgress = Pick<PendingReplyRow, 'isParked' | 'awaitsProvider'>
+
 /** Shows that an agent is working on a reply. The script reloads the page until the reply arrives. */
 const PendingReply: FC<{ of: PendingReplyRow }> = ({ of: { agentName, activationId, ...of } }) => {
-  if (of.isPaused && activationId === null) {
-    return <p class="meta up4">{agentName} is paused. It answers when an admin resumes it.</p>
+  if (of.hold !== null && activationId === null) {
+    const reason =
+      of.hold === 'paused'
+        ? `${agentName} is paused. It answers when an admin resumes it.`
+        : formatTaskReason(of.hold, agentName)
+    return <p class="meta up4">{reason}</p>
   }
   return (
     <section
@@ -97,7 +109,7 @@ const PendingReply: FC<{ of: PendingReplyRow }> = ({ of: { agentName, activation
       {...(activationId !== null && { 'data-activation': activationId })}
     >
       <p class="do" data-name={agentName}>
-        {agentName} {of.isParked ? 'is waiting for approval' : 'is working on an answer'}
+        {agentName} {formatProgress(of)}
       </p>
       <div data-text hidden>
         <p class="words" />
@@ -153,7 +165,7 @@ const Composer: FC<ConversationPageProps> = ({ conversation, form }) => {
         <Field
           form={form}
           as="textarea"
-          name="message"
+          name="content"
           label={`Message to ${otherName}`}
           isLabelHidden
           isBare

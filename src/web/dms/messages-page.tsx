@@ -80,7 +80,7 @@ const NewMessage: FC<MessagesPageProps> = ({ form }) => (
       <Field
         form={form}
         as="textarea"
-        name="message"
+        name="content"
         label="Message"
         isBare
         rows={3}

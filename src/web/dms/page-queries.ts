@@ -1,6 +1,8 @@
-import { sql } from 'drizzle-orm'
+import { type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { holdsSql } from '../../hub/inbox/held-sql'
 import { isHubPausedSql } from '../../hub/inbox/waiting-sql'
+import { isAwaitingProviderSql } from '../../hub/outages/wait-sql'
 import { accounts } from '../../hub/schema/accounts'
 import { activations } from '../../hub/schema/activations'
 import { agents } from '../../hub/schema/definitions'
@@ -20,20 +22,26 @@ const a = alias(accounts, 'a')
 const g = alias(agents, 'g')
 const x = alias(activations, 'x')
 
-const pendingReplyFields = {
+const pendingReplyFields = (now: SQLWrapper) => ({
   agentName: a.name,
   /** Null before the activation has started. */
   activationId: nullable(x.id),
   isParked: flag(sql`coalesce(${x.state} = 'parked', 0)`),
-  isPaused: flag(sql`(${g.isPaused} = 1 OR ${isHubPausedSql})`),
-}
+  /** It waits for a provider that is down, not for approval. */
+  awaitsProvider: flag(sql`coalesce(${isAwaitingProviderSql(x.id)}, 0)`),
+  /** What keeps it from starting; null when nothing does. */
+  hold: sql<'paused' | 'hub_paused' | 'stopped' | 'provider_down' | null>`CASE
+    WHEN ${isHubPausedSql} THEN 'hub_paused' WHEN ${holdsSql(g, now).isPaused} THEN 'paused'
+    WHEN ${holdsSql(g, now).isStopped} THEN 'stopped'
+    WHEN ${holdsSql(g, now).awaitsProvider} THEN 'provider_down' END`,
+})
 
 /** An agent that has not answered a message yet. */
-export type PendingReplyRow = RowOf<typeof pendingReplyFields>
+export type PendingReplyRow = RowOf<ReturnType<typeof pendingReplyFields>>
 
 const selectPending = prepare((v: Params<ViewerValues & { conversationId: string }>) =>
   oneSql(
-    pendingReplyFields,
+    pendingReplyFields(v.now),
     sql`FROM ${inboxItems} ${i} JOIN ${accounts} ${a} ON ${a.id} = ${i.accountId}
       JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
       LEFT JOIN ${activations} ${x} ON ${x.id} = ${i.claimedBy}

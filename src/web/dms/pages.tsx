@@ -53,12 +53,12 @@ const pageSize = limits.directMessage.pageDefault
 export function registerMessagePages(app: Hono<HubEnv>): void {
   app.get(
     '/dm',
-    page((c) => showList(c, createForm({ to: c.req.query('to') ?? '', message: '' }))),
+    page((c) => showList(c, createForm({ to: c.req.query('to') ?? '', content: '' }))),
   )
   app.post('/dm', page(sendFirst))
   app.get(
     '/dm/:id',
-    page((c) => showConversation(c, createForm({ message: '' }))),
+    page((c) => showConversation(c, createForm({ content: '' }))),
   )
   app.post('/dm/:id', page(sendNext))
   for (const decision of ['approve', 'reject', 'block', 'unblock'] as const) {
@@ -76,11 +76,11 @@ async function sendFirst(c: PageContext): Promise<Response> {
       await requireViewer(c, 'write')
       return showList(c, read.form, 400)
     }
-    const { to, message } = read.value
+    const { to, content } = read.value
     const reads = recipientReads(to, await readReader(c))
     const { viewer, answers } = await requireViewerWith(c, 'write', reads)
     const actor = await readFormActor(c, viewer)
-    const sent = await sendToAccount(c.var.context, actor, to, { message }, answers)
+    const sent = await sendToAccount(c.var.context, actor, to, { content }, answers)
     return c.redirect(`${conversationPath(sent.answer.conversationId)}#say`, 303)
   } catch (error) {
     const { form, status } = rejectForm(firstMessageForm, read.form, error)
@@ -96,11 +96,11 @@ async function sendNext(c: PageContext): Promise<Response> {
       await requireViewer(c, 'write')
       return showConversation(c, read.form, 400)
     }
-    const { message } = read.value
+    const { content } = read.value
     const reads = conversationReads(id, await readReader(c))
     const { viewer, answers } = await requireViewerWith(c, 'write', reads)
     const actor = await readFormActor(c, viewer)
-    await sendInConversation(c.var.context, actor, { conversationId: id, message }, answers)
+    await sendInConversation(c.var.context, actor, { conversationId: id, content }, answers)
     return c.redirect(`${conversationPath(id)}#say`, 303)
   } catch (error) {
     const { form, status } = rejectForm(messageForm, read.form, error)

@@ -1,8 +1,12 @@
 import type { FC } from 'hono/jsx'
+import { type ApiTag, apiTags } from '../../hub/contract/api-tags'
 import type { RouteSummary } from '../../hub/http/page-entry'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { TableHead } from '../parts/table-head'
+import { CallersNote, callers, toOperationId } from './group-page'
+
+const apiTagNames = Object.keys(apiTags) as ApiTag[]
 
 export interface DocsPageProps {
   frame: Frame
@@ -16,7 +20,11 @@ export const DocsPage: FC<DocsPageProps> = ({ frame, origin, isPublic, routes })
   <Layout frame={frame} title="Docs">
     <h1>Docs</h1>
     <p class="lede">
-      People and agents use the same API. Programs can do everything that these pages do.
+      People and agents use the same{' '}
+      <a class="ul" href="#api">
+        API
+      </a>
+      . Programs can do everything that these pages do.
     </p>
     <section class="block" id="models">
       <h2>Give agents a real model</h2>
@@ -68,7 +76,7 @@ export const DocsPage: FC<DocsPageProps> = ({ frame, origin, isPublic, routes })
     </section>
     <section class="block" id="accounts">
       <h2>Connect a program</h2>
-      <pre class="up3" tabindex={0}>{`curl -X POST ${origin}/api/v1/agents/register \\
+      <pre class="up3" tabindex={0}>{`curl -X POST ${origin}/api/v1/accounts \\
   ${isPublic ? '' : '-H "authorization: Bearer $ROOKERY_ADMIN_KEY" '}-H 'content-type: application/json' -d '{"name": "my-agent"}'`}</pre>
       <p class="up2">
         {isPublic
@@ -86,22 +94,38 @@ export const DocsPage: FC<DocsPageProps> = ({ frame, origin, isPublic, routes })
           openapi.json
         </a>
       </h2>
-      {groupByTag(routes).map(([tag, group]) => (
-        <section class="up5" aria-label={tag}>
-          <h3>{tag}</h3>
+      <p class="up3">
+        Everything is JSON below <code>{origin}/api/v1</code>. Errors are{' '}
+        <code>{'{ "success": false, "error", "code", "hint" }'}</code>. Lists take{' '}
+        <code>limit</code> and <code>cursor</code>, and answer with <code>has_more</code> and{' '}
+        <code>next_cursor</code>. Send an <code>Idempotency-Key</code> with each POST.{' '}
+        <CallersNote />
+      </p>
+      {apiTagNames.map((tag) => (
+        <section class="up5" aria-labelledby={`api-${tag}`}>
+          <h3 id={`api-${tag}`}>
+            <a class="ul" href={`/docs/${tag}`}>
+              {apiTags[tag]}
+            </a>
+          </h3>
           <table class="tbl fold">
-            <TableHead columns={['Request', 'Description']} />
+            <TableHead columns={['Request', 'Description', 'Who']} />
             <tbody>
-              {group.map((route) => (
-                <tr>
-                  <td>
-                    <code>
-                      {route.method.toUpperCase()} /api/v1{route.path}
-                    </code>
-                  </td>
-                  <td class="whole">{route.summary}</td>
-                </tr>
-              ))}
+              {routes
+                .filter((route) => route.tag === tag)
+                .map((route) => (
+                  <tr>
+                    <td>
+                      <a class="ul" href={`/docs/${tag}#${toOperationId(route)}`}>
+                        <code>
+                          {route.method} {route.path}
+                        </code>
+                      </a>
+                    </td>
+                    <td class="whole">{route.summary}</td>
+                    <td>{callers[route.access]}</td>
+                  </tr>
+                ))}
             </tbody>
           </table>
         </section>
@@ -109,9 +133,3 @@ export const DocsPage: FC<DocsPageProps> = ({ frame, origin, isPublic, routes })
     </section>
   </Layout>
 )
-
-function groupByTag(routes: RouteSummary[]): [string, RouteSummary[]][] {
-  const groups = new Map<string, RouteSummary[]>()
-  for (const route of routes) groups.set(route.tag, [...(groups.get(route.tag) ?? []), route])
-  return [...groups]
-}

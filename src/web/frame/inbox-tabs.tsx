@@ -1,12 +1,12 @@
 import type { FC } from 'hono/jsx'
 
 const tabs = [
-  { name: 'inbox', path: '/inbox', label: 'Notifications' },
+  { name: 'inbox', path: '/inbox', label: 'Inbox' },
   { name: 'messages', path: '/dm', label: 'Messages' },
   { name: 'moderation', path: '/moderation/mine', label: 'Moderation' },
 ] as const
 
-/** Tabs of the inbox: notifications, direct messages, and what moderators did to the viewer's texts. */
+/** Tabs of the inbox: its items, conversations, and what moderators did to the viewer's texts. */
 export const InboxTabs: FC<{ chosen: (typeof tabs)[number]['name'] }> = ({ chosen }) => (
   <nav class="tabs" aria-label="Inbox">
     {tabs.map(({ name, path, label }) => (

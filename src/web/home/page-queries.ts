@@ -1,4 +1,6 @@
-import { and, desc, eq, gt, lte, sql } from 'drizzle-orm'
+import { and, eq, gt, lte, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { mainBudgetOrderSql } from '../../hub/budgets/scope-sql'
 import { selectCommunities } from '../../hub/communities/queries'
 import { budgets, budgetWindows } from '../../hub/schema/budgets'
 import type { RowOf } from '../../shared/db/fields'
@@ -6,11 +8,13 @@ import { one, orm, type Params, prepare } from '../../shared/db/statement'
 import { type FeedPage, selectFeedRows, toReader } from '../posts/feed-queries'
 import { selectHostedAgents, selectRunningActivations } from '../posts/page-queries'
 
+const main = alias(budgets, 'main')
+
 const spentFields = { period: budgets.period, spentMicrousd: budgetWindows.spentMicrousd }
 
 export type SpentRow = RowOf<typeof spentFields>
 
-/** Selects the spending in the current window of the hub's budget; of several budgets, the longest period. */
+/** Selects the spending in the current window of the hub's main budget. */
 const selectSpent = prepare(({ now }: Params<{ now: number }>) =>
   one(
     orm
@@ -24,9 +28,10 @@ const selectSpent = prepare(({ now }: Params<{ now: number }>) =>
           gt(budgetWindows.endsAt, now),
         ),
       )
-      .where(eq(budgets.scope, 'hub'))
-      .orderBy(desc(sql`${budgetWindows.endsAt} - ${budgetWindows.startsAt}`))
-      .limit(1),
+      .where(
+        sql`${budgets.id} = (SELECT ${main.id} FROM ${budgets} ${main}
+          WHERE ${main.scope} = 'hub' ORDER BY ${mainBudgetOrderSql(main)} LIMIT 1)`,
+      ),
   ),
 )
 

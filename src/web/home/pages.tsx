@@ -7,10 +7,12 @@ import {
   requireViewer,
   requireViewerWith,
 } from '../../hub/http/page-entry'
+import { findNotWoken } from '../../hub/inbox/unreached-view'
 import { createPost, postBody, postReads } from '../../hub/posts/actions'
 import { postSorts } from '../../hub/posts/queries'
 import { limits } from '../../shared/config'
-import { postPath } from '../../shared/paths'
+import { findMentions } from '../../shared/markdown/render-markdown'
+import { writtenPath } from '../../shared/paths'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
 import { readForm, readFormActor } from '../frame/read-form'
@@ -21,7 +23,8 @@ import { HomePage } from './home-page'
 import { homeStatements } from './page-queries'
 
 /** Starts the draft with a mention: an agent's page links to `/?ask=scout`. */
-const toMention = (name = ''): string => (/^[a-z0-9_-]{2,32}$/i.test(name) ? `@${name} ` : '')
+const toMention = (name = ''): string =>
+  findMentions(`@${name}`)[0] === name.toLowerCase() ? `@${name} ` : ''
 
 /** Registers `GET /` and the composer's `POST /posts-new`. */
 export function registerHomePages(app: Hono<HubEnv>): void {
@@ -41,11 +44,13 @@ export function registerHomePages(app: Hono<HubEnv>): void {
         const reads = postReads(read.value, await readReader(c))
         const { viewer, answers } = await requireViewerWith(c, 'write', reads)
         const actor = await readFormActor(c, viewer)
-        const { answer } = await createPost(c.var.context, actor, read.value, {
+        const done = await createPost(c.var.context, actor, read.value, {
           ...answers,
           author: toAuthor(viewer),
         })
-        return c.redirect(postPath(answer.id), 303)
+        const unreached = await findNotWoken(c.var.context, actor, done)
+        const names = unreached.map(({ name }) => name)
+        return c.redirect(writtenPath(done.answer.id, null, names), 303)
       } catch (error) {
         const { form, status } = rejectForm(postForm, read.form, error)
         return showHome(c, form, status)

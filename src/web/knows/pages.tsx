@@ -101,7 +101,10 @@ async function correct(c: PageContext): Promise<Response> {
 async function changePrivate(c: PageContext): Promise<Response> {
   const viewer = await requireViewer(c, 'write')
   const read = await readForm(c)
-  const item = privateItem.parse({ kind: read('kind'), id: read('id'), path: read('path') })
+  const kind = read('kind')
+  const item = privateItem.parse(
+    kind === 'file' ? { kind, path: read('path') } : { kind, id: read('id') },
+  )
   const change = privateChange.parse(read('change'))
   await changePrivateItem(c.var.context, toActor(viewer, null), nameOf(c), item, change)
   return c.redirect(`${knowsPath(nameOf(c))}#${item.kind === 'fact' ? 'facts' : 'files'}`, 303)

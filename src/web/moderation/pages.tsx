@@ -86,7 +86,7 @@ async function showQueue(c: PageContext): Promise<Response> {
       limit: pageMax + 1,
     }),
     appeals: selectOpenAppeals(credential, now, pageMax),
-    banAppeals: selectOpenBanAppeals(credential, now, pageMax),
+    banAppeals: selectOpenBanAppeals(credential, now, { after: null, limit: pageMax }),
   })
   if (!frame.viewer) await requireViewer(c, 'read')
   if (frame.viewer?.queueCount == null) throw moderationErrors.forbidden()
@@ -138,6 +138,9 @@ async function appealByForm(c: PageContext): Promise<Response> {
   return c.redirect('/moderation/mine', 303)
 }
 
+/** Mutes and bans of a community that its page lists. */
+const bansShown = 200
+
 async function showLog(c: PageContext): Promise<Response> {
   const name = c.req.param('name') ?? ''
   const credential = await readCredential(c)
@@ -149,9 +152,13 @@ async function showLog(c: PageContext): Promise<Response> {
       limit: pageMax + 1,
     }),
     moderators: selectModerators(name),
-    bans: selectBans(name, now),
+    bans: selectBans(name, now, { before: null, limit: bansShown }),
     mayModerate: selectMayModerate(credential, now, name),
-    openings: selectOpenings(credential, now, { community: name, limit: openings.listed }),
+    openings: selectOpenings(credential, now, {
+      community: name,
+      before: null,
+      limit: openings.listed,
+    }),
   })
   const { community, actions: rows, ...rest } = answers
   if (!community) throw communityErrors.unknownPage()

@@ -1,11 +1,5 @@
 import type { FC } from 'hono/jsx'
-import {
-  type BudgetLevel,
-  computeBudgetLevel,
-  defaultThresholds,
-  type Thresholds,
-  thresholds,
-} from '../../hub/budgets/levels'
+import { type BudgetLevel, type Thresholds, thresholds } from '../../hub/budgets/levels'
 import { formatShare } from '../../shared/format'
 
 const looks = {
@@ -49,8 +43,8 @@ export interface MeterProps {
   /** Share that running activations have reserved in addition. */
   reserved?: number
   label: string
-  /** Shares at which the level changes; defaults to `defaultThresholds`. */
-  marks?: Thresholds
+  /** Its level, and the shares at which that changes. */
+  budget: Thresholds & { level: BudgetLevel }
 }
 
 /** Returns true when the marks are far enough apart for their labels not to overlap. */
@@ -58,19 +52,13 @@ const canLabelMarks = (places: number[]): boolean =>
   places.every((place, index) => index === 0 || place - (places[index - 1] ?? 0) >= 7)
 
 /** Shows the used share of a limit, with marks where the level changes. */
-export const Meter: FC<MeterProps> = ({
-  share,
-  reserved = 0,
-  label,
-  marks = defaultThresholds,
-}) => {
-  const level = computeBudgetLevel(share, marks)
-  const places = thresholds.map((each) => Math.min(percentMax, marks[`${each}Share`] * 100))
+export const Meter: FC<MeterProps> = ({ share, reserved = 0, label, budget }) => {
+  const places = thresholds.map((each) => Math.min(percentMax, budget[`${each}Share`] * 100))
   const used = Math.min(percentMax, share * 100)
   const held = Math.min(percentMax - used, reserved * 100)
   return (
     <div
-      class={`meter ${looks[level].name}`}
+      class={`meter ${looks[budget.level].name}`}
       role="img"
       aria-label={`${label}: ${formatShare(share)} used`}
     >

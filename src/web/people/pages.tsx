@@ -215,7 +215,7 @@ async function showPeople(
   }
   const { frame, answers } = await readPage(c, {
     rows: selectPeople(filter, c.var.context.clock.now()),
-    invitations: selectInvitations(null, invitationsShown),
+    invitations: selectInvitations({ createdBy: null, before: null, limit: invitationsShown }),
   })
   await assertAdmin(c, frame.viewer)
   const { page: rows, next } = splitPage(answers.rows, pageSize, list, ({ seq }) => seq)

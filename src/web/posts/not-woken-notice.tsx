@@ -1,4 +1,5 @@
 import type { FC } from 'hono/jsx'
+import type { NotWoken } from '../../hub/contract/hub'
 import { explainReplyLimit } from '../../hub/reply-limits/explain-reply-limit'
 import type { NotWokenAgent } from '../../hub/reply-limits/queries'
 import { formatReplyRefusal, isNoticePosted } from '../../hub/traces/run-labels'
@@ -25,6 +26,22 @@ export const NotWokenNotice: FC<{
     </div>
   </div>
 )
+
+/** Shows the author of a text which of its mentions reached nobody, and why. */
+export const UnreachedNotice: FC<{ of: NotWoken[] }> = ({ of: names }) =>
+  names.length === 0 ? null : (
+    <div class="limit-notice" role="status">
+      <Icon name="stop" />
+      <div>
+        <strong>These mentions reached nobody</strong>
+        {names.map(({ name, reason }) => (
+          <p>
+            @{name}: {reason}
+          </p>
+        ))}
+      </div>
+    </div>
+  )
 
 /** Says that the answer of an agent was not posted, and why. */
 export const RefusalNotice: FC<{ of: ThreadActivation; limits: ReplyLimits }> = ({

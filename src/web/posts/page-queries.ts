@@ -7,7 +7,8 @@ import { commentFields } from '../../hub/comments/queries'
 import { canReadPostSql, canReadSql } from '../../hub/communities/readable-sql'
 import { selectFollowing } from '../../hub/following/queries'
 import { isRequestSql } from '../../hub/inbox/requester-sql'
-import { isHubPausedSql } from '../../hub/inbox/waiting-sql'
+import { selectUnreached } from '../../hub/inbox/unreached-queries'
+import { isHubPausedSql, isWaitingSql } from '../../hub/inbox/waiting-sql'
 import { selectLift } from '../../hub/lifted-limits/queries'
 import { shownTextFields } from '../../hub/markdown/shown-text-sql'
 import { selectMayModerateThread, selectRemovals } from '../../hub/moderation/viewer-queries'
@@ -32,6 +33,7 @@ import { renderedTexts } from '../../shared/config'
 import type { Cursor } from '../../shared/cursor'
 import { flag, nullable, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
+import type { CommentId, PostId } from '../../shared/ids'
 import type { FeedPage } from './feed-queries'
 import { provenanceFields } from './provenance-queries'
 import { selectQuiet } from './quiet-queries'
@@ -79,6 +81,12 @@ const selectThreadPost = prepare(({ postId, reader }: OfPost) =>
       WHERE ${p.id} = ${postId} AND ${hasPageSql(p)} AND ${canReadSql(p.communityId, reader)}`,
   ),
 )
+
+/** What a thread's page shows, besides its viewer. */
+interface ThreadView extends CommentWindow {
+  /** Names that the linked comment, or the post, mentions and that reached nobody: a notice for its author. */
+  unreached: string[]
+}
 
 /** Comments of one page of a thread: those before a row, those around a linked comment, or the newest. */
 export interface CommentWindow {
@@ -202,8 +210,7 @@ const selectPaused = prepare(({ postId, reader }: OfPost) =>
         UNION SELECT ${agents.accountId} FROM (SELECT 1 WHERE ${isHubPausedSql}) CROSS JOIN ${agents}) ${g}
       CROSS JOIN ${accounts} ${a} ON ${a.id} = ${g.accountId}
       WHERE EXISTS (SELECT 1 FROM ${inboxItems} ${i} WHERE ${i.accountId} = ${g.accountId}
-          AND ${i.postId} = ${postId} AND ${i.readAt} IS NULL AND ${i.isTask} = 1
-          AND ${i.claimedBy} IS NULL
+          AND ${i.postId} = ${postId} AND ${isWaitingSql(i)}
           AND ${i.createdAt} >= (SELECT ${p.createdAt} FROM ${posts} ${p}
             WHERE ${p.id} = ${postId} AND ${canReadSql(p.communityId, reader)}))
       ORDER BY ${a.name} LIMIT 20`,
@@ -216,7 +223,7 @@ const quietAfterMs = 10_000
 /** Returns the statements for everything a thread's page shows; the newest comments come first. */
 export const threadStatements = (
   postId: string,
-  window: CommentWindow,
+  { unreached, ...window }: ThreadView,
   { credential, now }: FeedPage['viewer'],
   reader = requestReader(credential, now),
 ) => ({
@@ -227,6 +234,16 @@ export const threadStatements = (
   paused: selectPaused({ postId, reader }),
   quiet: selectQuiet({ postId, reader, before: now - quietAfterMs }),
   agents: selectHostedAgents(),
+  unreached:
+    unreached.length === 0
+      ? null
+      : selectUnreached({
+          postId: postId as PostId,
+          commentId: (window.linked as CommentId) || null,
+          names: unreached,
+          reader: requestReader(credential, now),
+          now,
+        }),
   notWoken: selectNotWoken({ postId, reader: requestReader(credential, now) }),
   votes: selectOwnVotes(credential, now, postId),
   feedback: selectFeedbackInThread({ postId, reader: requestReader(credential, now) }),

@@ -13,13 +13,14 @@ import {
   toActor,
 } from '../../hub/http/page-entry'
 import { markPostItemsRead } from '../../hub/inbox/queries'
+import { findNotWoken, toNotWoken } from '../../hub/inbox/unreached-view'
 import { liftLimits } from '../../hub/lifted-limits/actions'
 import { renderAgain } from '../../hub/markdown/render-again'
 import { postErrors } from '../../hub/posts/errors'
 import { renderedTexts } from '../../shared/config'
 import { decodeKeyset } from '../../shared/cursor'
 import { run } from '../../shared/db/batch'
-import { commentPath, postPath } from '../../shared/paths'
+import { postPath, writtenPath } from '../../shared/paths'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
@@ -53,11 +54,13 @@ export function registerThreadPages(app: Hono<HubEnv>): void {
         const reads = commentReads(comment, await readReader(c))
         const { viewer, answers } = await requireViewerWith(c, 'write', reads)
         const actor = await readFormActor(c, viewer)
-        const { answer } = await createComment(c.var.context, actor, comment, {
+        const done = await createComment(c.var.context, actor, comment, {
           ...answers,
           author: toAuthor(viewer),
         })
-        return c.redirect(commentPath(postId, answer.id), 303)
+        const unreached = await findNotWoken(c.var.context, actor, done)
+        const names = unreached.map(({ name }) => name)
+        return c.redirect(writtenPath(postId, done.answer.id, names), 303)
       } catch (error) {
         const { form, status } = rejectForm(replyForm, read.form, error)
         return showThread(c, form, status)
@@ -95,7 +98,8 @@ async function showThread(c: PageContext, reply: ReplyFormState, status = 200): 
     before: decodeKeyset(postPath(c.req.param('id') ?? ''), c.req.query('before')),
     linked: c.req.query('comment') || reply.typed.parent_id,
   }
-  const statements = threadStatements(c.req.param('id') ?? '', window, viewer)
+  const unreached = c.req.query('unreached')?.split(',') ?? []
+  const statements = threadStatements(c.req.param('id') ?? '', { ...window, unreached }, viewer)
   const { frame, answers } = await readPage(c, statements)
   const { post, comments: rows, mentioned, votes } = answers
   if (!post) throw postErrors.deletedPost()
@@ -122,6 +126,7 @@ async function showThread(c: PageContext, reply: ReplyFormState, status = 200): 
       quiet={answers.quiet}
       agents={answers.agents}
       notWoken={answers.notWoken}
+      unreached={(answers.unreached ?? []).map(toNotWoken)}
       lift={answers.lift ?? null}
       removals={new Map(answers.removals.map((row) => [row.commentId, row]))}
       mayModerate={answers.mayModerate}

@@ -2,6 +2,7 @@ import type { FC } from 'hono/jsx'
 import type { ResumePromise } from '../../hub/activations/resume-view'
 import type { VisibleApproval } from '../../hub/approvals/redact-approval'
 import { buildTree } from '../../hub/comments/comment-tree'
+import type { NotWoken } from '../../hub/contract/hub'
 import type { FollowingRow } from '../../hub/following/queries'
 import type { LiftRow } from '../../hub/lifted-limits/queries'
 import type { RemovalRow } from '../../hub/moderation/viewer-queries'
@@ -18,7 +19,7 @@ import { CommentTree } from './comment-tree-view'
 import { LiftedNote, LiftForm } from './lift-notice'
 import { LiveBlock, LiveTemplate, ParkedBlock } from './live-block'
 import { findMisspeltMentions, MisspeltNotice } from './misspelt-notice'
-import { NotWokenNotice, RefusalNotice } from './not-woken-notice'
+import { NotWokenNotice, RefusalNotice, UnreachedNotice } from './not-woken-notice'
 import type {
   HostedAgent,
   PausedAgent,
@@ -57,6 +58,8 @@ export interface ThreadPageProps {
   agents: HostedAgent[]
   /** Agents that another agent mentioned and that a reply limit kept from being woken. */
   notWoken: NotWokenAgent[]
+  /** Names that the viewer has just mentioned and that reached nobody. */
+  unreached: NotWoken[]
   /** That a person lifted its limits, until a person comments. */
   lift: LiftRow | null
   /** The viewer's own votes by comment id; '' is the post. */
@@ -109,6 +112,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
               following={post.isLocked ? new Map() : props.following}
             />
             <div data-end>
+              <UnreachedNotice of={listUnreached(props)} />
               <LaterLinks {...props} />
               <div id="working">
                 {working.map((each) => (
@@ -151,6 +155,7 @@ const Notices: FC<ThreadPageProps & { working: ThreadActivation[]; known: Readon
 ) => {
   const { frame, post, activations, working } = props
   const texts = [post, ...props.comments].map(({ html }) => html)
+  const known = new Set([...props.known, ...listUnreached(props).map(({ name }) => name)])
   const parked = activations.filter(({ state }) => state === 'parked')
   const refused = activations.filter(({ replyRefusal }) => replyRefusal !== null)
   return (
@@ -175,7 +180,7 @@ const Notices: FC<ThreadPageProps & { working: ThreadActivation[]; known: Readon
       {refused.map((each) => (
         <RefusalNotice of={each} limits={post.limits} />
       ))}
-      {findMisspeltMentions(texts, props.known, props.agents).map((each) => (
+      {findMisspeltMentions(texts, known, props.agents).map((each) => (
         <MisspeltNotice of={each} />
       ))}
       {props.notWoken.map((each) => (
@@ -191,6 +196,12 @@ const Notices: FC<ThreadPageProps & { working: ThreadActivation[]; known: Readon
       <SteeringNote {...props} working={working} />
     </div>
   )
+}
+
+/** Returns the names that no other notice of the page is about. */
+const listUnreached = ({ unreached, paused, notWoken }: ThreadPageProps): NotWoken[] => {
+  const shown = new Set([...paused, ...notWoken].map(({ name }) => name.toLowerCase()))
+  return unreached.filter(({ name }) => !shown.has(name))
 }
 
 const isRequester = (viewer: PageViewer | null, { requesters }: ThreadActivation): boolean =>

@@ -14,6 +14,7 @@ const budget = (spent: number, over: Partial<BudgetStatus> = {}): BudgetStatus =
   id: 'b' as BudgetId,
   ...{ scope: 'agent', scopeId: 'scout', period: 'day' },
   ...{ warningShare: 0.8, throttleShare: 0.9, criticalShare: 1 },
+  ...{ level: 'healthy', isRefusing: false },
   limitMicrousd: 1_000_000,
   limitTokens: null,
   spentMicrousd: spent,
@@ -61,15 +62,25 @@ it('L13: the longest status fits the space that is reserved for it', () => {
 })
 
 it.each([
-  [500_000, 'Your budget for this day: 50 % used, $0.50 left.'],
-  [850_000, 'Your budget for this day: 85 % used, $0.15 left. Be sparing.'],
-  [900_000, 'Your budget for this day: 90 % used, $0.10 left. Explorations are paused. Be brief.'],
+  [500_000, { level: 'healthy' }, 'Your budget for this day: 50 % used, $0.50 left.'],
+  [850_000, { level: 'warning' }, 'Your budget for this day: 85 % used, $0.15 left. Be sparing.'],
+  [
+    900_000,
+    { level: 'throttle' },
+    'Your budget for this day: 90 % used, $0.10 left. Explorations are paused. Be brief.',
+  ],
+  [
+    600_000,
+    { level: 'critical', isRefusing: true },
+    'Your budget for this day: 60 % used, $0.40 left. Calls that need more are refused. Be brief.',
+  ],
   [
     1_200_000,
+    { level: 'critical' },
     'Your budget for this day: 120 % used, $0.00 left. It is used up: all paid work is paused. Finish now.',
   ],
-])('L12: the budget is described at %i micro-dollars', (spent, words) => {
-  expect(describeBudget(budget(spent))).toBe(words)
+] as const)('L12: the budget is described at %i micro-dollars', (spent, level, words) => {
+  expect(describeBudget(budget(spent, level))).toBe(words)
 })
 
 it('L12: token limits, no limit and a limit of 0 are described', () => {
@@ -89,7 +100,7 @@ it('L12: token limits, no limit and a limit of 0 are described', () => {
 })
 
 it('L12: of two limits the one with the greater share used is described', () => {
-  const both = { limitTokens: 1_000, spentTokens: 950 }
+  const both = { limitTokens: 1_000, spentTokens: 950, level: 'throttle' } as const
   expect([
     describeBudget(budget(100_000, both)),
     describeBudget(budget(970_000, both)),

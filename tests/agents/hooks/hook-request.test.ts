@@ -18,6 +18,7 @@ const context: HookContext = {
       ...{ limitMicrousd: 20_000_000, spentMicrousd: 15_000_000, endsAt: 0 },
       ...{ reservedMicrousd: 0, reservedTokens: 0, scopeId: '' },
       ...{ warningShare: 0.8, throttleShare: 0.9, criticalShare: 1 },
+      ...{ level: 'healthy', isRefusing: false },
     },
   ],
   now: 0,

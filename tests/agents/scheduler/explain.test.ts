@@ -16,6 +16,8 @@ const agent: ExplorerState = {
   agentId: 'scout' as AccountId,
   isRunning: false,
   isPaused: false,
+  isStopped: false,
+  awaitsProvider: false,
   intervalMs: 15 * minute,
   weight: 1,
   failures: 0,
@@ -29,7 +31,7 @@ const hub: HubFacts = {
   isPaused: false,
   running: 0,
   runningExploration: 0,
-  tasksWaiting: 0,
+  isInboxWaiting: false,
   isExplorationWaiting: false,
 }
 const room = { mode: 'hybrid', capacity: 10, stored: null, now } as const
@@ -42,6 +44,8 @@ test.each<[ExplorationReason, Partial<ExplorerState>, Partial<HubFacts>, object]
   ['running', { isRunning: true, isPaused: true }, {}, {}],
   ['hub_paused', { isPaused: true }, { isPaused: true }, {}],
   ['paused', { isPaused: true }, {}, {}],
+  ['stopped', { isStopped: true }, {}, {}],
+  ['provider_down', { awaitsProvider: true }, {}, {}],
   ['not_enabled', { intervalMs: null }, {}, {}],
   ['not_enabled', { weight: 0 }, {}, {}],
   ['mode', {}, {}, { mode: 'notification' }],
@@ -51,9 +55,9 @@ test.each<[ExplorationReason, Partial<ExplorerState>, Partial<HubFacts>, object]
   ['next', { lastActivatedAt: now - minute }, {}, {}],
   ['back_off', { lastActivatedAt: now - minute, failures: 2 }, {}, {}],
   ['circuit_open', { lastActivatedAt: now - minute, failures: 5 }, {}, {}],
-  ['task_first', { tasksWaiting: 1 }, { tasksWaiting: 1 }, {}],
+  ['task_first', { tasksWaiting: 1 }, { isInboxWaiting: true }, {}],
   ['no_slot', {}, { running: 10 }, {}],
-  ['no_slot', {}, { running: 4, runningExploration: 2, tasksWaiting: 3 }, {}],
+  ['no_slot', {}, { running: 4, runningExploration: 2, isInboxWaiting: true }, {}],
   [
     'nothing_new',
     {},
@@ -114,10 +118,12 @@ test('S11: free capacity follows the same rule as starting explorations', () => 
 
 test('S11: a task waits for its agent, for a pause to end, or for a slot; else it starts', () => {
   const why = (of: object, at: Partial<HubFacts> = {}) =>
-    explainTask({ isRunning: false, isPaused: false, ...of }, { ...hub, ...at }, room)
+    explainTask({ ...agent, ...of }, { ...hub, ...at }, room)
   expect(why({ isRunning: true })).toBe('at_work')
   expect(why({}, { isPaused: true })).toBe('hub_paused')
   expect(why({ isPaused: true })).toBe('paused')
+  expect(why({ isStopped: true })).toBe('stopped')
+  expect(why({ awaitsProvider: true })).toBe('provider_down')
   expect(why({}, { running: 10 })).toBe('no_slot')
   expect(why({}, { running: 8, isExplorationWaiting: true })).toBe('no_slot')
   expect(why({}, { running: 8 })).toBe('starting')

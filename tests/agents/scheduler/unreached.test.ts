@@ -210,7 +210,11 @@ test('S7: schedules that got their times by a clock that was ahead are given new
         const isDue = stored.dueAt <= (question?.until ?? 0)
         const exploration = {
           ...{ explorers: [], next: null, newContentAt: [], isThrottled: false },
-          ...{ runningExploration: 0, schedules: isDue ? [{ ...stored }] : [] },
+          ...{
+            runningExploration: 0,
+            isInboxWaiting: false,
+            schedules: isDue ? [{ ...stored }] : [],
+          },
         }
         return { wake: [], running: 0, exploration }
       },

@@ -4,7 +4,7 @@ import { agentId } from './fake-hub'
 import { begin, createWorld, ended, goodTurn, live, started } from './fake-runner'
 import { inObject } from './world'
 
-test('X1 X3: a task goes to a runner with its prompt, and the answer, its cost and its steps come back', () =>
+test('L46 X1 X3: a task goes to a runner with its prompt, and the answer, its cost and its steps come back', () =>
   inObject(async (state) => {
     const written: string[] = []
     const { world, runners } = createWorld(goodTurn(written))
@@ -152,7 +152,7 @@ test('X4: a request before the tools are listed, of another attempt, or after th
     expect(world.hub.commits[0]).toMatchObject({ error: { code: 'NO_TOOLS' }, usage: [] })
   }))
 
-test('X2: without a runner the requester is told once, and the run begins when one is there', () =>
+test('L46 X2: without a runner the requester is told once, and the run begins when one is there', () =>
   inObject(async (state) => {
     const { world, runners } = createWorld(goodTurn([]))
     runners.kind = 'nobody'

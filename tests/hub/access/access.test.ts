@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { apiRoutes } from '../../../src/hub/app'
-import { compatRoutes } from '../../../src/hub/compat/routes'
+import { dialectBase } from '../../../src/hub/dialect/operations'
+import { dialectRoutes } from '../../../src/hub/dialect/own-routes'
 import { apiBase } from '../../../src/hub/http/mount-routes'
 import { adminRoutes } from '../../../src/mcp-servers/admin/admin-routes'
 import { type ErrorCode, errorCodes } from '../../../src/shared/errors'
@@ -8,8 +9,8 @@ import { installFakeIssuer } from '../../support/fake-issuer'
 import { apiTable } from './api-table'
 import { type Row, readCell, readName, type Table } from './cells'
 import { findCachingProblem } from './check-caching'
-import { compatTable } from './compat-table'
 import { createWorld, type World } from './create-world'
+import { dialectTable } from './dialect-table'
 import { moduleTable } from './module-table'
 import { pageTable } from './page-table'
 import { programTable } from './program-table'
@@ -23,10 +24,10 @@ beforeAll(async () => {
   world = await createWorld()
 })
 
-/** Rows of each kind, which are read at / too. */
-const rowsAtRoot = new Set([
-  ...['GET /posts/:id', 'PATCH /posts/:id', 'GET /agents/dm/check', 'POST /posts'],
-  ...['GET /agents/status', 'GET /activations/:id', 'PUT /agents/:name/role', 'GET /admin/log'],
+/** Rows of each kind, which are also sent as existing clients send them. */
+const dispatchedRows = new Set([
+  ...['GET /posts/:id', 'PATCH /posts/:id', 'GET /conversations', 'POST /posts'],
+  ...['GET /me', 'GET /activations/:id', 'PUT /accounts/:name/role', 'GET /admin/log'],
 ])
 
 const titleOf = ({ method, path }: { method: string; path: string }) =>
@@ -34,7 +35,7 @@ const titleOf = ({ method, path }: { method: string; path: string }) =>
 const rowsOf = (table: Table) => new Set(Object.keys(table).map((name) => titleOf(readName(name))))
 
 const statuses = new Map(
-  [...apiRoutes, ...compatRoutes, ...adminRoutes].map(
+  [...apiRoutes, ...dialectRoutes, ...adminRoutes].map(
     (route) => [titleOf(route), route.status] as const,
   ),
 )
@@ -95,10 +96,6 @@ const sendApi = (isPublic: boolean) => async (row: Row, column: Column, request:
   const headers = world.requesters.toHeaders(column, row.owner ?? 'olga')
   return observe(identify(request, headers), (sent) => world.fetchHub(sent, isPublic))
 }
-const sendCompat = async (row: Row, column: Column, request: Request) => {
-  const headers = world.requesters.toHeaders(column, row.owner ?? 'olga')
-  return observe(identify(request, headers), (sent) => world.fetchCompat(sent))
-}
 const sendModule = (isPublic: boolean) => async (row: Row, column: Column, request: Request) => {
   const headers = world.requesters.toHeaders(column, row.owner ?? 'olga')
   return observe(identify(request, headers), (sent) => world.fetchModule(sent, isPublic))
@@ -119,9 +116,11 @@ const sendPage = (isPublic: boolean) => async (row: Row, column: Column, request
 
 test('T1: every route of the API and every page has a row that says who can use it', () => {
   expect(rowsOf(apiTable)).toEqual(new Set(apiRoutes.map(titleOf)))
-  expect(rowsOf(compatTable)).toEqual(new Set(compatRoutes.map(titleOf)))
+  expect(rowsOf(dialectTable)).toEqual(new Set(dialectRoutes.map(titleOf)))
   expect(rowsOf(moduleTable)).toEqual(new Set(adminRoutes.map(titleOf)))
-  const pages = world.listRoutes().filter(({ path }) => !path.startsWith(apiBase))
+  const pages = world
+    .listRoutes()
+    .filter(({ path }) => ![apiBase, dialectBase].some((base) => path.startsWith(base)))
   expect(rowsOf(pageTable)).toEqual(new Set(pages.map(titleOf)))
   expect(pages.length).toBeGreaterThan(60)
 })
@@ -154,12 +153,11 @@ describe('T1: each kind of requester gets what the table says', () => {
   })
 
   test('T1, H3: from the API for existing clients', async () => {
-    const run = { ...json, isPublic: true, send: sendCompat }
-    expect(formatDeviations(await runTable(world, compatTable, run))).toBe('')
-    // Its other routes are those of the API, at the same place and at /.
-    const rows = Object.entries(apiTable).filter(([name]) => rowsAtRoot.has(name))
-    const atRoot = { ...run, base: '' }
-    expect(formatDeviations(await runTable(world, Object.fromEntries(rows), atRoot))).toBe('')
+    const run = { ...json, isPublic: true, send: sendApi(true), base: dialectBase }
+    expect(formatDeviations(await runTable(world, dialectTable, run))).toBe('')
+    // Its other routes are those of the API, which it dispatches.
+    const rows = Object.entries(apiTable).filter(([name]) => dispatchedRows.has(name))
+    expect(formatDeviations(await runTable(world, Object.fromEntries(rows), run))).toBe('')
   })
 
   test('T1: from the API of credentials and servers', async () => {

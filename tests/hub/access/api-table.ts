@@ -20,104 +20,106 @@ const text = { content: 'A text' }
 
 /** Who can do what through the hub's JSON API. */
 export const apiTable: Table = {
-  'POST /agents/me/keys': { expect: 'write', send: body({ scopes: ['write'], label: 'row' }) },
+  'POST /me/keys': { expect: 'write', send: body({ scopes: ['write'], label: 'row' }) },
   // T16: the scopes of a new key are within those of the key that asked.
-  'POST /agents/me/keys (more scopes)': {
+  'POST /me/keys (more scopes)': {
     expect: 'write',
     except: { writer: 403 },
     send: body({ scopes: ['read', 'write'], label: 'row' }),
   },
-  'GET /agents/me/keys': { expect: 'own' },
-  'DELETE /agents/me/keys/:id': {
+  'GET /me/keys': { expect: 'own' },
+  'POST /accounts/:name/service-keys': {
+    expect: 'admin',
+    send: () => ({ path: '/accounts/exte/service-keys', body: { label: 'row' } }),
+  },
+  'DELETE /me/keys/:id': {
     expect: 'secretWrite',
-    send: async (world) => ({ path: `/agents/me/keys/${await world.newKey(world.olga)}` }),
+    send: async (world) => ({ path: `/me/keys/${await world.newKey(world.olga)}` }),
   },
 
   // H22: direct messages are private always, from admins too.
-  'GET /agents/dm/check': { expect: 'own' },
-  'POST /agents/dm/request': {
+  'POST /conversations': {
     expect: 'write',
-    send: async (world) => ({ body: { to: (await world.newPerson()).name, message: 'May I?' } }),
+    send: async (world) => ({ body: { to: (await world.newPerson()).name, content: 'May I?' } }),
   },
-  'GET /agents/dm/requests': { expect: 'own' },
-  'GET /agents/dm/conversations': { expect: 'own' },
-  'GET /agents/dm/conversations/:id': {
+  'GET /conversations/requests': { expect: 'own' },
+  'GET /conversations': { expect: 'own' },
+  'GET /conversations/:id/messages': {
     expect: 'secretRead',
-    send: (world) => ({ path: `/agents/dm/conversations/${world.conversationId}` }),
+    send: (world) => ({ path: `/conversations/${world.conversationId}/messages` }),
   },
-  'POST /agents/dm/conversations/:id/send': {
+  'POST /conversations/:id/messages': {
     expect: 'secretWrite',
     send: (world) => ({
-      path: `/agents/dm/conversations/${world.conversationId}/send`,
-      body: { message: 'Hello' },
+      path: `/conversations/${world.conversationId}/messages`,
+      body: { content: 'Hello' },
     }),
   },
-  'POST /agents/dm/requests/:id/approve': {
+  'POST /conversations/requests/:id/approve': {
     expect: 'secretWrite',
     send: async (world) => ({
-      path: `/agents/dm/requests/${await world.newRequest(await world.newPerson(), world.olga)}/approve`,
+      path: `/conversations/requests/${await world.newRequest(await world.newPerson(), world.olga)}/approve`,
       body: {},
     }),
   },
-  'POST /agents/dm/requests/:id/reject': {
+  'POST /conversations/requests/:id/reject': {
     expect: 'secretWrite',
     send: async (world) => ({
-      path: `/agents/dm/requests/${await world.newRequest(await world.newPerson(), world.olga)}/reject`,
+      path: `/conversations/requests/${await world.newRequest(await world.newPerson(), world.olga)}/reject`,
       body: {},
     }),
   },
-  'POST /agents/dm/conversations/:id/block': {
+  'PUT /conversations/:id/block': {
     expect: 'secretWrite',
     send: async (world) => ({
-      path: `/agents/dm/conversations/${await world.newConversation(await world.newPerson(), world.olga)}/block`,
+      path: `/conversations/${await world.newConversation(await world.newPerson(), world.olga)}/block`,
       body: {},
     }),
   },
-  'DELETE /agents/dm/conversations/:id/block': {
+  'DELETE /conversations/:id/block': {
     expect: 'secretWrite',
     send: async (world) => {
       const id = await world.newConversation(await world.newPerson(), world.olga)
-      const path = `/agents/dm/conversations/${id}/block`
-      await world.call(path, { method: 'POST', key: world.olga.key })
+      const path = `/conversations/${id}/block`
+      await world.call(path, { method: 'PUT', key: world.olga.key, body: {} })
       return { path }
     },
   },
 
   // T8: who registers without a key is a guest. With a key, it is a write. On a private hub, admins do it.
-  'POST /agents/register': {
+  'POST /accounts': {
     expect: 'open',
     except: { token: 401, reader: 403, pending: 403, disabled: 403, banned: 403 },
     privately: 'admin',
     send: () => ({ body: { name: fresh('new') } }),
   },
   // H1: kind human and role admin are given by admins only.
-  'POST /agents/register (a person)': {
+  'POST /accounts (a person)': {
     expect: 'admin',
     send: () => ({ body: { name: fresh('new'), kind: 'human' } }),
   },
-  'POST /agents/register (an admin)': {
+  'POST /accounts (an admin)': {
     expect: 'admin',
     send: () => ({ body: { name: fresh('new'), role: 'admin' } }),
   },
-  'PUT /agents/:name/role': {
+  'PUT /accounts/:name/role': {
     expect: 'admin',
     send: async (world) => ({
-      path: `/agents/${(await world.newPerson()).name}/role`,
+      path: `/accounts/${(await world.newPerson()).name}/role`,
       body: { role: 'guest' },
     }),
   },
   ...peopleTable,
   ...runnerApiRows,
   ...backupRows,
-  'GET /agents/me': { expect: 'own', except: { pending: '+' } },
-  'PATCH /agents/me': { expect: 'write', send: body({ description: 'Likes plums' }) },
-  'GET /agents/status': { expect: 'own', except: { pending: '+' } },
-  'GET /agents': { expect: 'read' },
+  'GET /me': { expect: 'own', except: { pending: '+' } },
+  'PATCH /me': { expect: 'write', send: body({ description: 'Likes plums' }) },
+  'GET /accounts': { expect: 'read' },
   'POST /sessions/link': { expect: 'admin', send: body({ name: 'olga' }) },
 
-  'GET /submolts': { expect: 'read' },
-  'POST /submolts': { expect: 'write', send: () => ({ body: { name: fresh('place') } }) },
-  'GET /submolts/:name': { expect: 'read', send: () => ({ path: '/submolts/general' }) },
+  'GET /communities': { expect: 'read' },
+  'POST /communities': { expect: 'write', send: () => ({ body: { name: fresh('place') } }) },
+  'GET /communities/:name': { expect: 'read', send: () => ({ path: '/communities/general' }) },
   ...placeRows,
 
   'POST /posts': { expect: 'write', send: body({ community: 'general', title: 'A title' }) },
@@ -155,42 +157,30 @@ export const apiTable: Table = {
       path: `/comments/${await world.newComment(world.olga, world.othersPostId)}`,
     }),
   },
-  'POST /posts/:id/upvote': {
+  'PUT /posts/:id/vote': {
     expect: 'write',
-    send: (world) => ({ path: `/posts/${world.othersPostId}/upvote`, body: {} }),
+    send: (world) => ({ path: `/posts/${world.othersPostId}/vote`, body: { value: 1 } }),
   },
-  'POST /posts/:id/downvote': {
+  'PUT /comments/:id/vote': {
     expect: 'write',
-    send: (world) => ({ path: `/posts/${world.othersPostId}/downvote`, body: {} }),
-  },
-  'POST /comments/:id/upvote': {
-    expect: 'write',
-    send: (world) => ({ path: `/comments/${world.othersCommentId}/upvote`, body: {} }),
-  },
-  'POST /comments/:id/downvote': {
-    expect: 'write',
-    send: (world) => ({ path: `/comments/${world.othersCommentId}/downvote`, body: {} }),
+    send: (world) => ({ path: `/comments/${world.othersCommentId}/vote`, body: { value: -1 } }),
   },
 
   ...moderationTable,
 
-  'GET /notifications': { expect: 'own' },
   'GET /inbox': { expect: 'own' },
-  'GET /notifications/count': { expect: 'own' },
-  'POST /notifications/read': { expect: 'write', send: body({ ids: [] }) },
-  'POST /notifications/read-all': { expect: 'write' },
-  'POST /notifications/read-by-post/:id': {
-    expect: 'write',
-    send: (world) => ({ path: `/notifications/read-by-post/${world.postId}` }),
-  },
+  'GET /inbox/count': { expect: 'own' },
+  'POST /inbox/read': { expect: 'write', send: body({ ids: [] }) },
 
   // H9: what has been answered is the caller's, the posts are everybody's.
   'GET /feed/discover': { expect: 'read' },
   'GET /feed': { expect: 'read' },
   'GET /home': { expect: 'own' },
-  'GET /submolts/:name/feed': { expect: 'read', send: () => ({ path: '/submolts/general/feed' }) },
-  'GET /agents/profile': { expect: 'read', send: () => ({ path: '/agents/profile?name=olga' }) },
-  'GET /agents/:name': { expect: 'read', send: () => ({ path: '/agents/olga' }) },
+  'GET /communities/:name/feed': {
+    expect: 'read',
+    send: () => ({ path: '/communities/general/feed' }),
+  },
+  'GET /accounts/:name': { expect: 'read', send: () => ({ path: '/accounts/olga' }) },
   'GET /search': { expect: 'read', send: () => ({ path: '/search?q=title' }) },
 
   // T2: a session has what its requesters said in private. The agent itself and admins see it.
@@ -271,7 +261,7 @@ export const apiTable: Table = {
   },
 
   // pages.md: a person understands in ten seconds what the hub costs.
-  'GET /system/budget-health': { expect: 'read' },
+  'GET /budgets/health': { expect: 'read' },
   'GET /budgets': { expect: 'read' },
   'PATCH /budgets/:id': {
     expect: 'admin',
@@ -286,8 +276,8 @@ export const apiTable: Table = {
     send: (world) => ({ path: `/budgets/${world.weekBudgetId}` }),
   },
   'GET /usage': { expect: 'read' },
-  'GET /system/budget-audit': { expect: 'admin' },
-  'POST /system/budget-audit/repair': { expect: 'admin' },
+  'GET /budgets/audit': { expect: 'admin' },
+  'POST /budgets/audit/repair': { expect: 'admin' },
   'POST /system/pause': { expect: 'admin' },
   'POST /system/announce-stop': { expect: 'admin' },
   'POST /system/resume': { expect: 'admin' },

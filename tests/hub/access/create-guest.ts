@@ -12,8 +12,8 @@ export async function registerGuest(
   call: (
     path: string,
     options: { body: unknown },
-  ) => Promise<{ agent: { id: string; api_key: string } }>,
+  ) => Promise<{ account: { id: string; api_key: string } }>,
 ): Promise<Member> {
-  const { agent } = await call('/agents/register', { body: { name: 'gus' } })
+  const { account: agent } = await call('/accounts', { body: { name: 'gus' } })
   return { id: agent.id, name: 'gus', key: agent.api_key }
 }

@@ -15,7 +15,7 @@ interface Parts {
 export async function createModeration({ admin, call, join, newPost, newPerson, olga }: Parts) {
   // An account that acts as moderator, so that the columns can decide its appeals.
   const acting = await join('acting')
-  await admin('/agents/acting/moderator', { is_moderator: true }, 'PUT')
+  await admin('/accounts/acting/moderator', { is_moderator: true }, 'PUT')
   const act = (path: string, body: Record<string, string> = {}) =>
     call(path, { key: acting.key, body: { reason: 'Off topic', ...body } })
   /** A post by olga that a moderator removed. */
@@ -56,14 +56,14 @@ export async function createModeration({ admin, call, join, newPost, newPerson, 
   }
   const newCommunityBan = async () => {
     const { name } = await newPerson()
-    const { action } = await act('/submolts/general/bans', { account: name, kind: 'mute' })
+    const { action } = await act('/communities/general/bans', { account: name, kind: 'mute' })
     return action.ban_id as string
   }
   /** A ban of the whole hub of a new account, which appealed it. */
   const newHubBan = async () => {
     const { name, key } = await newPerson()
     const { ban } = (await admin(
-      `/agents/${name}/bans`,
+      `/accounts/${name}/bans`,
       { kind: 'ban', reason: 'Spam' },
       'POST',
     )) as {

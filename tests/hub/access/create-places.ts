@@ -21,20 +21,20 @@ export async function createPlaces(
     // an admin sees name and description of a private community
     const about = visibility === 'private' ? name : canary
     const body = { name, visibility, display_name: about, description: about }
-    await call('/submolts', { key: olga.key, body })
+    await call('/communities', { key: olga.key, body })
     const post = async ({ key }: Member) => {
       const text = { community: name, title: `A title ${canary}`, content: `A text ${canary}` }
       return (await call('/posts', { key, body: text })).post.id as string
     }
     const add = (account: string) =>
-      call(`/submolts/${name}/members/${account}`, { key: olga.key, method: 'PUT', body: {} })
+      call(`/communities/${name}/members/${account}`, { key: olga.key, method: 'PUT', body: {} })
     await add(piet.name)
     await add(scout.name)
     await add(listed.name)
     const postId = await post(olga)
     const remark = { key: olga.key, body: { content: `A remark ${canary} @mem @piet` } }
     const commentId = (await call(`/posts/${postId}/comments`, remark)).comment.id as string
-    await call(`/posts/${postId}/upvote`, { key: piet.key, body: {} })
+    await call(`/posts/${postId}/vote`, { method: 'PUT', key: piet.key, body: { value: 1 } })
     return { postId, commentId, othersPostId: await post(piet) }
   }
   return {

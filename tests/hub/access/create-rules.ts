@@ -22,7 +22,7 @@ export function createRules(hubs: TestHub[], of: { agentId: string }, admin: Sen
   }
   const newRule = async () => {
     const id = await newApproval()
-    await admin(`/approvals/${id}`, { decision: 'approve', standing_rule: {} })
+    await admin(`/approvals/${id}/decide`, { decision: 'approve', standing_rule: {} })
     const row = await env.DB.prepare('SELECT id FROM standing_rules ORDER BY rowid DESC').first<{
       id: string
     }>()

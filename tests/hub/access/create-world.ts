@@ -40,9 +40,8 @@ export async function createWorld() {
   const hub = createTestHub(settings)
   const privateHub = createTestHub({ ...settings, ROOKERY_PUBLIC: 'false' })
   const claimHub = createTestHub({ ...settings, ROOKERY_REGISTRATION: 'claim' })
-  const compatHub = createTestHub({ ...settings, ROOKERY_COMPAT: 'true' })
   const clock = { start: Date.now() }
-  for (const each of [hub, privateHub, claimHub, compatHub]) {
+  for (const each of [hub, privateHub, claimHub]) {
     each.clock.advance(clock.start - each.clock.now())
     // Scripted activations go on until the end.
     each.seen.cancel = async () => true
@@ -67,7 +66,6 @@ export async function createWorld() {
     hub.clock.advance(pauseMs)
     privateHub.clock.advance(pauseMs)
     claimHub.clock.advance(pauseMs)
-    compatHub.clock.advance(pauseMs)
     request.headers.set(addressHeader, `10.255.${++addresses >> 8}.${addresses & 255}`)
     const execution = createExecutionContext()
     const response = await app.fetch(request, env, execution)
@@ -76,8 +74,6 @@ export async function createWorld() {
   }
   const fetchHub = (request: Request, isPublic: boolean) =>
     send((isPublic ? hub : privateHub).app, request)
-  /** Sends a request to the hub with what is added for existing clients. */
-  const fetchCompat = (request: Request) => send(compatHub.app, request)
   const fetchModule = (request: Request, isPublic: boolean) =>
     send(isPublic ? composed.public : composed.private, request)
   /** Returns the routes of pages and of the API, without the prefixes that middleware is mounted at. */
@@ -149,11 +145,11 @@ export async function createWorld() {
   const newPerson = () => join(`person${++people}`)
   /** A message request from one account to another. */
   const newRequest = async (from: Member, to: Member, message = 'May I?') =>
-    (await call('/agents/dm/request', { key: from.key, body: { to: to.name, message } }))
+    (await call('/conversations', { key: from.key, body: { to: to.name, content: message } }))
       .conversation.id as string
   const newConversation = async (from: Member, to: Member, message = 'May I?') => {
     const id = await newRequest(from, to, message)
-    await call(`/agents/dm/requests/${id}/approve`, { key: to.key, method: 'POST' })
+    await call(`/conversations/requests/${id}/approve`, { key: to.key, method: 'POST' })
     return id
   }
   /** Creates a key, without those of earlier rows: an account can have 20. */
@@ -162,7 +158,7 @@ export async function createWorld() {
       .bind(account.id)
       .run()
     const body = { label: 'row' }
-    return (await call('/agents/me/keys', { key: account.key, body })).key.id as string
+    return (await call('/me/keys', { key: account.key, body })).key.id as string
   }
   const moderation = await createModeration({ admin, call, join, newPost, newPerson, olga })
   await makeModerator(others.moderator.id, 'general')
@@ -249,8 +245,12 @@ export async function createWorld() {
   const othersCommentId = await newComment(piet, postId)
   const sessionId = await newSession()
   const communityName = 'orchard'
-  await call('/submolts', { key: olga.key, body: { name: communityName } })
-  await call(`/submolts/${communityName}/members/lis`, { key: olga.key, method: 'PUT', body: {} })
+  await call('/communities', { key: olga.key, body: { name: communityName } })
+  await call(`/communities/${communityName}/members/lis`, {
+    key: olga.key,
+    method: 'PUT',
+    body: {},
+  })
   const places = await createPlaces(call, { olga, piet, scout, listed: others.listed })
   const { budgets } = await call('/budgets', { key: adminKey })
   const week = { scope: 'agent', name: 'wren', period: 'week', limit_microusd: 5 }
@@ -270,7 +270,7 @@ export async function createWorld() {
   const requesters = await createRequesters(hub, { olga, scout }, all, token, runnerKey)
 
   return {
-    ...{ hub, privateHub, fetchHub, fetchCompat, fetchModule, listRoutes, requesters, others },
+    ...{ hub, privateHub, fetchHub, fetchModule, listRoutes, requesters, others },
     ...{ olga, piet, scout, wren, tit, newOwnedAgent, releaseAgents },
     ...{ postId, othersPostId, commentId, othersCommentId, communityName, sessionId, auditId },
     ...places,

@@ -44,9 +44,9 @@ export const definitionRows: Table = {
     expect: 'ownerOrAdminWrite',
     send: () => ({ path: '/agents/tit-1/definition/restore', body: { version: 1 } }),
   },
-  'DELETE /agents/:name (owned)': {
+  'DELETE /accounts/:name (owned)': {
     expect: 'ownerOrAdminWrite',
-    send: async (world) => ({ path: `/agents/${(await world.newOwnedAgent()).name}?words=keep` }),
+    send: async (world) => ({ path: `/accounts/${(await world.newOwnedAgent()).name}?words=keep` }),
   },
   'GET /agents/:name/knowledge': {
     expect: 'own',

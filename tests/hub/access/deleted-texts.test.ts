@@ -200,7 +200,7 @@ test('H13: the pages, routes and tools that are tried show each word before it i
         '/m/general',
       ],
       ...['/activations/:id', '/search', '/scheduler', '/p/:id/edit'],
-      ...['activations', 'activations/:id', 'notifications', 'posts', 'search', 'comments/:id'].map(
+      ...['activations', 'activations/:id', 'posts', 'search', 'comments/:id'].map(
         (path) => `${base}/${path}`,
       ),
       ...['posts/:id/comments', 'answers', 'home', 'inbox'].map((path) => `${base}/${path}`),
@@ -236,11 +236,11 @@ test('H5 H13: what is gone does not count as unread, and is no unread item', asy
   const items = await env.DB.prepare('SELECT count(*) AS n FROM inbox_items WHERE account_id = ?')
     .bind(id)
     .first<number>('n')
-  const { unread_count: unread } = await world.call('/notifications/count', { key })
+  const { unread_count: unread } = await world.call('/inbox/count', { key })
   // Each thread has an item of its post and one of its comment. Gone are both of three threads, and one of two.
   expect(unread).toBe(Number(items) - 3 * 2 - 2)
-  const list = await world.call('/notifications?unread=true&limit=100', { key })
-  expect(list.notifications).toHaveLength(unread)
+  const list = await world.call('/inbox?unread=true&limit=100', { key })
+  expect(list.items).toHaveLength(unread)
 })
 
 test('H13: a run starts without the words that are gone, also of those that its thread had', async () => {

@@ -5,10 +5,10 @@ const why = { body: { reason: 'Off topic' } }
 /** Who can report, moderate and appeal. */
 export const moderationTable: Table = {
   // T11
-  'PUT /agents/:name/moderator': {
+  'PUT /accounts/:name/moderator': {
     expect: 'admin',
     send: async (world) => ({
-      path: `/agents/${(await world.newPerson()).name}/moderator`,
+      path: `/accounts/${(await world.newPerson()).name}/moderator`,
       body: { is_moderator: true },
     }),
   },
@@ -65,21 +65,21 @@ export const moderationTable: Table = {
     expect: 'moderator',
     send: async (world) => ({ path: `/posts/${await world.newPost(world.olga)}/lock`, ...why }),
   },
-  'DELETE /posts/:id/lock': {
+  'POST /posts/:id/unlock': {
     expect: 'moderator',
     send: async (world) => {
-      const path = `/posts/${await world.newPost(world.olga)}/lock`
-      await world.call(path, { key: world.acting.key, ...why })
-      return { path, ...why }
+      const path = `/posts/${await world.newPost(world.olga)}`
+      await world.call(`${path}/lock`, { key: world.acting.key, ...why })
+      return { path: `${path}/unlock`, ...why }
     },
   },
   'POST /posts/:id/pin': {
     expect: 'moderator',
     send: async (world) => ({ path: `/posts/${await world.newPost(world.olga)}/pin`, ...why }),
   },
-  'DELETE /posts/:id/pin': {
+  'POST /posts/:id/unpin': {
     expect: 'moderator',
-    send: async (world) => ({ path: `/posts/${await world.newPinned()}/pin`, ...why }),
+    send: async (world) => ({ path: `/posts/${await world.newPinned()}/unpin`, ...why }),
   },
   'GET /moderation/queue': { expect: 'own' },
   'GET /reports': { expect: 'own' },
@@ -101,25 +101,25 @@ export const moderationTable: Table = {
       body: { decision: 'uphold', reason: 'It stays.' },
     }),
   },
-  'GET /submolts/:name/moderation': {
+  'GET /communities/:name/moderation': {
     expect: 'read',
-    send: () => ({ path: '/submolts/general/moderation' }),
+    send: () => ({ path: '/communities/general/moderation' }),
   },
-  'GET /submolts/:name/bans': {
+  'GET /communities/:name/bans': {
     expect: 'moderator',
-    send: () => ({ path: '/submolts/general/bans' }),
+    send: () => ({ path: '/communities/general/bans' }),
   },
-  'POST /submolts/:name/bans': {
+  'POST /communities/:name/bans': {
     expect: 'moderator',
     send: async (world) => ({
-      path: '/submolts/general/bans',
+      path: '/communities/general/bans',
       body: { account: (await world.newPerson()).name, kind: 'mute', reason: 'Shouting' },
     }),
   },
-  'DELETE /submolts/:name/bans/:id': {
+  'POST /communities/:name/bans/:id/lift': {
     expect: 'moderator',
     send: async (world) => ({
-      path: `/submolts/general/bans/${await world.newCommunityBan()}`,
+      path: `/communities/general/bans/${await world.newCommunityBan()}/lift`,
       ...why,
     }),
   },

@@ -150,7 +150,7 @@ test('T14: the search for private data finds it where its owner reads it', async
   })
   const { problem } = await findProblem(
     { ...owner, sees: [] },
-    read(`/agents/dm/conversations/${world.conversationId}`),
+    read(`/conversations/${world.conversationId}/messages`),
   )
   expect(problem).toMatch(/^private: dm/)
   const admin = { ...owner, column: 'admin' as const, sees: [] }

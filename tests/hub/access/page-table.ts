@@ -27,6 +27,7 @@ export const pageTable: Table = {
   'GET /openapi.json': { expect: 'open' },
   'GET /skill.md': { expect: 'open' },
   'GET /docs': { expect: 'read' },
+  'GET /docs/:group': { expect: 'read', send: () => ({ path: '/docs/write' }) },
   'GET /assets/:file': {
     expect: 'open',
     send: async (world) => ({ path: await world.findAsset() }),
@@ -52,7 +53,7 @@ export const pageTable: Table = {
     expect: 'ownerOrAdminWrite',
     send: async (world) => {
       const { name } = await world.newPerson()
-      const path = `/submolts/orchard/members/${name}`
+      const path = `/communities/orchard/members/${name}`
       await world.call(path, { key: world.olga.key, method: 'PUT', body: {} })
       return form('/m/orchard/members/remove', { account: name })
     },

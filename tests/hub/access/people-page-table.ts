@@ -110,7 +110,7 @@ export const peoplePageTable: Table = {
   'GET /dm': { expect: 'own' },
   'POST /dm': {
     expect: 'write',
-    send: async (world) => form('/dm', { to: (await world.newPerson()).name, message: 'May I?' }),
+    send: async (world) => form('/dm', { to: (await world.newPerson()).name, content: 'May I?' }),
   },
   'GET /dm/:id': {
     expect: 'secretRead',
@@ -118,7 +118,7 @@ export const peoplePageTable: Table = {
   },
   'POST /dm/:id': {
     expect: 'secretWrite',
-    send: (world) => form(`/dm/${world.conversationId}`, { message: 'Hello' }),
+    send: (world) => form(`/dm/${world.conversationId}`, { content: 'Hello' }),
   },
   'POST /dm/:id/approve': {
     expect: 'secretWrite',
@@ -139,8 +139,8 @@ export const peoplePageTable: Table = {
     expect: 'secretWrite',
     send: async (world) => {
       const id = await world.newConversation(await world.newPerson(), world.olga)
-      const path = `/agents/dm/conversations/${id}/block`
-      await world.call(path, { method: 'POST', key: world.olga.key })
+      const path = `/conversations/${id}/block`
+      await world.call(path, { method: 'PUT', key: world.olga.key, body: {} })
       return form(`/dm/${id}/unblock`)
     },
   },

@@ -6,7 +6,7 @@ let count = 0
 const toPerson =
   (path: string, fields?: Record<string, unknown>): NonNullable<Row['send']> =>
   async (world) => ({
-    path: `/agents/${(await world.newPerson()).name}${path}`,
+    path: `/accounts/${(await world.newPerson()).name}${path}`,
     ...(fields && { body: fields }),
   })
 
@@ -35,50 +35,53 @@ export const peopleTable: Table = {
     expect: 'read',
     send: (world) => ({ path: `/agents/scout/why-quiet?post=${world.postId}` }),
   },
-  'GET /agents/:name/access': { expect: 'admin', send: () => ({ path: '/agents/piet/access' }) },
-  'DELETE /agents/:name/keys/:id': {
+  'GET /accounts/:name/access': {
+    expect: 'admin',
+    send: () => ({ path: '/accounts/piet/access' }),
+  },
+  'DELETE /accounts/:name/keys/:id': {
     expect: 'admin',
     send: async (world) => {
       const person = await world.newPerson()
-      return { path: `/agents/${person.name}/keys/${await world.newKey(person)}` }
+      return { path: `/accounts/${person.name}/keys/${await world.newKey(person)}` }
     },
   },
-  'DELETE /agents/:name/passkeys/:id': {
+  'DELETE /accounts/:name/passkeys/:id': {
     expect: 'admin',
     send: async (world) => {
       const person = await world.newPerson()
-      return { path: `/agents/${person.name}/passkeys/${await world.newPasskey(person)}` }
+      return { path: `/accounts/${person.name}/passkeys/${await world.newPasskey(person)}` }
     },
   },
-  'DELETE /agents/:name/identities/:id': {
+  'DELETE /accounts/:name/identities/:id': {
     expect: 'admin',
     send: async (world) => {
       const person = await world.newPerson()
-      return { path: `/agents/${person.name}/identities/${await world.newIdentity(person)}` }
+      return { path: `/accounts/${person.name}/identities/${await world.newIdentity(person)}` }
     },
   },
-  'DELETE /agents/:name/sessions': { expect: 'admin', send: toPerson('/sessions') },
-  'POST /agents/:name/disable': { expect: 'admin', send: toPerson('/disable', {}) },
-  'POST /agents/:name/enable': { expect: 'admin', send: toPerson('/enable') },
-  'POST /agents/:name/bans': {
+  'DELETE /accounts/:name/sessions': { expect: 'admin', send: toPerson('/sessions') },
+  'POST /accounts/:name/disable': { expect: 'admin', send: toPerson('/disable', {}) },
+  'POST /accounts/:name/enable': { expect: 'admin', send: toPerson('/enable') },
+  'POST /accounts/:name/bans': {
     expect: 'admin',
     send: toPerson('/bans', { kind: 'mute', reason: 'Spam' }),
   },
-  'DELETE /agents/:name/bans/:id': {
+  'POST /accounts/:name/bans/:id/lift': {
     expect: 'admin',
     send: async (world) => {
       const { name } = await world.newPerson()
-      return { path: `/agents/${name}/bans/${await world.newBan(name)}` }
+      return { path: `/accounts/${name}/bans/${await world.newBan(name)}/lift` }
     },
   },
-  'PUT /agents/:name/name': {
+  'PUT /accounts/:name/name': {
     expect: 'admin',
     send: async (world) => ({
-      path: `/agents/${(await world.newPerson()).name}/name`,
+      path: `/accounts/${(await world.newPerson()).name}/name`,
       body: { name: `renamed${++count}` },
     }),
   },
-  'DELETE /agents/:name': { expect: 'admin', send: toPerson('?words=keep') },
+  'DELETE /accounts/:name': { expect: 'admin', send: toPerson('?words=keep') },
 
   // T21: admins open what is private to others, with a reason.
   'POST /openings': {

@@ -20,53 +20,55 @@ let people = 0
 
 /** Rows of the API about members of communities and who reads them. */
 export const placeRows: Table = {
-  'POST /submolts/:name/subscribe': {
+  'PUT /communities/:name/subscription': {
     expect: 'write',
-    send: () => ({ path: '/submolts/general/subscribe' }),
+    send: () => ({ path: '/communities/general/subscription' }),
   },
-  'DELETE /submolts/:name/subscribe': {
+  'DELETE /communities/:name/subscription': {
     expect: 'write',
-    send: () => ({ path: '/submolts/general/subscribe' }),
+    send: () => ({ path: '/communities/general/subscription' }),
   },
-  'POST /agents/:name/follow': {
+  'PUT /accounts/:name/follow': {
     expect: 'write',
-    send: async (world) => ({ path: `/agents/${(await world.newPerson()).name}/follow` }),
+    send: async (world) => ({ path: `/accounts/${(await world.newPerson()).name}/follow` }),
   },
-  'DELETE /agents/:name/follow': {
+  'DELETE /accounts/:name/follow': {
     expect: 'write',
-    send: async (world) => ({ path: `/agents/${(await world.newPerson()).name}/follow` }),
+    send: async (world) => ({ path: `/accounts/${(await world.newPerson()).name}/follow` }),
   },
-  'PATCH /submolts/:name': {
+  'PATCH /communities/:name': {
     expect: 'ownerOrAdminWrite',
     send: (world) => ({
-      path: `/submolts/${world.communityName}`,
+      path: `/communities/${world.communityName}`,
       body: { description: 'Trees.' },
     }),
   },
-  'GET /submolts/:name/members': {
+  'GET /communities/:name/members': {
     expect: 'read',
-    send: (world) => ({ path: `/submolts/${world.communityName}/members` }),
+    send: (world) => ({ path: `/communities/${world.communityName}/members` }),
   },
-  'PUT /submolts/:name/members/:account': {
+  'PUT /communities/:name/members/:account': {
     expect: 'ownerOrAdminWrite',
-    send: (world) => ({ path: `/submolts/${world.communityName}/members/piet`, body: {} }),
+    send: (world) => ({ path: `/communities/${world.communityName}/members/piet`, body: {} }),
   },
-  'DELETE /submolts/:name/members/:account': {
+  'DELETE /communities/:name/members/:account': {
     expect: 'ownerOrAdminWrite',
     send: async (world) => {
       const { name } = await world.newPerson()
-      const path = `/submolts/${world.communityName}/members/${name}`
+      const path = `/communities/${world.communityName}/members/${name}`
       await world.call(path, { key: world.olga.key, method: 'PUT', body: {} })
       return { path }
     },
   },
   // An admin sees that the community exists, and nothing of what is in it.
-  'GET /submolts/:name (private)': {
-    ...hidden(() => ({ path: '/submolts/cellar' })),
+  'GET /communities/:name (private)': {
+    ...hidden(() => ({ path: '/communities/cellar' })),
     except: { admin: '+', listed: '+' },
   },
-  'GET /submolts/:name/feed (private)': hidden(() => ({ path: '/submolts/cellar/feed' })),
-  'GET /submolts/:name/members (private)': hidden(() => ({ path: '/submolts/cellar/members' })),
+  'GET /communities/:name/feed (private)': hidden(() => ({ path: '/communities/cellar/feed' })),
+  'GET /communities/:name/members (private)': hidden(() => ({
+    path: '/communities/cellar/members',
+  })),
   'GET /posts/:id (private)': hidden((world) => ({ path: `/posts/${world.cellar.postId}` })),
   'GET /posts/:id/comments (private)': hidden((world) => ({
     path: `/posts/${world.cellar.postId}/comments`,
@@ -75,7 +77,7 @@ export const placeRows: Table = {
     path: `/comments/${world.cellar.commentId}`,
   })),
   'GET /posts/:id (members)': forMembers((world) => ({ path: `/posts/${world.atrium.postId}` })),
-  'GET /submolts/:name/feed (members)': forMembers(() => ({ path: '/submolts/atrium/feed' })),
+  'GET /communities/:name/feed (members)': forMembers(() => ({ path: '/communities/atrium/feed' })),
   'POST /posts/:id/comments (private)': {
     expect: 'secretWrite',
     except: { listed: '+' },
@@ -92,31 +94,31 @@ export const placeRows: Table = {
       body: { community: 'cellar', title: `A title ${canaries.cellar}` },
     }),
   },
-  'POST /posts/:id/upvote (private)': {
+  'PUT /posts/:id/vote (private)': {
     expect: 'secretWrite',
     except: { listed: '+' },
-    send: (world) => ({ path: `/posts/${world.cellar.othersPostId}/upvote`, body: {} }),
+    send: (world) => ({ path: `/posts/${world.cellar.othersPostId}/vote`, body: { value: 1 } }),
   },
-  'PUT /submolts/:name/members/:account (private)': {
+  'PUT /communities/:name/members/:account (private)': {
     expect: 'secretWrite',
     // an admin who is not a member adds nobody but themselves
     except: { admin: 403, listed: 403 },
-    send: () => ({ path: '/submolts/cellar/members/piet', body: {} }),
+    send: () => ({ path: '/communities/cellar/members/piet', body: {} }),
   },
-  'DELETE /submolts/:name/members/:account (private)': {
+  'DELETE /communities/:name/members/:account (private)': {
     expect: 'secretWrite',
     except: { admin: 403, listed: 403 },
     send: async (world) => {
       const { name } = await world.newPerson()
-      const path = `/submolts/cellar/members/${name}`
+      const path = `/communities/cellar/members/${name}`
       await world.call(path, { key: world.olga.key, method: 'PUT', body: {} })
       return { path }
     },
   },
-  'PATCH /submolts/:name (private)': {
+  'PATCH /communities/:name (private)': {
     expect: 'secretWrite',
     except: { admin: 403, listed: 403 },
-    send: () => ({ path: '/submolts/cellar', body: { description: 'cellar' } }),
+    send: () => ({ path: '/communities/cellar', body: { description: 'cellar' } }),
   },
   'POST /posts/:id/report (private)': {
     expect: 'secretWrite',
@@ -134,19 +136,19 @@ export const placeRows: Table = {
       body: { reason: 'Off topic' },
     }),
   },
-  'GET /submolts/:name/moderation (private)': hidden(() => ({
-    path: '/submolts/cellar/moderation',
+  'GET /communities/:name/moderation (private)': hidden(() => ({
+    path: '/communities/cellar/moderation',
   })),
-  'GET /submolts/:name/bans (private)': {
+  'GET /communities/:name/bans (private)': {
     expect: 'secretRead',
     except: { listed: 403 },
-    send: () => ({ path: '/submolts/cellar/bans' }),
+    send: () => ({ path: '/communities/cellar/bans' }),
   },
-  'POST /submolts/:name/bans (private)': {
+  'POST /communities/:name/bans (private)': {
     expect: 'secretWrite',
     except: { listed: 403 },
     send: async (world) => ({
-      path: '/submolts/cellar/bans',
+      path: '/communities/cellar/bans',
       body: { account: (await world.newPerson()).name, kind: 'mute', reason: 'Shouting' },
     }),
   },

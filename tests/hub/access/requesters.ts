@@ -68,7 +68,7 @@ async function openExpiredSession(hub: TestHub, { id, key }: Member): Promise<He
 }
 
 async function createKey(hub: TestHub, key: string, scope: 'read' | 'write'): Promise<string> {
-  const { status, body } = await hub.call('/agents/me/keys', { key, body: { scopes: [scope] } })
+  const { status, body } = await hub.call('/me/keys', { key, body: { scopes: [scope] } })
   if (status !== 201) throw new Error(`Creating a key failed: ${JSON.stringify(body)}`)
   return body.key.api_key
 }

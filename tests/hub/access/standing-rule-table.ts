@@ -3,16 +3,19 @@ import type { Row } from './cells'
 /** Who can decide approvals, and creates, sees and revokes standing rules (T20). */
 export const approvalRows: Record<string, Row> = {
   'GET /approvals': { expect: 'own' },
-  'POST /approvals/:id': {
+  'POST /approvals/:id/decide': {
     expect: 'admin',
     send: (world) => ({
-      path: `/approvals/${encodeURIComponent(world.approvalId)}`,
+      path: `/approvals/${encodeURIComponent(world.approvalId)}/decide`,
       body: { decision: 'deny' },
     }),
   },
-  'POST /approvals': {
+  'POST /approvals/decide': {
     expect: 'admin',
-    send: (world) => ({ path: '/approvals', body: { ids: [world.approvalId], decision: 'deny' } }),
+    send: (world) => ({
+      path: '/approvals/decide',
+      body: { ids: [world.approvalId], decision: 'deny' },
+    }),
   },
   'POST /approvals/:id/rule-preview (preview)': {
     expect: 'admin',

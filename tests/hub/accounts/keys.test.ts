@@ -12,8 +12,8 @@ beforeAll(async () => {
 })
 
 test('H2: a key with the read scope cannot write', async () => {
-  const { body } = await hub.call('/agents/me/keys', { key: ada.key, body: { scopes: ['read'] } })
-  expect((await hub.call('/agents/me', { key: body.key.api_key })).status).toBe(200)
+  const { body } = await hub.call('/me/keys', { key: ada.key, body: { scopes: ['read'] } })
+  expect((await hub.call('/me', { key: body.key.api_key })).status).toBe(200)
   const write = await hub.call('/posts', {
     key: body.key.api_key,
     body: { community: 'general', title: 'x' },
@@ -26,17 +26,17 @@ test('only an admin can register with kind human or role admin', async () => {
     { name: 'sly', kind: 'human' },
     { name: 'sly', role: 'admin' },
   ]) {
-    expect((await hub.call('/agents/register', { body })).status).toBe(401)
-    expect((await hub.call('/agents/register', { key: ada.key, body })).status).toBe(403)
+    expect((await hub.call('/accounts', { body })).status).toBe(401)
+    expect((await hub.call('/accounts', { key: ada.key, body })).status).toBe(403)
   }
-  const made = await hub.call('/agents/register', {
+  const made = await hub.call('/accounts', {
     key: theAdmin,
     body: { name: 'second-admin', kind: 'human', role: 'admin' },
   })
   expect(made.status).toBe(201)
   const { status } = await hub.call('/system/resume', {
     method: 'POST',
-    key: made.body.agent.api_key,
+    key: made.body.account.api_key,
   })
   expect(status).toBe(200)
 })
@@ -51,8 +51,8 @@ test('a session cookie can read, and can write only from pages of this hub', asy
   const token = new URL(link.body.url).searchParams.get('token') ?? ''
   const session = await openSession(hub.context(), { token }, 'Firefox on Linux')
   const cookie = `rookery_session=${session.token}`
-  const me = await hub.call('/agents/me', { headers: { cookie } })
-  expect(me.body.agent.name).toBe('ada')
+  const me = await hub.call('/me', { headers: { cookie } })
+  expect(me.body.account.name).toBe('ada')
   const body = { community: 'general', title: 'From a browser' }
   const write = (headers: Record<string, string>) =>
     hub.call('/posts', { body, headers: { cookie, ...headers } })
@@ -67,41 +67,41 @@ test('a session cookie can read, and can write only from pages of this hub', asy
     expect((await write(headers)).status).toBe(403)
   }
   for (const key of [session.token, token]) {
-    expect((await hub.call('/agents/me', { key })).status).toBe(401)
+    expect((await hub.call('/me', { key })).status).toBe(401)
   }
 })
 
 test('H2: keys are stored as hashes only; a rotated key works for its grace period', async () => {
   const first = await hub.join('rotator')
-  const keys = await hub.call('/agents/me/keys', { key: first.key })
-  const { body } = await hub.call('/agents/me/keys', {
+  const keys = await hub.call('/me/keys', { key: first.key })
+  const { body } = await hub.call('/me/keys', {
     key: first.key,
     body: { replaces: keys.body.keys[0].id, grace_hours: 1 },
   })
   const dump = JSON.stringify((await env.DB.prepare('SELECT * FROM api_keys').all()).results)
   expect(dump).not.toContain(first.key)
   expect(dump).not.toContain(body.key.api_key)
-  expect((await hub.call('/agents/me', { key: first.key })).status).toBe(200)
+  expect((await hub.call('/me', { key: first.key })).status).toBe(200)
   hub.clock.advance(3_600_001)
-  expect((await hub.call('/agents/me', { key: first.key })).status).toBe(401)
-  expect((await hub.call('/agents/me', { key: body.key.api_key })).status).toBe(200)
-  const gone = await hub.call(`/agents/me/keys/${body.key.id}`, {
+  expect((await hub.call('/me', { key: first.key })).status).toBe(401)
+  expect((await hub.call('/me', { key: body.key.api_key })).status).toBe(200)
+  const gone = await hub.call(`/me/keys/${body.key.id}`, {
     method: 'DELETE',
     key: body.key.api_key,
   })
   expect(gone.status).toBe(200)
-  expect((await hub.call('/agents/me', { key: body.key.api_key })).status).toBe(401)
+  expect((await hub.call('/me', { key: body.key.api_key })).status).toBe(401)
 })
 
 async function replace(key: string, replaces: string, graceHours: number) {
   const body = { replaces, grace_hours: graceHours }
-  return hub.call('/agents/me/keys', { key, body })
+  return hub.call('/me/keys', { key, body })
 }
 
 test('H2: replacing a key again does not extend its expiry', async () => {
-  const { body } = await hub.call('/agents/me/keys', { key: ada.key, body: {} })
+  const { body } = await hub.call('/me/keys', { key: ada.key, body: {} })
   const old = body.key
-  const status = async () => (await hub.call('/agents/me', { key: old.api_key })).status
+  const status = async () => (await hub.call('/me', { key: old.api_key })).status
   await replace(ada.key, old.id, 1)
   await replace(ada.key, old.id, 24)
   expect(await status()).toBe(200)
@@ -113,7 +113,7 @@ test('H2: replacing a key again does not extend its expiry', async () => {
 
 test('H2: only a key of the account can be replaced; otherwise no key is created', async () => {
   const other = await hub.join('replaced-by-nobody')
-  const list = async (key: string) => (await hub.call('/agents/me/keys', { key })).body.keys
+  const list = async (key: string) => (await hub.call('/me/keys', { key })).body.keys
   const before = await list(ada.key)
   const [theirs] = await list(other.key)
   await signIn(hub, ada.key)
@@ -127,47 +127,58 @@ test('H2: only a key of the account can be replaced; otherwise no key is created
     expect([made.status, made.body.code]).toEqual([404, 'NOT_FOUND'])
   }
   expect((await list(ada.key)).length).toBe(before.length)
-  expect((await hub.call('/agents/me', { key: other.key })).status).toBe(200)
+  expect((await hub.call('/me', { key: other.key })).status).toBe(200)
+})
+
+test('H2: a key of another account is deleted by nobody else, whoever knows its id', async () => {
+  const owner = await hub.join('owner-of-keys')
+  const { body } = await hub.call('/me/keys', { key: owner.key })
+  const path = `/me/keys/${body.keys[0].id}`
+  const refused = await hub.call(path, { method: 'DELETE', key: ada.key })
+  expect([refused.status, refused.body.code]).toEqual([404, 'NOT_FOUND'])
+  expect((await hub.call('/me', { key: owner.key })).status).toBe(200)
+  expect((await hub.call(path, { method: 'DELETE', key: owner.key })).status).toBe(200)
+  expect((await hub.call('/me', { key: owner.key })).status).toBe(401)
 })
 
 test('H6: a key is replaced once, also when the old key was deleted before the retry', async () => {
-  const { body } = await hub.call('/agents/me/keys', { key: ada.key, body: {} })
+  const { body } = await hub.call('/me/keys', { key: ada.key, body: {} })
   const again = () =>
-    hub.call('/agents/me/keys', {
+    hub.call('/me/keys', {
       key: ada.key,
       body: { replaces: body.key.id },
       headers: { 'idempotency-key': 'replace-1' },
     })
   expect((await again()).status).toBe(201)
-  await hub.call(`/agents/me/keys/${body.key.id}`, { method: 'DELETE', key: ada.key })
+  await hub.call(`/me/keys/${body.key.id}`, { method: 'DELETE', key: ada.key })
   const second = await again()
   expect([second.status, second.body.code]).toEqual([409, 'IDEMPOTENCY_CONFLICT'])
 })
 
 test('H6: a response that contains a secret is not stored, and a retry is refused', async () => {
   const headers = { 'idempotency-key': 'reg-1' }
-  const first = await hub.call('/agents/register', { body: { name: 'secretive' }, headers })
+  const first = await hub.call('/accounts', { body: { name: 'secretive' }, headers })
   expect(first.status).toBe(201)
-  const again = await hub.call('/agents/register', { body: { name: 'secretive' }, headers })
+  const again = await hub.call('/accounts', { body: { name: 'secretive' }, headers })
   expect([again.status, again.body.code]).toEqual([409, 'IDEMPOTENCY_CONFLICT'])
-  const taken = await hub.call('/agents/register', { body: { name: 'secretive' } })
+  const taken = await hub.call('/accounts', { body: { name: 'secretive' } })
   expect([taken.status, taken.body.code]).toEqual([409, 'CONFLICT'])
   const dump = JSON.stringify(
     (await env.DB.prepare('SELECT * FROM idempotency_keys').all()).results,
   )
-  expect(dump).not.toContain(first.body.agent.api_key)
+  expect(dump).not.toContain(first.body.account.api_key)
 })
 
 describe('T16: a new key is within the key that asks for it', () => {
-  const makeKey = (key: string, body: object) => hub.call('/agents/me/keys', { key, body })
+  const makeKey = (key: string, body: object) => hub.call('/me/keys', { key, body })
   const expiryOf = async (key: string, id: string) => {
-    const { body } = await hub.call('/agents/me/keys', { key })
+    const { body } = await hub.call('/me/keys', { key })
     return body.keys.find((each: { id: string }) => each.id === id).expires_at
   }
   /** Returns a key of a new account that expires in an hour, because it was replaced. */
   const joinExpiring = async (name: string) => {
     const account = await hub.join(name)
-    const { body } = await hub.call('/agents/me/keys', { key: account.key })
+    const { body } = await hub.call('/me/keys', { key: account.key })
     const made = await replace(account.key, body.keys[0].id, 1)
     const expiresAt = new Date(hub.clock.now() + 3_600_000).toISOString()
     return { ...account, expiresAt, successor: made.body.key.api_key as string }
@@ -183,7 +194,7 @@ describe('T16: a new key is within the key that asks for it', () => {
     }
     const same = await makeKey(narrow.api_key, {})
     expect(same.body.key.scopes).toEqual(['write'])
-    expect((await hub.call('/agents/me', { key: same.body.key.api_key })).status).toBe(403)
+    expect((await hub.call('/me', { key: same.body.key.api_key })).status).toBe(403)
   })
 
   test('a key that expires makes no key that lives longer, also as its replacement', async () => {
@@ -199,9 +210,9 @@ describe('T16: a new key is within the key that asks for it', () => {
     expect(await expiryOf(successor, again.body.key.id)).toBe(expiresAt)
     hub.clock.advance(3_600_001)
     for (const made of [body, again.body]) {
-      expect((await hub.call('/agents/me', { key: made.key.api_key })).status).toBe(401)
+      expect((await hub.call('/me', { key: made.key.api_key })).status).toBe(401)
     }
-    expect((await hub.call('/agents/me', { key: successor })).status).toBe(200)
+    expect((await hub.call('/me', { key: successor })).status).toBe(200)
   })
 
   test('a key can be made to expire; it never does so in the past', async () => {
@@ -209,9 +220,9 @@ describe('T16: a new key is within the key that asks for it', () => {
     const at = new Date(hub.clock.now() + 1_000).toISOString()
     const { body } = await makeKey(key, { expires_at: at })
     expect(body.key.expires_at).toBe(at)
-    expect((await hub.call('/agents/me', { key: body.key.api_key })).status).toBe(200)
+    expect((await hub.call('/me', { key: body.key.api_key })).status).toBe(200)
     hub.clock.advance(1_001)
-    expect((await hub.call('/agents/me', { key: body.key.api_key })).status).toBe(401)
+    expect((await hub.call('/me', { key: body.key.api_key })).status).toBe(401)
     const past = await makeKey(key, { expires_at: at })
     expect([past.status, past.body.details[0].path]).toEqual([400, 'body.expires_at'])
   })
@@ -219,7 +230,7 @@ describe('T16: a new key is within the key that asks for it', () => {
   test('a session makes no key that outlives it', async () => {
     const { key } = await hub.join('browser')
     const session = await openSession(hub.context(), { key }, 'Firefox on Linux')
-    const made = await hub.call('/agents/me/keys', {
+    const made = await hub.call('/me/keys', {
       body: {},
       headers: { cookie: `rookery_session=${session.token}`, 'sec-fetch-site': 'same-origin' },
     })
@@ -228,7 +239,7 @@ describe('T16: a new key is within the key that asks for it', () => {
 
   test('a key that was deleted while it asked makes nothing', async () => {
     const account = await hub.join('gone')
-    const { body } = await hub.call('/agents/me/keys', { key: account.key })
+    const { body } = await hub.call('/me/keys', { key: account.key })
     const keys = await import('../../../src/hub/keys/actions')
     const actor = { accountId: account.id, idempotencyKey: null } as Parameters<
       typeof keys.createKey
@@ -258,11 +269,11 @@ describe('T16: a new key is within the key that asks for it', () => {
   })
 
   test('an admin with a stored key makes no sign-in link that is more than the key', async () => {
-    const made = await hub.call('/agents/register', {
+    const made = await hub.call('/accounts', {
       key: theAdmin,
       body: { name: 'deputy', kind: 'human', role: 'admin' },
     })
-    const { api_key: key } = made.body.agent
+    const { api_key: key } = made.body.account
     const narrow = (await makeKey(key, { scopes: ['write'] })).body.key.api_key
     const brief = (
       await makeKey(key, { expires_at: new Date(hub.clock.now() + 60_000).toISOString() })

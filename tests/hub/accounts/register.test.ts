@@ -14,20 +14,20 @@ describe('a private hub', () => {
       ['rookery_wrong', 401],
       [key, 403],
     ] as const) {
-      const refused = await closed.call('/agents/register', { key: shown, body })
+      const refused = await closed.call('/accounts', { key: shown, body })
       expect(refused.status).toBe(status)
-      expect(refused.body.hint).toMatch(/Ask an admin.*POST \/api\/v1\/agents\/register/)
+      expect(refused.body.hint).toMatch(/Ask an admin.*POST \/api\/v1\/accounts/)
     }
-    const { status } = await closed.call('/agents/stranger', { key: theAdmin })
+    const { status } = await closed.call('/accounts/stranger', { key: theAdmin })
     expect(status).toBe(404)
   })
 
   test('H1: an admin invites a person, whose key then reads', async () => {
     const body = { name: 'mira', kind: 'human' }
-    const made = await closed.call('/agents/register', { key: theAdmin, body })
+    const made = await closed.call('/accounts', { key: theAdmin, body })
     expect(made.status).toBe(201)
-    const me = await closed.call('/agents/me', { key: made.body.agent.api_key })
-    expect(me.body.agent).toMatchObject({ name: 'mira', kind: 'human' })
+    const me = await closed.call('/me', { key: made.body.account.api_key })
+    expect(me.body.account).toMatchObject({ name: 'mira', kind: 'human' })
   })
 
   test('H2: the hint for reading without a key names an admin, not the registration', async () => {
@@ -45,12 +45,12 @@ describe('a private hub', () => {
 })
 
 test('H1: on a public hub anybody can register an agent; only an admin can register people', async () => {
-  expect((await hub.call('/agents/register', { body: { name: 'walk-in' } })).status).toBe(201)
+  expect((await hub.call('/accounts', { body: { name: 'walk-in' } })).status).toBe(201)
   for (const body of [
     { name: 'sly', kind: 'human' },
     { name: 'sly', role: 'admin' },
   ]) {
-    const refused = await hub.call('/agents/register', { body })
+    const refused = await hub.call('/accounts', { body })
     expect([refused.status, refused.body.code]).toEqual([401, 'UNAUTHORIZED'])
     expect(refused.body.error).toContain('Only an admin')
     expect(refused.body.hint).toContain('Leave out kind and role')
@@ -62,7 +62,7 @@ describe('names', () => {
   test.each(['--', '__', '-a', '_a', 'a--b', '-1', 'a', 'Ab', 'a.b', 'x'.repeat(33)])(
     'H1: %j cannot be registered',
     async (name) => {
-      const { status, body } = await hub.call('/agents/register', { body: { name } })
+      const { status, body } = await hub.call('/accounts', { body: { name } })
       expect([status, body.details?.[0].path]).toEqual([400, 'body.name'])
     },
   )
@@ -70,7 +70,7 @@ describe('names', () => {
   test.each(['a1', '1a', 'a-b', 'a_b', 'a__b', 'ab-', 'ab_', 'a-_-b', 'x'.repeat(32)])(
     'H4: %j can be registered and mentioned',
     async (name) => {
-      expect((await hub.call('/agents/register', { body: { name } })).status).toBe(201)
+      expect((await hub.call('/accounts', { body: { name } })).status).toBe(201)
       expect(findMentions(`Hi @${name}, and *@${name}* too.`)).toEqual([name])
     },
   )
@@ -80,19 +80,18 @@ test('how much waits for a person is shown to nobody else; of an agent it is sho
   const [wanda, robot] = [await hub.join('wanda', 'human'), await hub.join('robot')]
   const visitor = await hub.join('visitor', 'human')
   for (const { name } of [wanda, robot]) {
-    const done = await hub.call(`/agents/${name}/follow`, { key: visitor.key, method: 'POST' })
+    const done = await hub.call(`/accounts/${name}/follow`, { key: visitor.key, method: 'PUT' })
     expect(done.status).toBe(200)
   }
   const countOf = async (path: string, key?: string) =>
-    (await hub.call(path, key === undefined ? {} : { key })).body.agent.notification_count
+    (await hub.call(path, key === undefined ? {} : { key })).body.account.notification_count
   for (const key of [undefined, visitor.key]) {
-    expect(await countOf('/agents/wanda', key)).toBe(0)
-    expect(await countOf('/agents/robot', key)).toBe(1)
+    expect(await countOf('/accounts/wanda', key)).toBe(0)
+    expect(await countOf('/accounts/robot', key)).toBe(1)
   }
-  for (const path of ['/agents/me', '/agents/status'])
-    expect(await countOf(path, wanda.key)).toBe(1)
-  const { agents } = (await hub.call('/agents?has_notifications=true')).body
-  const names = agents.map(({ name }: { name: string }) => name)
+  expect(await countOf('/me', wanda.key)).toBe(1)
+  const { accounts } = (await hub.call('/accounts?has_unread=true')).body
+  const names = accounts.map(({ name }: { name: string }) => name)
   expect(names).toContain('robot')
   expect(names).not.toContain('wanda')
 })

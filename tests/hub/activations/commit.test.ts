@@ -227,7 +227,7 @@ test('L35: a failure counts and posts its report, unlisted; a success ends the r
   const report = { id: office.newId<PostId>(), title: 'scout failed: X', content: 'X' }
   await commit(scout.id, run.activationId, { outcome: 'failed', report })
   expect(await count()).toBe(1)
-  const listed = await hub.call('/submolts/agent-errors/feed?sort=new&limit=1')
+  const listed = await hub.call('/communities/agent-errors/feed?sort=new&limit=1')
   expect(listed.body.posts).toMatchObject([{ id: report.id, author: { kind: 'system' } }])
   const feed = await hub.call('/feed?sort=new&limit=5')
   expect(feed.body.posts.map(({ id }: { id: string }) => id)).not.toContain(report.id)

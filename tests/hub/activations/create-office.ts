@@ -63,7 +63,7 @@ export function createOffice(settings: Record<string, string> = {}) {
     hub.clock.advance(1)
     const { body, status } = await hub.call('/posts', {
       key,
-      body: { submolt: 'general', title: 'A question', content },
+      body: { community: 'general', title: 'A question', content },
     })
     if (status !== 201) throw new Error(JSON.stringify(body))
     return body.post.id

@@ -29,7 +29,7 @@ export function createParking(office: ReturnType<typeof createOffice>, agentId: 
     return activationId
   }
   const decide = (id: string, decision = 'approve', note = '', key: string = adminKey) =>
-    hub.call(`/approvals/${encodeURIComponent(id)}`, { key, body: { decision, note } })
+    hub.call(`/approvals/${encodeURIComponent(id)}/decide`, { key, body: { decision, note } })
   const resume = async (requestId = office.newId<ActivationId>()) => {
     const answer = await office.load(agentId(), requestId)
     if (answer.kind !== 'resumed') throw new Error(`not resumed: ${JSON.stringify(answer)}`)

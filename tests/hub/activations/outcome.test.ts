@@ -55,7 +55,7 @@ test('S5: the failure that opens the circuit is reported in m/agent-errors, once
   }
   expect(await reports()).toEqual([report])
   expect(await countPosts()).toBe(before + 1)
-  const { body } = await hub.call('/posts?submolt=agent-errors')
+  const { body } = await hub.call('/posts?community=agent-errors')
   expect(body.posts[0]).toMatchObject({ title: report.title, author: { kind: 'system' } })
   await office.commit(scout.id, activationId, { outcome: 'failed' })
   await end('failed')

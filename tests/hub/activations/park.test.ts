@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { ActivationId, PostId } from '../../../src/shared/ids'
+import { noCounters } from '../../../src/hub/contract/activation-counters'
+import type { ActivationId, CommentId, PostId } from '../../../src/shared/ids'
 import { createOffice, usageOf } from './create-office'
 import { asking, createParking } from './create-parking'
 
@@ -265,4 +266,59 @@ test('M7: an approval without a decision in time: the sweep denies it, once, and
       `${id}:%`,
     ),
   ).toEqual([])
+})
+
+/** The rows of every table, as text. */
+async function readTables(): Promise<Record<string, string>> {
+  const tables = await office.all<{ name: string }>(
+    `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '_cf%'
+      AND name NOT LIKE 'search_index%'`,
+  )
+  const rows = tables.map(async ({ name }) => [
+    name,
+    JSON.stringify(await office.all(`SELECT * FROM "${name}"`)),
+  ])
+  return Object.fromEntries(await Promise.all(rows))
+}
+
+test('L37: a stalled run that commits while its row is parked changes no row at all', async () => {
+  await office.comment(ada.key, thread, '@scout and a second thing')
+  const { activationId } = await start(scout.id)
+  await office.run(
+    `UPDATE inbox_items SET joined_at = created_at WHERE claimed_by = ? AND comment_id IS NOT NULL`,
+    activationId,
+  )
+  expect((await park(activationId)).kind).toBe('parked')
+  const request = office.composeCommit(scout.id, activationId, {
+    now: hub.clock.now() + 1,
+    outcome: 'failed',
+    reply: { id: office.newId<CommentId>(), postId: thread, parentId: null, content: 'Done.' },
+    report: { id: office.newId<PostId>(), title: 'scout failed', content: 'X' },
+    refusedCall: { microusd: 5, tokens: 5 },
+    usage: [usageOf(70, 7, 2)],
+    counters: { ...noCounters, modelRequests: 1 },
+    program: 'codex',
+    trace: '{"version":1,"steps":[1]}',
+    audit: [
+      {
+        ...{ callId: 'late', tool: 'hub_search', grant: 'hub:read', argumentsHash: 'x', at: 5 },
+        ...{ decision: 'allowed', outcome: 'ok', durationMs: 4, resultBytes: 10 },
+      },
+    ],
+  })
+  const before = await readTables()
+  const listChanged = async () => {
+    const after = await readTables()
+    return Object.keys(after).filter((name) => after[name] !== before[name])
+  }
+  await office.hubApi.commit(request)
+  expect(await listChanged()).toEqual([])
+
+  // The same commit of a row that runs writes to all of them, so that each is guarded by the state.
+  await office.run(`UPDATE activations SET state = 'running' WHERE id = ?`, activationId)
+  await office.hubApi.commit(request)
+  const written =
+    'accounts activations activation_traces agent_counters agent_days agents audit_log'
+  const spent = 'budget_windows comments communities inbox_items posts usage_days usage_events'
+  expect((await listChanged()).toSorted()).toEqual(`${written} ${spent}`.split(' ').toSorted())
 })

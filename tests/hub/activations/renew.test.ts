@@ -106,7 +106,27 @@ test('L37: an activation that is over or unknown is lost', async () => {
   expect(await renew(scout.id, activationId)).toEqual(lost)
   expect(await renew(scout.id, office.newId())).toEqual(lost)
   expect(await office.activation(activationId)).toMatchObject({ reserved_microusd: 0 })
+  const row = await office.activation(activationId)
+  expect(await renew(scout.id, activationId, { spent: 500 })).toEqual(lost)
+  expect(await office.activation(activationId)).toEqual(row)
 })
+
+test.each([
+  ['money', { microusd: 49, tokens: 5 }],
+  ['tokens', { microusd: 50, tokens: 4 }],
+])(
+  'L37: a renewal that comes late, with less %s spent than is on record, changes nothing',
+  async (_, spent) => {
+    const [{ activationId }] = await startBoth()
+    await renew(scout.id, activationId, { spent: 50 })
+    const row = await office.activation(activationId)
+    await office.hubApi.renew({
+      ...{ agentId: scout.id, activationId, now: hub.clock.now() + 1, spent },
+      ...{ want: { microusd: 900, tokens: 90 }, floor: { microusd: 10, tokens: 1 } },
+    })
+    expect(await office.activation(activationId)).toEqual(row)
+  },
+)
 
 test('H21: a pause of the agent or the hub holds before the next model call', async () => {
   const [{ activationId }] = await startBoth()

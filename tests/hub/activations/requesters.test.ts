@@ -13,8 +13,8 @@ let finch: Account
 
 /** An account that registered itself. */
 async function register(name: string): Promise<Account> {
-  const { body } = await hub.call('/agents/register', { body: { name } })
-  return { id: body.agent.id, key: body.agent.api_key, name }
+  const { body } = await hub.call('/accounts', { body: { name } })
+  return { id: body.account.id, key: body.account.api_key, name }
 }
 
 const names = (requesters: { name: string; role: string }[]) =>
@@ -41,7 +41,7 @@ test('T1: who registers itself is a guest, and an admin makes members', async ()
     { name: 'mira', role: 'member' },
     { name: 'outsider', role: 'guest' },
   ])
-  const asked = await hub.call('/agents/register', { body: { name: 'climber', role: 'member' } })
+  const asked = await hub.call('/accounts', { body: { name: 'climber', role: 'member' } })
   expect(asked.status).toBe(401)
 })
 
@@ -56,6 +56,24 @@ test('T1: a guest can make an agent read, nothing else; a member what members ma
   await post(ada.key, '@scout call the service')
   const second = await start(scout.id)
   expect(second.policy.allowed).toEqual(['hub:read', 'hub:write', 'github:*'])
+})
+
+test('T10: the item of an account that was disabled meanwhile joins no other run', async () => {
+  const id = await post(mira.key, '@scout one')
+  await comment(ada.key, id, '@scout and me')
+  await office.run('UPDATE accounts SET disabled_at = 1 WHERE id = ?', ada.id)
+  const { requesters, activationId } = await start(scout.id)
+  await office.run('UPDATE accounts SET disabled_at = NULL WHERE id = ?', ada.id)
+  expect(names(requesters)).toEqual(['mira member'])
+  expect(
+    await office.all(
+      'SELECT claimed_by, from_account_id FROM inbox_items WHERE post_id = ? AND account_id = ? ORDER BY created_at, id',
+      ...[id, scout.id],
+    ),
+  ).toEqual([
+    { claimed_by: activationId, from_account_id: mira.id },
+    { claimed_by: null, from_account_id: ada.id },
+  ])
 })
 
 test('T1: a run answers items of one role only, and a guest shares a run with nobody', async () => {
@@ -88,12 +106,12 @@ test('T1: policy is read with the role that the requester has now', async () => 
   await post(stranger.key, '@scout one')
   const { activationId, policy } = await start(scout.id)
   expect(policy.allowed).toEqual(['hub:read'])
-  const set = await hub.call('/agents/stranger4/role', {
+  const set = await hub.call('/accounts/stranger4/role', {
     method: 'PUT',
     key: adminKey,
     body: { role: 'member' },
   })
-  expect(set.body.agent.role).toBe('member')
+  expect(set.body.account.role).toBe('member')
   const renewed = await office.renew(scout.id, activationId)
   expect(renewed).toMatchObject({ policy: { allowed: ['hub:read', 'hub:write', 'github:*'] } })
   const query = {
@@ -132,17 +150,17 @@ test('T20: a hosted agent that mentions another passes its own requester on', as
 test('T1: only an admin changes a role, and never its own', async () => {
   const stranger = await register('stranger6')
   const put = (key: string, name: string, role: string) =>
-    hub.call(`/agents/${name}/role`, { method: 'PUT', key, body: { role } })
+    hub.call(`/accounts/${name}/role`, { method: 'PUT', key, body: { role } })
   expect((await put(stranger.key, 'stranger6', 'member')).status).toBe(403)
   expect((await put(mira.key, 'stranger6', 'member')).status).toBe(403)
   expect((await put(adminKey, 'stranger6', 'owner')).status).toBe(400)
   expect((await put(adminKey, 'nobody-here', 'member')).status).toBe(404)
-  const boss = await hub.call('/agents/register', {
+  const boss = await hub.call('/accounts', {
     key: adminKey,
     body: { name: 'boss', kind: 'human', role: 'admin' },
   })
-  expect((await put(boss.body.agent.api_key, 'boss', 'member')).status).toBe(403)
-  expect((await put(boss.body.agent.api_key, 'stranger6', 'member')).status).toBe(200)
+  expect((await put(boss.body.account.api_key, 'boss', 'member')).status).toBe(403)
+  expect((await put(boss.body.account.api_key, 'stranger6', 'member')).status).toBe(200)
 })
 
 test('T20: an exploration and a task of nobody act for the hub itself', async () => {
@@ -164,9 +182,9 @@ test('T1: messages of one sender for several requesters are answered in runs of 
     ['for mira again', mira],
   ] as const) {
     hub.clock.advance(1)
-    const sent = await hub.call('/agents/dm/request', {
+    const sent = await hub.call('/conversations', {
       key: relay.key,
-      body: { to: 'scout', message },
+      body: { to: 'scout', content: message },
     })
     expect(sent.status).toBe(201)
     await office.run(
@@ -192,7 +210,7 @@ test('T20: a search hit that shows the title of a guest, or what an agent wrote 
   const stranger = await register('stranger7')
   const { body } = await hub.call('/posts', {
     key: stranger.key,
-    body: { submolt: 'general', title: 'Zanzibar pays now', content: 'x' },
+    body: { community: 'general', title: 'Zanzibar pays now', content: 'x' },
   })
   await comment(mira.key, body.post.id, 'I once saw quokkas there')
   await post(mira.key, 'nothing but wombats')

@@ -117,7 +117,7 @@ test('C2: others wait as before, whatever they write; their rights are not those
 test('C2: an agent that asked steers its run by no means', async () => {
   const { body } = await hub.call('/posts', {
     key: bot.key,
-    body: { submolt: 'general', title: 'Asked', content: '@scout how many?' },
+    body: { community: 'general', title: 'Asked', content: '@scout how many?' },
   })
   const { activationId } = await start(scout.id)
   await comment(mira.key, body.post.id, 'Interesting.')

@@ -130,8 +130,8 @@ test('T20: a message that such a run sends is marked in the inbox, sent by a too
     expect(item).toMatchObject({ type: 'dm', content: word })
     expect(isMarked(item)).toBe(isTainted)
 
-    const path = '/agents/dm/request'
-    const body = { to: 'scout', message: `Tell me ${word}` }
+    const path = '/conversations'
+    const body = { to: 'scout', content: `Tell me ${word}` }
     expect((await hub.call(path, { key: friend.key, body })).status).toBeLessThan(300)
     await office.run(
       `UPDATE inbox_items SET is_task = 1 WHERE account_id = ? AND type = 'dm' AND read_at IS NULL`,
@@ -155,24 +155,24 @@ test('T20: a person decides with their role: an edit of their text is theirs, an
   expect((await hub.call(`/posts/${own}`, edit)).status).toBe(200)
   expect(await readAs(own)).toBe(false)
 
-  const { body } = await hub.call('/agents/register', { body: { name: 'guest-of-t20' } })
-  const guest = await post(body.agent.api_key, 'From a guest')
+  const { body } = await hub.call('/accounts', { body: { name: 'guest-of-t20' } })
+  const guest = await post(body.account.api_key, 'From a guest')
   expect(await readAs(guest)).toBe(true)
-  await hub.call('/agents/guest-of-t20/role', {
+  await hub.call('/accounts/guest-of-t20/role', {
     ...{ method: 'PUT', key: adminKey, body: { role: 'member' } },
   })
   expect(await readAs(guest)).toBe(false)
 })
 
 test('T20: a community that a guest made is untrusted text in a search, and that of a member is not', async () => {
-  const { body } = await hub.call('/agents/register', { body: { name: 'founder-of-t20' } })
+  const { body } = await hub.call('/accounts', { body: { name: 'founder-of-t20' } })
   for (const { key, isUntrusted } of [
-    { key: body.agent.api_key, isUntrusted: true },
+    { key: body.account.api_key, isUntrusted: true },
     { key: mira.key, isUntrusted: false },
   ]) {
     const word = newWord()
     const community = { name: word, display_name: 'Birds', description: `About ${word}` }
-    expect((await hub.call('/submolts', { key, body: community })).status).toBe(201)
+    expect((await hub.call('/communities', { key, body: community })).status).toBe(201)
     const query = { text: word, match: 'all' as const, types: ['community' as const], limit: 5 }
     const hits = await hubApi.search(inRun(finch, false), query)
     expect(hits).toMatchObject([{ type: 'community' }])

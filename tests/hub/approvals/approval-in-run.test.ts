@@ -45,7 +45,7 @@ const call = async (caller: ToolCaller) => {
   return (await gateway.call(caller, asked, new AbortController().signal)).audit.decision
 }
 const decide = (id: string, decision: string) =>
-  hub.call(`/approvals/${encodeURIComponent(id)}`, { key: adminKey, body: { decision } })
+  hub.call(`/approvals/${encodeURIComponent(id)}/decide`, { key: adminKey, body: { decision } })
 
 test('T13: what was approved for a program in one run holds in no other run, nor for a key', async () => {
   const body = { allowed: ['test:*'], require_approval: ['tier:write'] }

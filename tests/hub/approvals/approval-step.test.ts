@@ -21,7 +21,7 @@ beforeAll(async () => {
   hub.seen.tools = listKnownTools([hubServer])
   ada = await hub.join('ada', 'human')
   boss = await hub.join('boss', 'human')
-  await hub.call('/agents/boss/role', { method: 'PUT', key: adminKey, body: { role: 'admin' } })
+  await hub.call('/accounts/boss/role', { method: 'PUT', key: adminKey, body: { role: 'admin' } })
   scout = await office.createAgent('scout')
   await office.hubApi.sweep(hub.clock.now())
   admin = await signIn(hub)
@@ -49,7 +49,7 @@ async function parkStep(...titles: string[]) {
 const statuses = async () =>
   (await office.all('SELECT status FROM approvals ORDER BY rowid')).map(({ status }) => status)
 const decideAll = (ids: string[], decision = 'approve', key: string = adminKey) =>
-  hub.call('/approvals', { key, body: { ids, decision, note: 'All of it' } })
+  hub.call('/approvals/decide', { key, body: { ids, decision, note: 'All of it' } })
 
 test('C3: all calls of a step are decided in one batch, and the run resumes once', async () => {
   const run = await parkStep('One', 'Two', 'Three')
@@ -179,12 +179,12 @@ test('T20: a rule of a deleted account goes with its words', async () => {
   const gone = await hub.join('gone', 'human')
   postId = await office.post(gone.key, '@scout please write')
   const run = await parkTask({ approvals: [call('call-0', 'Words of gone')] })
-  const { status } = await hub.call(`/approvals/${encodeURIComponent(`${run}:call-0`)}`, {
+  const { status } = await hub.call(`/approvals/${encodeURIComponent(`${run}:call-0`)}/decide`, {
     ...{ key: boss.key, body: { decision: 'approve', standing_rule: {} } },
   })
   expect(status).toBe(200)
   expect(await office.all('SELECT id FROM standing_rules')).toHaveLength(1)
-  const path = '/agents/gone?words=remove'
+  const path = '/accounts/gone?words=remove'
   expect((await hub.call(path, { method: 'DELETE', key: adminKey })).status).toBe(200)
   expect(await office.all('SELECT id FROM standing_rules')).toEqual([])
 })

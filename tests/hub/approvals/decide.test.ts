@@ -100,7 +100,7 @@ test('M7: saying the same again is harmless, saying otherwise is a conflict', as
 
 test('H6: a decision with an Idempotency-Key is answered again, and another one is refused', async () => {
   const send = (decision: string) =>
-    hub.call(`/approvals/${encodeURIComponent(id)}`, {
+    hub.call(`/approvals/${encodeURIComponent(id)}/decide`, {
       key: adminKey,
       headers: { 'idempotency-key': `decide-${id}` },
       body: { decision },
@@ -117,6 +117,55 @@ test('M7: twenty people decide at once: one of them does, and the agent resumes 
     Array.from({ length: 20 }, (_, i) => decide(id, i % 2 ? 'approve' : 'deny', `by ${i}`)),
   )
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+  expect(await decisionItems()).toHaveLength(1)
+})
+
+test('M7: approving for the activation changes no decision, and nothing of another grant or another run', async () => {
+  await clear()
+  const parkOne = async () => {
+    await office.post(ada.key, '@scout several things')
+    return parkTask({
+      approvals: [asking('one'), asking('refused'), asking('wider', { grant: 'hub:admin' })],
+    })
+  }
+  const [activationId, other] = [await parkOne(), await parkOne()]
+  await decide(`${activationId}:refused`, 'deny', 'Never this one')
+  await decide(`${activationId}:one`, 'approve_activation')
+  expect(
+    await office.all(
+      `SELECT activation_id = ? AS is_own, call_id, status, note FROM approvals ORDER BY is_own DESC, rowid`,
+      activationId,
+    ),
+  ).toEqual([
+    { is_own: 1, call_id: 'one', status: 'approved', note: '' },
+    { is_own: 1, call_id: 'refused', status: 'denied', note: 'Never this one' },
+    { is_own: 1, call_id: 'wider', status: 'pending', note: '' },
+    ...['one', 'refused', 'wider'].map((call) => ({
+      ...{ is_own: 0, call_id: call, status: 'pending', note: '' },
+    })),
+  ])
+  expect(other).not.toBe(activationId)
+})
+
+test('M7: a call of an external agent cannot be approved for a run, and stays open', async () => {
+  const outsider = await hub.join('outsider')
+  await office.hubApi.requestApproval(outsider.id, asking('outside'))
+  const ofOutsider = 'SELECT id, status FROM approvals WHERE account_id = ?'
+  const { id: external } = (await office.first<{ id: string }>(ofOutsider, outsider.id)) ?? {
+    id: '',
+  }
+  const refused = await decide(external, 'approve_activation')
+  expect([refused.status, refused.body.error]).toEqual([409, expect.stringMatching(/only once/)])
+  expect(await office.first(ofOutsider, outsider.id)).toEqual({ id: external, status: 'pending' })
+  for (let sent = 0; sent < 2; sent++) expect((await decide(external)).status).toBe(200)
+  const items = `SELECT content FROM inbox_items WHERE type = 'approval_decision' AND account_id = ?`
+  expect(await office.all(items, outsider.id)).toEqual([{ content: 'hub_create_post: approved.' }])
+})
+
+test('M7: a decision that comes again in the same moment, when its run goes on already, resumes nothing', async () => {
+  await decide(id)
+  await resume()
+  expect((await decide(id)).status).toBe(200)
   expect(await decisionItems()).toHaveLength(1)
 })
 

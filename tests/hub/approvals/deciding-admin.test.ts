@@ -14,7 +14,7 @@ let scout: typeof ada
 beforeAll(async () => {
   ada = await hub.join('ada', 'human')
   boss = await hub.join('boss', 'human')
-  await hub.call('/agents/boss/role', { method: 'PUT', key: adminKey, body: { role: 'admin' } })
+  await hub.call('/accounts/boss/role', { method: 'PUT', key: adminKey, body: { role: 'admin' } })
   scout = await office.createAgent('scout')
   await office.run(`UPDATE agents SET grants = '["*"]'`)
   await office.hubApi.sweep(hub.clock.now())

@@ -9,7 +9,7 @@ import {
 import { createPem } from './create-pem'
 
 const keyPrefix = 'rookery_'
-const keys = { ROOKERY_KEY_PREFIX: keyPrefix, ROOKERY_ACCEPTED_KEY_PREFIXES: ['moltbook_'] }
+const keys = { ROOKERY_KEY_PREFIX: keyPrefix }
 const ownKey = `rookery_${'aB3_-'.repeat(9).slice(0, 43)}`
 const tokens = [
   `sk-ant-api03-${'aB3_-'.repeat(10)}`,

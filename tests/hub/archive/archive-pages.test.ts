@@ -130,7 +130,7 @@ test('archive: files hold no words, and the deletion of an account reaches its a
   expect(line).toMatch(
     new RegExp(`^{"activation_id":"${activationId}","sealed":"[A-Za-z0-9+/=]+"}\n$`),
   )
-  const gone = await hub.call(`/agents/${mira.name}?words=remove`, {
+  const gone = await hub.call(`/accounts/${mira.name}?words=remove`, {
     key: adminKey,
     method: 'DELETE',
   })

@@ -73,7 +73,7 @@ test('archive: a trace that only names an account is found by the name after it 
   const read = () =>
     all<{ trace: string }>(`SELECT trace FROM activation_traces WHERE activation_id = '${id}'`)
   expect((await read())[0]?.trace).toMatch(/^archived:.*tomas/)
-  await hub.call(`/agents/${tomas.name}?words=remove`, { key: adminKey, method: 'DELETE' })
+  await hub.call(`/accounts/${tomas.name}?words=remove`, { key: adminKey, method: 'DELETE' })
   expect(await read()).toEqual([])
 })
 
@@ -103,7 +103,7 @@ test('archive: windows of budgets before the archived usage are not compared wit
     `INSERT INTO budget_windows (budget_id, starts_at, ends_at, spent_microusd, spent_tokens)
      SELECT id, 86400000, 172800000, 500, 5 FROM budgets WHERE scope = 'hub' LIMIT 1`,
   ).run()
-  const { body } = await hub.call('/system/budget-audit', { key: adminKey })
+  const { body } = await hub.call('/budgets/audit', { key: adminKey })
   const starts = body.differences.map((each: { starts_at: string }) => each.starts_at)
   expect(starts).not.toContain('1970-01-02T00:00:00.000Z')
 })

@@ -17,7 +17,7 @@ const kind = 'backup' as const
 const post = (title: string) =>
   hub.call('/posts', { key: mira.key, body: { community: 'general', title, content: 'Hello' } })
 const readTransfer = async () =>
-  (await hub.call('/backup', { key: adminKey })).body.transfer as { holds: boolean } | null
+  (await hub.call('/backup', { key: adminKey })).body.transfer as { is_holding: boolean } | null
 
 /** Begins a backup as its client does. */
 async function begin(holdSeconds: number): Promise<string> {
@@ -27,7 +27,7 @@ async function begin(holdSeconds: number): Promise<string> {
     const answer = await hub.call('/backup', { key: adminKey, body })
     expect(answer.status).toBe(200)
     backup = answer.body.backup as string
-    if (answer.body.ready) return backup
+    if (answer.body.is_ready) return backup
   }
 }
 
@@ -61,10 +61,10 @@ test('H19: a sweep removes what an interrupted backup left, and nothing of one t
   const guards = (await readHubState(db)).triggers.filter(({ isGuard }) => isGuard).length
   await expect(sweep(hub.context(), hub.clock.now())).rejects.toThrow('hub_is_held_for_backup')
   expect((await readHubState(db)).triggers.filter(({ isGuard }) => isGuard)).toHaveLength(guards)
-  expect(await readTransfer()).toMatchObject({ kind, holds: true })
+  expect(await readTransfer()).toMatchObject({ kind, is_holding: true })
 
   await env.DB.prepare('UPDATE transfers SET holds_until = 1').run()
-  expect(await readTransfer()).toMatchObject({ holds: false })
+  expect(await readTransfer()).toMatchObject({ is_holding: false })
   expect((await post('After it')).status).toBe(201)
   for (let sweeps = 0; sweeps <= guards / 30; sweeps++) await sweep(hub.context(), hub.clock.now())
   expect((await readHubState(db)).triggers.filter(({ isGuard }) => isGuard)).toEqual([])

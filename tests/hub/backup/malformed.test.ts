@@ -122,7 +122,7 @@ describe('a restore', () => {
 
   test('H19: nothing is written before the hub is empty', async () => {
     const { body } = await send('POST', '/restore', { migrations })
-    expect(body.ready).toBe(false)
+    expect(body.is_ready).toBe(false)
     restore = body.restore
     for (const [method, path, fields] of [
       ['PUT', '/restore/rows', { table: 'accounts', rows: [] }],
@@ -139,7 +139,7 @@ describe('a restore', () => {
     const width = (name: string) => tables.find((each) => each.name === name)?.columns.length ?? 0
     const row = (name: string, values: unknown[]) =>
       Array.from({ length: width(name) }, (_, at) => values[at] ?? null)
-    for (const [table, rows, reason, second_pass] of [
+    for (const [table, rows, reason, isSecond] of [
       ['posts', [row('posts', [])], 'NOT NULL constraint failed: posts.id'],
       ['communities', [row('communities', ['x', 'a', 'b', 'c'])], 'datatype mismatch'],
       [
@@ -153,7 +153,7 @@ describe('a restore', () => {
       ['sqlite_master', [], 'no table sqlite_master'],
       ['search_index', [], 'no table search_index'],
     ] as const) {
-      const body = { restore, table, rows, second_pass: second_pass ?? false }
+      const body = { restore, table, rows, is_second_pass: isSecond ?? false }
       const before = await readAll(tables)
       const answer = await send('PUT', '/restore/rows', body)
       expect(
@@ -175,7 +175,7 @@ describe('a restore', () => {
         rows: fc.array(fc.array(scalar, { minLength: columns.length, maxLength: columns.length }), {
           maxLength: 2,
         }),
-        second_pass: fc.boolean(),
+        is_second_pass: fc.boolean(),
       }),
     )
     const file = fc.record({

@@ -26,7 +26,7 @@ export function createTransferClient(hub: ReturnType<typeof createTestHub>) {
       const { status, body } = await send('POST', path, { ...fields, [kind]: id })
       expect(status, JSON.stringify(body)).toBe(200)
       id = body[kind] as string
-      if (body.ready) return { ...body, id }
+      if (body.is_ready) return { ...body, id }
     }
   }
   const end = async (id: string) => {

@@ -14,8 +14,8 @@ beforeAll(async () => {
   await office.hubApi.sweep(hub.clock.now())
 })
 
-const audit = () => hub.call('/system/budget-audit', { key: adminKey })
-const repair = () => hub.call('/system/budget-audit/repair', { method: 'POST', key: adminKey })
+const audit = () => hub.call('/budgets/audit', { key: adminKey })
+const repair = () => hub.call('/budgets/audit/repair', { method: 'POST', key: adminKey })
 const spend = async (microusd: number) => {
   await post(ada.key, '@scout')
   const { activationId } = await start(scout.id)
@@ -33,7 +33,7 @@ it('B11: the audit finds differing counters, repair corrects them from usage, an
   await spend(30)
   hub.clock.advance(86_400_000)
   await spend(12)
-  expect((await audit()).body).toMatchObject({ agrees: true, differences: [] })
+  expect((await audit()).body).toMatchObject({ is_consistent: true, differences: [] })
   await office.run(
     'UPDATE budget_windows SET spent_microusd = 7, spent_tokens = 9 WHERE budget_id = ? AND spent_tokens > 0',
     hubBudget,
@@ -42,9 +42,9 @@ it('B11: the audit finds differing counters, repair corrects them from usage, an
     ...{ budget_id: hubBudget, scope: 'hub', starts_at: '2026-01-01T00:00:00.000Z' },
     ...{ counted_microusd: 7, events_microusd: 42, counted_tokens: 9, events_tokens: 4 },
   }
-  expect((await audit()).body).toMatchObject({ agrees: false, differences: [difference] })
+  expect((await audit()).body).toMatchObject({ is_consistent: false, differences: [difference] })
   expect((await repair()).body.repaired).toMatchObject([difference])
-  expect((await audit()).body.agrees).toBe(true)
+  expect((await audit()).body.is_consistent).toBe(true)
   expect((await repair()).body.repaired).toEqual([])
   const rows = await office.all<{ arguments: string }>(
     `SELECT l.arguments FROM audit_log l JOIN accounts a ON a.id = l.account_id
@@ -66,12 +66,12 @@ it('B11: spending without a usage event, and an event that no window counted, ar
     ['hub', 'hub', 'hub', 'agent', 'community', 'model', 'executor'].sort(),
   )
   expect((await repair()).body.repaired).toHaveLength(7)
-  expect((await audit()).body.agrees).toBe(true)
+  expect((await audit()).body.is_consistent).toBe(true)
 })
 
 it('H6: a repair with an Idempotency-Key runs once, and a retry returns the same answer', async () => {
   const send = () =>
-    hub.call('/system/budget-audit/repair', {
+    hub.call('/budgets/audit/repair', {
       ...{ method: 'POST', key: adminKey, headers: { 'idempotency-key': 'repair-1' } },
     })
   const miscount = () =>
@@ -81,14 +81,14 @@ it('H6: a repair with an Idempotency-Key runs once, and a retry returns the same
   expect(first.body.repaired).not.toEqual([])
   await miscount()
   expect((await send()).body).toEqual(first.body)
-  expect((await audit()).body.agrees).toBe(false)
+  expect((await audit()).body.is_consistent).toBe(false)
   await repair()
 })
 
 it('B11: only admins can audit', async () => {
   const mine = (path: string, method: 'GET' | 'POST') => hub.call(path, { method, key: ada.key })
-  expect((await mine('/system/budget-audit', 'GET')).status).toBe(403)
-  expect((await mine('/system/budget-audit/repair', 'POST')).status).toBe(403)
+  expect((await mine('/budgets/audit', 'GET')).status).toBe(403)
+  expect((await mine('/budgets/audit/repair', 'POST')).status).toBe(403)
 })
 
 it('B11: a window created late counts the usage that the previous window had counted for it', async () => {
@@ -100,9 +100,9 @@ it('B11: a window created late counts the usage that the previous window had cou
   const { activationId } = await start(scout.id)
   hub.clock.advance(endsAt - hub.clock.now() + 40 * 86_400_000)
   await office.commit(scout.id, activationId, { usage: [usageOf(8, 1)] })
-  expect((await audit()).body.agrees).toBe(true)
+  expect((await audit()).body.is_consistent).toBe(true)
   await office.hubApi.sweep(hub.clock.now())
-  expect((await audit()).body.agrees).toBe(true)
+  expect((await audit()).body.is_consistent).toBe(true)
   const now = await office.first<{ spent: number }>(
     `SELECT spent_microusd AS spent FROM budget_windows
      WHERE budget_id = ?1 AND starts_at <= ?2 AND ends_at > ?2`,

@@ -18,8 +18,8 @@ export function createRoleOffice() {
       get('mira').id,
       get('kit').id,
     )
-    const { body } = await hub.call('/agents/register', { body: { name: 'gus' } })
-    people.gus = { id: body.agent.id, key: body.agent.api_key, name: 'gus' }
+    const { body } = await hub.call('/accounts', { body: { name: 'gus' } })
+    people.gus = { id: body.account.id, key: body.account.api_key, name: 'gus' }
     for (const name of ['scout', 'finch', 'lark']) agents.push(await createAgent(name))
     await office.hubApi.sweep(hub.clock.now())
   })
@@ -46,7 +46,7 @@ export function createRoleOffice() {
       )
     )?.n ?? -1
   const readDifferences = async () =>
-    (await hub.call('/system/budget-audit', { key: adminKey })).body.differences
+    (await hub.call('/budgets/audit', { key: adminKey })).body.differences
   const [scout, finch] = [() => agents[0] as Account, () => agents[1] as Account]
   const spend = async (by: string, cost: number, agent = scout()) => {
     await post(get(by).key, `@${agent.name} please`)

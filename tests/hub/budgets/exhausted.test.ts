@@ -31,7 +31,7 @@ const ask = async (spent: number, limit: number) => {
   await office.run(`UPDATE activations SET state = 'done'`)
   return admission
 }
-const status = async () => (await hub.call('/system/budget-health')).body.status
+const status = async () => (await hub.call('/budgets/health')).body.status
 
 it.each([
   [0, 0, 1],

@@ -10,6 +10,7 @@ const november: ForecastBudget = {
   spentMicrousd: 0,
   spentTokens: 0,
   criticalShare: 1,
+  isRefusing: false,
   startsAt: at('2026-11-01T00:00:00Z'),
   endsAt: at('2026-12-01T00:00:00Z'),
 }

@@ -136,7 +136,7 @@ async function checkBooks(spenders: Spender[]): Promise<void> {
   const { office, hub } = world
   const left = `SELECT total(reserved_microusd + reserved_tokens) AS n FROM activations`
   expect((await office.first<{ n: number }>(left))?.n).toBe(0)
-  const { body } = await hub.call('/system/budget-audit', { key: adminKey })
+  const { body } = await hub.call('/budgets/audit', { key: adminKey })
   expect(body.differences).toEqual([])
   const counted = await office.all<Counted>(
     `SELECT b.id, b.scope, b.scope_id AS scopeId, total(w.spent_microusd) AS microusd, total(w.spent_tokens) AS tokens

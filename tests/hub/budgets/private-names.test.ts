@@ -13,7 +13,7 @@ let outsider: Person
 let budgetId: string
 
 const create = async (name: string, visibility: string, day: number) => {
-  await hub.call('/submolts', { key: member.key, body: { name, visibility } })
+  await hub.call('/communities', { key: member.key, body: { name, visibility } })
   await env.DB.prepare(
     `INSERT INTO usage_days VALUES ('community', ?1, (SELECT id FROM communities WHERE name = ?2), 1, 0, 10, 0, 5, 0, 3000000, 0, 0)`,
   )
@@ -40,7 +40,7 @@ beforeAll(async () => {
 })
 
 const closed = /cellar|attic/
-const paths = ['/usage?group_by=community', '/budgets', '/system/budget-health']
+const paths = ['/usage?group_by=community', '/budgets', '/budgets/health']
 const pages = ['/budgets?by=community', '/budgets.csv?by=community', '/budgets']
 
 test('T21: usage counts the money of communities that a reader does not read, as one without a name', async () => {
@@ -72,7 +72,7 @@ test('T21: a budget of a community says its name to those who read it, and to ad
     const { body } = await hub.call(path, { key })
     return body.budgets.find(({ id }: { id: string }) => id === budgetId).community
   }
-  for (const path of ['/budgets', '/system/budget-health']) {
+  for (const path of ['/budgets', '/budgets/health']) {
     expect(await nameFor(path, outsider.key)).toBe(privateCommunityLabel)
     expect(await nameFor(path, null)).toBe(privateCommunityLabel)
     expect(await nameFor(path, member.key)).toBe('cellar')

@@ -84,7 +84,7 @@ async function check(runs: ProgramSpender[]): Promise<void> {
 async function checkBooks(runs: ProgramSpender[]): Promise<void> {
   const left = 'SELECT total(reserved_microusd + reserved_tokens) AS n FROM activations'
   expect((await world.office.first<{ n: number }>(left))?.n).toBe(0)
-  const { body } = await world.hub.call('/system/budget-audit', { key: adminKey })
+  const { body } = await world.hub.call('/budgets/audit', { key: adminKey })
   expect(body.differences).toEqual([])
   const usage = runs.flatMap((run) => {
     const microusd = run.usage.reduce((sum, { costMicrousd }) => sum + costMicrousd, 0)

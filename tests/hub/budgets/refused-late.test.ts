@@ -119,7 +119,7 @@ test('T4: health, forecast and refusal agree, until the limit is raised', async 
   await runner.work()
   expect(runner).toMatchObject({ wasRefused: true, isDone: true })
   const readHub = async () => {
-    const { body } = await world.hub.call('/system/budget-health', { key: adminKey })
+    const { body } = await world.hub.call('/budgets/health', { key: adminKey })
     return body.budgets.find(
       ({ scope, period }: { scope: string; period: string }) => scope === 'hub' && period === 'day',
     )

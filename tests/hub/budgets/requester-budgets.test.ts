@@ -13,8 +13,8 @@ let ben: Account
 let scout: Account
 
 async function register(name: string): Promise<Account> {
-  const { body } = await hub.call('/agents/register', { body: { name } })
-  return { id: body.agent.id, key: body.agent.api_key, name }
+  const { body } = await hub.call('/accounts', { body: { name } })
+  return { id: body.account.id, key: body.account.api_key, name }
 }
 
 const createBudget = async (body: object): Promise<string> => {
@@ -112,7 +112,7 @@ test('T1 T3: requesters of one run share its cost; recounting and the audit agre
         expect(spent.reduce((sum, each) => sum + each, 0)).toBe(total)
         const share = costs.reduce((sum, cost) => sum + Math.floor(cost / people), 0)
         expect([...spent].sort((a, b) => a - b).slice(0, -1)).toEqual(Array(people - 1).fill(share))
-        const audit = await hub.call('/system/budget-audit', { key: adminKey })
+        const audit = await hub.call('/budgets/audit', { key: adminKey })
         const ours = (audit.body.differences as { budget_id: string }[]).filter((each) =>
           ids.includes(each.budget_id),
         )
@@ -176,7 +176,7 @@ test('T3 T8: the budget of a member pays for the agents that they claimed, too',
         expect(await spentOf(budgets.get('ada') ?? '')).toBe(paidBy(ada))
         const own = asking.includes('of mira') ? shareOf(kit.id) : 0
         expect(await spentOf(budgets.get('kit') ?? '')).toBe(own)
-        const audit = await hub.call('/system/budget-audit', { key: adminKey })
+        const audit = await hub.call('/budgets/audit', { key: adminKey })
         const ours = (audit.body.differences as { budget_id: string }[]).filter((each) =>
           [...budgets.values()].includes(each.budget_id),
         )

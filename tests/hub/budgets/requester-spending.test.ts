@@ -187,7 +187,7 @@ test('B8: a repair of the counters counts the spending by requester again', asyn
   await office.run('UPDATE requester_spending SET spent_microusd = 5')
   await office.setSpent(5)
   expect(await spentBy()).toEqual({ mira: 5 })
-  await hub.call('/system/budget-audit/repair', { key: adminKey, body: {} })
+  await hub.call('/budgets/audit/repair', { key: adminKey, body: {} })
   expect(await spentBy()).toEqual({ mira: 100 })
   await count()
   expect(await spentBy()).toEqual({ mira: 100 })

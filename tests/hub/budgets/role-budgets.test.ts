@@ -129,7 +129,7 @@ test('B11 T3: a new budget counts the period so far, and repair corrects the win
       [get('kit').id, 9],
     ].sort(),
   )
-  await hub.call('/system/budget-audit/repair', { method: 'POST', key: adminKey })
+  await hub.call('/budgets/audit/repair', { method: 'POST', key: adminKey })
   expect(await readDifferences()).toEqual([])
   expect([await spentOf(id, 'ada'), await spentOf(id, 'kit')]).toEqual([33, 9])
 })
@@ -154,7 +154,7 @@ test('T3 B9: the API shows how many accounts have spent, to admins the greatest,
     ],
   })
   expect((await read(get('ada').key)).accounts).toEqual({ count: 2, used_up: 1, top: [] })
-  const health = await hub.call('/system/budget-health', { key: adminKey })
+  const health = await hub.call('/budgets/health', { key: adminKey })
   expect(health.body.status).toBe('healthy')
   for (let sweeps = 0; sweeps < 3; sweeps++) {
     hub.clock.advance(1)
@@ -180,7 +180,7 @@ test('T4: a refusal for too little is shown at the budget of the role', async ()
     usage: [usageOf(70, 3)],
     refusedCall: { microusd: 31, tokens: 1 },
   })
-  const { body } = await hub.call('/system/budget-health', { key: adminKey })
+  const { body } = await hub.call('/budgets/health', { key: adminKey })
   const shown = body.budgets.find((each: { id: string }) => each.id === id)
   expect(shown).toMatchObject({
     status: 'critical',
@@ -188,6 +188,13 @@ test('T4: a refusal for too little is shown at the budget of the role', async ()
     accounts: { used_up: 1 },
     forecast: { state: 'exhausted' },
   })
+  await office.hubApi.sweep(hub.clock.now())
+  const title = 'Too little is left for a member of the monthly budget per member'
+  const notified = await office.all(
+    `SELECT a.role FROM inbox_items i JOIN accounts a ON a.id = i.account_id WHERE i.content = ?`,
+    title,
+  )
+  expect(notified).toEqual([{ role: 'admin' }])
 })
 
 test('T3: the owner of an agent pays for all that it does, whoever asks, also unasked', async () => {

@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterEach(office.clear)
 
-const health = async () => (await hub.call('/system/budget-health')).body
+const health = async () => (await hub.call('/budgets/health')).body
 
 test.each([
   [0, 'healthy'],
@@ -51,17 +51,17 @@ test('B8: health is open to people and agents in one round trip, and includes re
   await post(ada.key, '@scout')
   await start(scout.id)
   for (const key of [ada.key, scout.key, null]) {
-    const { status, body, headers } = await hub.call('/system/budget-health', { key })
+    const { status, body, headers } = await hub.call('/budgets/health', { key })
     expect(status).toBe(200)
     expect(body.budgets[0]).toMatchObject({ reserved_microusd: 100, reserved_tokens: 10 })
     expect(readCost(headers).roundTrips).toBe(1)
   }
-  expect(await hub.call('/system/budget-health', { key: 'wrong' })).toMatchObject({ status: 401 })
+  expect(await hub.call('/budgets/health', { key: 'wrong' })).toMatchObject({ status: 401 })
 })
 
 test('B8: a hub that is not public requires a key', async () => {
   const shut = createTestHub({ ROOKERY_PUBLIC: 'false' })
-  for (const path of ['/system/budget-health', '/budgets', '/usage', '/activations']) {
+  for (const path of ['/budgets/health', '/budgets', '/usage', '/activations']) {
     expect(await shut.call(path)).toMatchObject({ status: 401 })
     expect(await shut.call(path, { key: ada.key })).toMatchObject({ status: 200 })
   }

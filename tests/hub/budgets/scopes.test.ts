@@ -208,7 +208,7 @@ it('B4: a clock that goes back over midnight adds nothing from the previous day'
   await office.commit(scout.id, activationId, { usage: [usageOf(40, 1)] })
   hub.clock.advance(2 * hourMs)
   expect((await read(id)).spent_microusd).toBe(100)
-  expect((await hub.call('/system/budget-audit', { key: adminKey })).body.agrees).toBe(true)
+  expect((await hub.call('/budgets/audit', { key: adminKey })).body.is_consistent).toBe(true)
 })
 
 it('B5: an activation that used all its tokens is refused one more call', async () => {
@@ -278,7 +278,7 @@ it('B2: a budget can be deleted, but not the last one of the hub', async () => {
 })
 
 it('B2: the budgets are read in one round trip, whatever their scopes', async () => {
-  await make('community', 'general', 5)
+  await make('community', 'm/general', 5)
   const { body, headers } = await hub.call('/budgets')
   expect(readCost(headers).roundTrips).toBe(1)
   expect(body.budgets[1]).toMatchObject({ scope: 'community', community: 'general' })

@@ -67,7 +67,7 @@ export async function createSpendingWorld(size: number) {
   const office = createOffice()
   const { hub, hubApi } = office
   const ada = await hub.join('ada', 'human')
-  await hub.call('/submolts', { key: ada.key, body: { name: 'other', display_name: 'Other' } })
+  await hub.call('/communities', { key: ada.key, body: { name: 'other', display_name: 'Other' } })
   const ids = Array.from({ length: size }, () => office.newId<AccountId>())
   const flock = ids.map((id, index) => ({ id, name: `flock-${index}`, models: modelsOf(index) }))
   const list = JSON.stringify(flock)
@@ -82,8 +82,8 @@ export async function createSpendingWorld(size: number) {
      SELECT value ->> 'id', 1, 'etag', value ->> '$.models[0]', value -> 'models', 10, 100, 1, 10, 0 FROM json_each(?)`,
     list,
   )
-  const postIn = async (submolt: string): Promise<PostId> => {
-    const body = { submolt, title: 'All of you', content: 'Please.' }
+  const postIn = async (community: string): Promise<PostId> => {
+    const body = { community, title: 'All of you', content: 'Please.' }
     return (await hub.call('/posts', { key: ada.key, body })).body.post.id
   }
   const posts = [await postIn('general'), await postIn('other')]

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { HubClient, HubError, waitForNotifications } from '../../../client/index'
+import { HubClient, HubError, waitForInbox } from '../../../client/index'
 import { createTestHub, readCost } from '../create-test-hub'
 
 const hub = createTestHub()
@@ -47,7 +47,7 @@ test('H6: a call whose answer was lost is sent again and acts once', async () =>
 
 test('an error is a value with code, hint and details, and what cannot succeed is sent once', async () => {
   const { client, sent } = connect('rookery_wrong')
-  const refused = await client.try('GET /agents/me')
+  const refused = await client.try('GET /me')
   expect(refused).toMatchObject({ ok: false, error: { code: 'UNAUTHORIZED', status: 401 } })
   expect(sent).toHaveLength(1)
   const invalid = await connect(mira.key).client.try('POST /posts', {
@@ -79,18 +79,18 @@ test('H7: a list iterates over all pages, each of them read once', async () => {
   expect(sent).toHaveLength(3)
 })
 
-test('H5: waiting for notifications ends with the first one, or when the time is up', async () => {
+test('H5: waiting for the inbox ends with the first one, or when the time is up', async () => {
   const lena = await hub.join('lena', 'human')
   const waiting = connect(lena.key)
-  expect(await waitForNotifications(waiting.client, { timeoutMs: 0 })).toEqual([])
-  const found = waitForNotifications(waiting.client, { timeoutMs: 20_000 })
+  expect(await waitForInbox(waiting.client, { timeoutMs: 0 })).toEqual([])
+  const found = waitForInbox(waiting.client, { timeoutMs: 20_000 })
   const asking = { ...body, title: 'Lena?', content: '@lena are you there?' }
   await connect(mira.key).client.call('POST /posts', { body: asking })
   expect(await found).toEqual([
-    expect.objectContaining({ type: 'mention', read: false, post_title: 'Lena?' }),
+    expect.objectContaining({ type: 'mention', is_read: false, post_title: 'Lena?' }),
   ])
   expect(waiting.sent).toHaveLength(2)
-  const { headers } = await hub.call('/notifications', { key: lena.key })
+  const { headers } = await hub.call('/inbox', { key: lena.key })
   expect(readCost(headers).roundTrips).toBe(1)
 })
 
@@ -99,9 +99,9 @@ test('H5: how far an answer is is read in one round trip, by the account that as
   const { client } = connect(mira.key)
   const asking = { ...body, title: 'Nora?', content: '@nora where is the key?' }
   const { post } = await client.call('POST /posts', { body: asking })
-  const query = { post_id: post.id, agent: 'Nora' }
+  const query = { post_id: post.id, account: 'Nora' }
   expect(await client.call('GET /answers', { query })).toMatchObject({
-    agent: 'nora',
+    account: { name: 'nora', kind: 'human' },
     state: 'waiting',
   })
   hub.clock.advance(1000)

@@ -143,7 +143,8 @@ test('lists: votes of people move comments, and the next page has those that fel
   for (const id of [third, fourth]) {
     hub.clock.advance(1_000)
     expect(
-      (await hub.call(`/comments/${id}/upvote`, { method: 'POST', key: bob.key })).status,
+      (await hub.call(`/comments/${id}/vote`, { method: 'PUT', key: bob.key, body: { value: 1 } }))
+        .status,
     ).toBe(200)
   }
   expect(listIds((await read(top.body.next_cursor)).body.comments)).toEqual([third, fourth])

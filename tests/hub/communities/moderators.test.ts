@@ -15,19 +15,19 @@ beforeEach(async () => {
   olga = await hub.join(`olga${++count}`, 'human')
   piet = await hub.join(`piet${count}`, 'human')
   name = `place-${count}`
-  expect((await hub.call('/submolts', { key: olga.key, body: { name } })).status).toBe(201)
+  expect((await hub.call('/communities', { key: olga.key, body: { name } })).status).toBe(201)
 })
 
 const registerGuest = async (word: string) => {
-  const { body } = await hub.call('/agents/register', { body: { name: `${word}${++count}` } })
-  return { name: body.agent.name as string, key: body.agent.api_key as string }
+  const { body } = await hub.call('/accounts', { body: { name: `${word}${++count}` } })
+  return { name: body.account.name as string, key: body.account.api_key as string }
 }
 const set = (account: string, role: string, key = olga.key) =>
-  hub.call(`/submolts/${name}/members/${account}`, { key, method: 'PUT', body: { role } })
+  hub.call(`/communities/${name}/members/${account}`, { key, method: 'PUT', body: { role } })
 const remove = (account: string, key = olga.key) =>
-  hub.call(`/submolts/${name}/members/${account}`, { key, method: 'DELETE' })
+  hub.call(`/communities/${name}/members/${account}`, { key, method: 'DELETE' })
 const setRole = (account: string, role: string) =>
-  hub.call(`/agents/${account}/role`, { key: adminKey, method: 'PUT', body: { role } })
+  hub.call(`/accounts/${account}/role`, { key: adminKey, method: 'PUT', body: { role } })
 const moderators = async () =>
   (
     await env.DB.prepare(
@@ -76,7 +76,7 @@ test('T11: an account that cannot moderate is no replacement; an admin removes t
   await setRole(piet.name, 'guest')
   expect((await remove(olga.name)).status).toBe(409)
   await setRole(piet.name, 'member')
-  await hub.call(`/agents/${piet.name}/disable`, { key: adminKey, body: {} })
+  await hub.call(`/accounts/${piet.name}/disable`, { key: adminKey, body: {} })
   expect((await remove(olga.name)).status).toBe(409)
   expect((await remove(olga.name, adminKey)).status).toBe(200)
   expect((await set(olga.name, 'moderator', adminKey)).status).toBe(200)
@@ -85,10 +85,10 @@ test('T11: an account that cannot moderate is no replacement; an admin removes t
 test('T20: what a guest describes is marked where agents find it, and only there a guest writes it', async () => {
   const gus = await registerGuest('gus')
   const about = (description: string) => ({ description })
-  await hub.call('/agents/me', { key: gus.key, method: 'PATCH', body: about('kumquats mine') })
-  await hub.call('/agents/me', { key: piet.key, method: 'PATCH', body: about('lychees mine') })
+  await hub.call('/me', { key: gus.key, method: 'PATCH', body: about('kumquats mine') })
+  await hub.call('/me', { key: piet.key, method: 'PATCH', body: about('lychees mine') })
   const place = { name: `guests-${count}`, description: 'durians here' }
-  await hub.call('/submolts', { key: gus.key, body: place })
+  await hub.call('/communities', { key: gus.key, body: place })
   const actor = {
     ...{ accountId: olga.id, name: olga.name, kind: 'agent' as const, activationId: null },
     ...{ idempotencyKey: null, postId: null },
@@ -103,12 +103,12 @@ test('T20: what a guest describes is marked where agents find it, and only there
   expect((await api.readProfile(actor, gus.name)).isUntrusted).toBe(true)
   // A moderator who became a guest describes no community that others take for a member's.
   const change = (key: string, description: string) =>
-    hub.call(`/submolts/${name}`, { key, method: 'PATCH', body: about(description) })
+    hub.call(`/communities/${name}`, { key, method: 'PATCH', body: about(description) })
   await set(piet.name, 'moderator')
   await setRole(piet.name, 'guest')
   expect((await change(piet.key, 'rambutans')).status).toBe(403)
   expect(await search('rambutans')).toEqual([])
   const own = { key: gus.key, method: 'PATCH', body: about('mangosteens') }
-  expect((await hub.call(`/submolts/guests-${count}`, own)).status).toBe(200)
+  expect((await hub.call(`/communities/guests-${count}`, own)).status).toBe(200)
   expect(await search('mangosteens')).toEqual([true])
 })

@@ -24,7 +24,7 @@ const post = async (by: Member, community: string, text: string) => {
   return hub.call('/posts', { key: by.key, body })
 }
 const setMember = (name: string, key = of(olga).key, role = 'member') =>
-  hub.call(`/submolts/cellar/members/${name}`, { key, method: 'PUT', body: { role } })
+  hub.call(`/communities/cellar/members/${name}`, { key, method: 'PUT', body: { role } })
 const lastEntry = () =>
   env.DB.prepare(
     'SELECT action, account_id, after FROM admin_log ORDER BY rowid DESC LIMIT 1',
@@ -62,17 +62,17 @@ beforeAll(async () => {
   scout = await hub.join('scout')
   wren = await hub.join('wren')
   for (const { id } of [scout, wren]) await hub.host(id)
-  gus = { key: (await hub.call('/agents/register', { body: { name: 'gus' } })).body.agent.api_key }
+  gus = { key: (await hub.call('/accounts', { body: { name: 'gus' } })).body.account.api_key }
   const body = { name: 'cellar', visibility: 'private' }
-  expect((await hub.call('/submolts', { key: olga.key, body })).status).toBe(201)
+  expect((await hub.call('/communities', { key: olga.key, body })).status).toBe(201)
   for (const name of ['piet', 'scout']) expect((await setMember(name)).status).toBe(200)
   postId = (await post(olga, 'cellar', canary)).body.post.id
 })
 
 test('T21: who creates a community moderates it; guests create public ones only', async () => {
-  const created = await hub.call('/submolts/cellar', { key: of(olga).key })
+  const created = await hub.call('/communities/cellar', { key: of(olga).key })
   expect(created.body).toMatchObject({ your_role: 'owner', can_read: true })
-  const { body } = await hub.call('/submolts/cellar/members', { key: of(piet).key })
+  const { body } = await hub.call('/communities/cellar/members', { key: of(piet).key })
   expect(body.members.map(({ role }: { role: string }) => role)).toEqual([
     ...['moderator', 'member', 'member'],
   ])
@@ -81,7 +81,7 @@ test('T21: who creates a community moderates it; guests create public ones only'
     ['public', 201],
   ] as const) {
     const of = { key: gus.key, body: { name: `g-${visibility}`, visibility } }
-    expect((await hub.call('/submolts', of)).status).toBe(status)
+    expect((await hub.call('/communities', of)).status).toBe(status)
   }
 })
 
@@ -93,37 +93,38 @@ test('T21: moderators and members change what they may; each change is in the ad
   expect(await lastEntry()).toMatchObject({ action: 'community.member', account_id: of(piet).id })
   expect((await hub.call(`/posts/${postId}`, { key: of(mem).key })).status).toBe(200)
   const leave = { key: of(mem).key, method: 'DELETE' }
-  expect((await hub.call('/submolts/cellar/members/mem', leave)).status).toBe(200)
+  expect((await hub.call('/communities/cellar/members/mem', leave)).status).toBe(200)
   expect((await hub.call(`/posts/${postId}`, { key: of(mem).key })).status).toBe(404)
 })
 
 test('T21: an admin reads a private community after adding themselves, which the admin log shows', async () => {
-  const feed = () => hub.call('/submolts/cellar/feed', { key: adminKey })
-  expect((await hub.call('/submolts/cellar', { key: adminKey })).body.can_read).toBe(false)
+  const feed = () => hub.call('/communities/cellar/feed', { key: adminKey })
+  expect((await hub.call('/communities/cellar', { key: adminKey })).body.can_read).toBe(false)
   expect((await feed()).status).toBe(404)
   expect((await setMember('mem', adminKey)).status).toBe(403)
   const open = { key: adminKey, method: 'PATCH', body: { visibility: 'public' } }
-  expect((await hub.call('/submolts/cellar', open)).status).toBe(403)
+  expect((await hub.call('/communities/cellar', open)).status).toBe(403)
   expect((await setMember('admin', adminKey)).status).toBe(200)
   expect(await lastEntry()).toMatchObject({ action: 'community.member' })
   expect((await feed()).status).toBe(200)
   const leave = { key: adminKey, method: 'DELETE' }
-  await hub.call('/submolts/cellar/members/admin', leave)
+  await hub.call('/communities/cellar/members/admin', leave)
 })
 
 test('T21: a mention notifies those who read; the author learns which agent does not', async () => {
   hub.clock.advance(1_000)
   const body = { content: `@mem @piet @wren ${canary} what is this?` }
   const answer = await hub.call(`/posts/${postId}/comments`, { key: of(olga).key, body })
-  expect(answer.body.notes).toEqual([
-    '@wren was not woken. It does not read this community. A moderator can add it as a member.',
+  const reason = 'It does not read this community. A moderator can add it as a member.'
+  expect(answer.body.not_woken).toEqual([
+    { name: 'mem', reason },
+    { name: 'wren', reason },
   ])
-  const inboxOf = async (key: string) =>
-    (await hub.call('/notifications', { key })).body.notifications.length
+  const inboxOf = async (key: string) => (await hub.call('/inbox', { key })).body.items.length
   expect(await inboxOf(of(piet).key)).toBe(1)
   expect(await inboxOf(of(mem).key)).toBe(0)
   expect(await inboxOf(of(wren).key)).toBe(0)
-  expect((await hub.call('/notifications/count', { key: of(wren).key })).body.count).toBe(0)
+  expect((await hub.call('/inbox/count', { key: of(wren).key })).body.unread_count).toBe(0)
   const page = await (
     await hub.fetch(`/p/${postId}`, { headers: { authorization: `Bearer ${of(olga).key}` } })
   ).text()
@@ -160,7 +161,7 @@ test('T21: a task in a community that its requester left brings the run nothing'
   const ask = { content: `@scout ${canary} once more?` }
   await hub.call(`/posts/${postId}/comments`, { key: of(piet).key, body: ask })
   const leave = { key: of(piet).key, method: 'DELETE' }
-  expect((await hub.call('/submolts/cellar/members/piet', leave)).status).toBe(200)
+  expect((await hub.call('/communities/cellar/members/piet', leave)).status).toBe(200)
   const loaded = await load(agent.id)
   expect(loaded.thread).toBeNull()
   expect(JSON.stringify(loaded)).not.toContain(canary)

@@ -61,8 +61,8 @@ test('a definition creates its agent and budget; the same files again change not
     .first()
   expect(budget).toMatchObject({ money: 500_000, windows: expect.any(Number) })
   expect(budget?.windows).toBeGreaterThan(10)
-  const agent = await hub.call('/agents/scout')
-  expect(agent.body.agent).toMatchObject({
+  const agent = await hub.call('/accounts/scout')
+  expect(agent.body.account).toMatchObject({
     kind: 'agent',
     is_hosted: true,
     model: 'offline/extractive',
@@ -110,13 +110,13 @@ test('a definition does not take over an external agent that has keys', async ()
   hub.seen.kept = []
   const refused = await put('wanderer')
   expect([refused.status, refused.body.code]).toEqual([409, 'CONFLICT'])
-  expect(refused.body.hint).toMatch(/another name.*DELETE \/api\/v1\/agents\/me\/keys/)
+  expect(refused.body.hint).toMatch(/another name.*DELETE \/api\/v1\/me\/keys/)
   expect(hub.seen.kept).toEqual([])
-  expect((await hub.call('/agents/wanderer')).body.agent.is_hosted).toBe(false)
+  expect((await hub.call('/accounts/wanderer')).body.account.is_hosted).toBe(false)
 
   // As the hint says: after the owner deletes the keys, the name can be used.
-  const { body } = await hub.call('/agents/me/keys', { key })
-  await hub.call(`/agents/me/keys/${body.keys[0].id}`, { method: 'DELETE', key })
+  const { body } = await hub.call('/me/keys', { key })
+  await hub.call(`/me/keys/${body.keys[0].id}`, { method: 'DELETE', key })
   const taken = await put('wanderer')
   expect([taken.status, taken.body.definition?.agent_id]).toEqual([200, id])
 })
@@ -133,9 +133,9 @@ test('H21: pausing and resuming one agent and all; resuming wakes agents with ne
   const { body } = await hub.call('/agents/scout/definition', { key: adminKey })
   const id = body.definition.agent_id as AccountId
   expect(
-    (await hub.call('/agents/scout/pause', { method: 'POST', key: adminKey })).body.paused,
+    (await hub.call('/agents/scout/pause', { method: 'POST', key: adminKey })).body.is_paused,
   ).toBe(true)
-  expect((await hub.call('/agents/scout')).body.agent.is_paused).toBe(true)
+  expect((await hub.call('/accounts/scout')).body.account.is_paused).toBe(true)
   expect(
     (await hub.call('/agents/requester/pause', { method: 'POST', key: adminKey })).status,
   ).toBe(404)

@@ -97,7 +97,7 @@ test('D1: an activation records the version of the definition it runs with', asy
   const ask = () =>
     hub.call('/posts', {
       key: mira.key,
-      body: { submolt: 'general', title: 'Hello', content: '@heron hello' },
+      body: { community: 'general', title: 'Hello', content: '@heron hello' },
     })
   const hubApi = createHubApi(hub.context)
   const agentId = first.body.definition.agent_id as AccountId

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { sql } from 'drizzle-orm'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { computeWait } from '../../../src/agents/scheduler/eligibility'
 import { candidatesSql, canExploreSql } from '../../../src/hub/exploration/discover-sql'
 import { selectExploration } from '../../../src/hub/exploration/queries'
 import { readExploration } from '../../../src/hub/exploration/read-exploration'
@@ -132,13 +133,13 @@ test('S9 L7: what it has passed on is not shown again, until a person says more'
 })
 
 test('D6: interests choose: words, communities, followed accounts; the best match comes first', async () => {
-  await hub.call('/submolts', {
+  await hub.call('/communities', {
     key: mira.key,
     body: { name: 'seeds', display_name: 'Seeds', description: '' },
   })
   const seeds = async (content: string) => {
     hub.clock.advance(1)
-    const body = { submolt: 'seeds', title: 'A thought', content }
+    const body = { community: 'seeds', title: 'A thought', content }
     return (await hub.call('/posts', { key: mira.key, body })).body.post.id as string
   }
   const both = await seeds('The seed vault lost its power.')
@@ -166,7 +167,7 @@ test('D6: respond_to_questions and respond_to_discussions', async () => {
   expect(await listCandidates()).toEqual([talk])
 })
 
-test('S4: who may explore: interval, failures, caps, budget, and something to see', async () => {
+test('S4: who may explore: interval, failures, caps, and something to see', async () => {
   expect(await canExplore()).toBe(false)
   await post(mira.key, 'news')
   settle()
@@ -202,14 +203,31 @@ test('S4: who may explore: interval, failures, caps, budget, and something to se
   expect(await canExplore()).toBe(false)
   await cap(5, 50)
   expect(await canExplore()).toBe(true)
-  // Makes the budget's window.
-  await office.hubApi.sweep(hub.clock.now())
-  await office.setSpent(18_000_000)
-  expect(await canExplore()).toBe(false)
-  await office.setSpent(17_999_999)
-  expect(await canExplore()).toBe(true)
   await run('DELETE FROM explorers')
   expect(await canExplore()).toBe(false)
+})
+
+test('S5: LOAD waits after failures as long as the scheduler, but for its jitter', async () => {
+  await post(mira.key, 'news')
+  settle()
+  await run('UPDATE explorers SET explored_at = 0')
+  for (const intervalMs of [minute, 15 * minute, 60 * minute, day, 3 * day])
+    for (const failures of [0, 1, 2, 3, 4, 5, 6, 50]) {
+      await run('UPDATE explorers SET interval_ms = ?', intervalMs)
+      await run('UPDATE agents SET consecutive_failures = ?', failures)
+      const wait = computeWait(intervalMs, failures, 0)
+      for (const [ago, expected] of [
+        [wait, true],
+        [wait - 1, failures === 0],
+      ] as const) {
+        const at = hub.clock.now() - ago
+        await run('UPDATE accounts SET last_activated_at = ? WHERE id = ?', at, scout.id)
+        expect([intervalMs, failures, ago, await canExplore()]).toEqual([
+          ...[intervalMs, failures, ago, expected],
+        ])
+      }
+    }
+  await run('UPDATE agents SET consecutive_failures = 0')
 })
 
 test('S9: an activation is shown the best few with their newest comments', async () => {

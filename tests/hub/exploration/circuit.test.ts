@@ -53,7 +53,7 @@ test('S5 H7: that an agent failed five times is the newest in m/agent-errors, no
   await run('UPDATE agents SET consecutive_failures = 4 WHERE account_id = ?', one.id)
   await fail(one)
   const titles = async () => {
-    const { body } = await hub.call('/posts?submolt=agent-errors')
+    const { body } = await hub.call('/posts?community=agent-errors')
     return body.posts.map(({ title }: { title: string }) => title)
   }
   const expected = ['one failed five times in a row', 'one failed', 'one failed']

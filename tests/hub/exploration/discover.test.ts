@@ -11,15 +11,15 @@ const ids: Record<string, string> = {}
 beforeAll(async () => {
   mira = await hub.join('mira', 'human')
   finch = await hub.join('finch', 'agent')
-  await hub.call('/submolts', {
+  await hub.call('/communities', {
     key: mira.key,
     body: { name: 'seeds', display_name: 'Seeds', description: '' },
   })
-  const write = async (name: string, submolt: string, content: string) => {
+  const write = async (name: string, community: string, content: string) => {
     hub.clock.advance(10 * minute)
     const { body } = await hub.call('/posts', {
       key: mira.key,
-      body: { submolt, title: 'A post', content },
+      body: { community, title: 'A post', content },
     })
     ids[name] = body.post.id
   }

@@ -24,8 +24,8 @@ test.each(['new', 'hot', 'top'])(
   async (sort) => {
     for (const path of [
       `/feed?sort=${sort}`,
-      `/posts?sort=${sort}&submolt=general`,
-      `/submolts/general/feed?sort=${sort}`,
+      `/posts?sort=${sort}&community=general`,
+      `/communities/general/feed?sort=${sort}`,
       `/posts?sort=new&author=ada`,
     ]) {
       const page = await hub.call(path, { key: ada.key })
@@ -61,7 +61,7 @@ test('H7: limit and offset work too', async () => {
 })
 
 test('H7: posts of a muted community stay out of the feed and in their community', async () => {
-  await hub.call('/submolts', { key: ada.key, body: { name: 'muted' } })
+  await hub.call('/communities', { key: ada.key, body: { name: 'muted' } })
   await env.DB.prepare(`UPDATE communities SET is_muted = 1 WHERE name = 'muted'`).run()
   const { body } = await hub.call('/posts', {
     key: ada.key,
@@ -69,7 +69,7 @@ test('H7: posts of a muted community stay out of the feed and in their community
   })
   const feed = await hub.call('/feed?sort=new&limit=5')
   expect(feed.body.posts.map(({ title }: { title: string }) => title)).not.toContain('Quiet')
-  const own = await hub.call('/submolts/muted/feed')
+  const own = await hub.call('/communities/muted/feed')
   expect(own.body.posts[0].id).toBe(body.post.id)
 })
 

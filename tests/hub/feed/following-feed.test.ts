@@ -33,49 +33,53 @@ beforeAll(async () => {
     ],
     ['cellar', 'private'],
   ]) {
-    await hub.call('/submolts', { key: bea.key, body: { name, visibility } })
+    await hub.call('/communities', { key: bea.key, body: { name, visibility } })
   }
 })
 
 describe('H7: following and subscribing', () => {
   test('H6: each counts once, says what it did, and an idempotency key gives the first answer again', async () => {
-    const subscribe = '/submolts/garden/subscribe'
-    const all = await Promise.all(Array.from({ length: 8 }, () => set('POST', subscribe, ada.key)))
-    expect(all.filter(({ body }) => body.action === 'subscribed')).toHaveLength(1)
-    expect(all.filter(({ body }) => body.action === 'already_subscribed')).toHaveLength(7)
-    const shown = await hub.call('/submolts/garden', { key: ada.key })
-    expect(shown.body).toMatchObject({ is_subscribed: true, submolt: { subscriber_count: 1 } })
-    expect((await hub.call('/submolts/garden', { key: tom.key })).body.is_subscribed).toBe(false)
+    const subscribe = '/communities/garden/subscription'
+    const all = await Promise.all(Array.from({ length: 8 }, () => set('PUT', subscribe, ada.key)))
+    expect(all.filter(({ body }) => body.has_changed)).toHaveLength(1)
+    expect(all.filter(({ body }) => body.is_subscribed && !body.has_changed)).toHaveLength(7)
+    const shown = await hub.call('/communities/garden', { key: ada.key })
+    expect(shown.body).toMatchObject({ is_subscribed: true, community: { subscriber_count: 1 } })
+    expect((await hub.call('/communities/garden', { key: tom.key })).body.is_subscribed).toBe(false)
 
-    const follow = '/agents/Bea/follow'
+    const follow = '/accounts/Bea/follow'
     const key = { 'idempotency-key': 'follow-1' }
-    const first = await set('POST', follow, ada.key, key)
-    expect(first.body).toMatchObject({ action: 'followed', agent: { name: 'bea' } })
-    const again = await set('POST', follow, ada.key, key)
+    const first = await set('PUT', follow, ada.key, key)
+    expect(first.body).toMatchObject({
+      is_following: true,
+      has_changed: true,
+      account: { name: 'bea' },
+    })
+    const again = await set('PUT', follow, ada.key, key)
     expect([again.body, again.headers.get('idempotent-replay')]).toEqual([first.body, 'true'])
-    expect((await set('POST', follow, ada.key)).body.action).toBe('already_following')
-    const profile = await hub.call('/agents/bea', { key: ada.key })
-    expect(profile.body.agent).toMatchObject({
+    expect((await set('PUT', follow, ada.key)).body.has_changed).toBe(false)
+    const profile = await hub.call('/accounts/bea', { key: ada.key })
+    expect(profile.body.account).toMatchObject({
       ...{ follower_count: 1, following_count: 0, is_following: true },
     })
     expect(readCost(profile.headers).roundTrips).toBe(1)
 
-    expect((await set('DELETE', follow, ada.key)).body.action).toBe('unfollowed')
-    expect((await set('DELETE', follow, ada.key)).body.action).toBe('not_following')
-    expect((await set('POST', follow, ada.key)).body.action).toBe('followed')
-    expect((await hub.call('/agents/bea')).body.agent).toMatchObject({
+    expect((await set('DELETE', follow, ada.key)).body.has_changed).toBe(true)
+    expect((await set('DELETE', follow, ada.key)).body.has_changed).toBe(false)
+    expect((await set('PUT', follow, ada.key)).body.has_changed).toBe(true)
+    expect((await hub.call('/accounts/bea')).body.account).toMatchObject({
       ...{ follower_count: 1, is_following: false },
     })
-    const inbox = await hub.call('/notifications', { key: bea.key })
-    const seen = inbox.body.notifications.filter(({ type }: { type: string }) => type === 'follow')
+    const inbox = await hub.call('/inbox', { key: bea.key })
+    const seen = inbox.body.items.filter(({ type }: { type: string }) => type === 'follow')
     expect(seen).toEqual([
-      expect.objectContaining({ from_agent: expect.objectContaining({ name: 'ada' }) }),
+      expect.objectContaining({ from: expect.objectContaining({ name: 'ada' }) }),
     ])
     expect(hub.seen.woken).toEqual([])
 
-    expect((await set('POST', '/agents/ada/follow', ada.key)).status).toBe(400)
-    expect((await set('POST', '/agents/nobody/follow', ada.key)).status).toBe(404)
-    expect((await set('POST', '/submolts/cellar/subscribe', ada.key)).status).toBe(404)
+    expect((await set('PUT', '/accounts/ada/follow', ada.key)).status).toBe(400)
+    expect((await set('PUT', '/accounts/nobody/follow', ada.key)).status).toBe(404)
+    expect((await set('PUT', '/communities/cellar/subscription', ada.key)).status).toBe(404)
   })
 
   test('H7: the own feed has what one follows, in every order, page by page, in one round trip', async () => {
@@ -108,23 +112,23 @@ describe('H7: following and subscribing', () => {
   })
 
   test('T21: a subscription shows nothing of a community that one reads no longer, and still ends', async () => {
-    await hub.call('/submolts/cellar/members/tom', { method: 'PUT', key: bea.key, body: {} })
-    expect((await set('POST', '/submolts/cellar/subscribe', tom.key)).body.action).toBe(
-      'subscribed',
+    await hub.call('/communities/cellar/members/tom', { method: 'PUT', key: bea.key, body: {} })
+    expect((await set('PUT', '/communities/cellar/subscription', tom.key)).body.is_subscribed).toBe(
+      true,
     )
     await postIn('cellar', 'a secret', bea)
     expect(await titles('/feed?filter=following', tom.key)).toEqual(['a secret'])
-    await hub.call('/submolts/cellar/members/tom', { method: 'DELETE', key: bea.key })
+    await hub.call('/communities/cellar/members/tom', { method: 'DELETE', key: bea.key })
     expect(await titles('/feed?filter=following', tom.key)).toEqual([])
     expect((await hub.call('/home', { key: tom.key })).body.posts_from_accounts_you_follow).toEqual(
       {
         posts: [],
       },
     )
-    expect((await set('DELETE', '/submolts/cellar/subscribe', tom.key)).body.action).toBe(
-      'unsubscribed',
-    )
-    expect((await set('DELETE', '/submolts/cellar/subscribe', tom.key)).status).toBe(404)
+    expect(
+      (await set('DELETE', '/communities/cellar/subscription', tom.key)).body.has_changed,
+    ).toBe(true)
+    expect((await set('DELETE', '/communities/cellar/subscription', tom.key)).status).toBe(404)
   })
 
   test('H7: GET /home says in one round trip what is new and what to do next', async () => {
@@ -137,7 +141,12 @@ describe('H7: following and subscribing', () => {
     expect(body).toMatchObject({
       your_account: { name: 'ada', karma: 0, unread_notification_count: 2 },
       activity_on_your_posts: [
-        { post_id: mine, post_title: 'mine', submolt_name: 'garden', new_notification_count: 2 },
+        {
+          post_id: mine,
+          post_title: 'mine',
+          community: { name: 'garden' },
+          new_notification_count: 2,
+        },
       ],
       your_direct_messages: { pending_request_count: 0, unread_message_count: 0 },
     })
@@ -160,21 +169,21 @@ describe('H7: following and subscribing', () => {
       .run()
     await hub.join('wren')
     const two = await Promise.all(
-      ['ada', 'bea'].map((name) => set('POST', `/agents/${name}/follow`, tom.key)),
+      ['ada', 'bea'].map((name) => set('PUT', `/accounts/${name}/follow`, tom.key)),
     )
-    expect(two.filter(({ body }) => body.action === 'followed')).toHaveLength(1)
+    expect(two.filter(({ body }) => body.is_following)).toHaveLength(1)
     const refused = two.find(({ status }) => status !== 200)
     expect([refused?.status, refused?.body.code]).toEqual([409, 'CONFLICT'])
-    const third = await set('POST', '/agents/wren/follow', tom.key)
+    const third = await set('PUT', '/accounts/wren/follow', tom.key)
     expect(third.body.error).toBe('You follow 200 accounts.')
-    await set('POST', '/submolts/garden/subscribe', tom.key)
+    await set('PUT', '/communities/garden/subscription', tom.key)
     const counts = () =>
       env.DB.prepare(
         `SELECT (SELECT subscriber_count FROM communities WHERE name = 'garden') AS subscribers,
          (SELECT sum(follower_count) FROM accounts WHERE name IN ('ada', 'bea')) AS followers`,
       ).first()
     expect(await counts()).toEqual({ subscribers: 2, followers: 2 })
-    const gone = await hub.call('/agents/tom?words=remove', { method: 'DELETE', key: adminKey })
+    const gone = await hub.call('/accounts/tom?words=remove', { method: 'DELETE', key: adminKey })
     expect(gone.status, JSON.stringify(gone.body)).toBeLessThan(300)
     expect(await counts()).toEqual({ subscribers: 1, followers: 1 })
     const left = await env.DB.prepare('SELECT count(*) AS n FROM follows WHERE account_id = ?1')
@@ -197,9 +206,9 @@ describe('H7: the order "rising"', () => {
       .bind(bea.id, now)
       .run()
     const young = await postIn('kitchen', 'young', bea)
-    await hub.call(`/posts/${young}/upvote`, { key: ada.key, method: 'POST' })
+    await hub.call(`/posts/${young}/vote`, { key: ada.key, method: 'PUT', body: { value: 1 } })
     await env.DB.prepare('UPDATE api_keys SET last_used_at = ?').bind(hub.clock.now()).run()
-    for (const path of ['/feed?', '/posts?submolt=kitchen&', '/submolts/kitchen/feed?']) {
+    for (const path of ['/feed?', '/posts?community=kitchen&', '/communities/kitchen/feed?']) {
       const page = await hub.call(`${path}sort=rising`, { key: ada.key })
       expect(page.body.posts[0].title, path).toBe('young')
       const { rowsRead, roundTrips } = readCost(page.headers)

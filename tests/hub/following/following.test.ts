@@ -130,10 +130,10 @@ test('C1: thanks wake nobody, also as an answer; a mention always does', async (
 
 test('C1: another person continues as a new requester, with an own run when roles differ', async () => {
   const { postId } = await talk()
-  const { body } = await hub.call('/agents/register', { body: { name: 'gus' } })
-  await office.run(`UPDATE accounts SET kind = 'human' WHERE id = ?`, body.agent.id)
+  const { body } = await hub.call('/accounts', { body: { name: 'gus' } })
+  await office.run(`UPDATE accounts SET kind = 'human' WHERE id = ?`, body.account.id)
   await say(ada, postId, 'And for herons?')
-  await comment(body.agent.api_key, postId, 'And for geese?')
+  await comment(body.account.api_key, postId, 'And for geese?')
   const first = await answer()
   expect(first.requesters).toMatchObject([{ name: 'ada', role: 'member' }])
   const second = await answer()
@@ -153,8 +153,11 @@ test('C1: following ends a day after the last word; the answer to the comment sa
     key: of(mira).key,
     body: { content: 'And before that?', parent_id: answerId },
   })
-  expect(body.notes).toEqual([
-    '@scout was not woken. It does not follow this thread, or no longer: mention it to wake it.',
+  expect(body.not_woken).toEqual([
+    {
+      name: 'scout',
+      reason: 'It does not follow this thread, or no longer: mention it to wake it.',
+    },
   ])
   expect(await waiting()).toEqual([])
 })
@@ -196,7 +199,7 @@ test('C1: the switch ends it for whom it may concern, in two round trips', async
   expect((await end(of(ada).key)).status).toBe(403)
   expect(await end(of(mira).key)).toMatchObject({
     status: 200,
-    body: { post_id: postId, agent: 'scout', following: false },
+    body: { post_id: postId, agent: 'scout', is_following: false },
   })
   await say(mira, postId, 'And in the year before?')
   expect(await waiting()).toEqual([])
@@ -211,8 +214,8 @@ test('C1: the switch ends it for whom it may concern, in two round trips', async
 test('C1: it never starts in a community that switches it off, nor with an agent that does not follow', async () => {
   const { postId, answerId } = await talk()
   const set = (follow_threads: boolean) =>
-    hub.call('/submolts/general', { method: 'PATCH', key: adminKey, body: { follow_threads } })
-  expect((await set(false)).body.submolt.follow_threads).toBe(false)
+    hub.call('/communities/general', { method: 'PATCH', key: adminKey, body: { follow_threads } })
+  expect((await set(false)).body.community.follow_threads).toBe(false)
   await say(mira, postId, 'And in the year before?')
   await say(mira, postId, 'And in the year before?', answerId)
   expect(await waiting()).toEqual([])

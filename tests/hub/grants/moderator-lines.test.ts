@@ -18,7 +18,7 @@ const [gil, mo, mira] = [
 const setPolicy = (allowed: string[], query = '') =>
   hub.call(`/agents/scout/grants${query}`, { method: 'PUT', key: adminKey, body: { allowed } })
 const member = (method: string, name: string, role?: string, community = 'garden') =>
-  hub.call(`/submolts/${community}/members/${name}`, {
+  hub.call(`/communities/${community}/members/${name}`, {
     ...{ method, key: adminKey },
     ...(role && { body: { role } }),
   })
@@ -38,10 +38,10 @@ const allowedFor = async (...requesters: string[]): Promise<string[]> => {
 
 beforeAll(async () => {
   for (const name of ['garden', 'pond']) {
-    await hub.call('/submolts', { key: adminKey, body: { name } })
+    await hub.call('/communities', { key: adminKey, body: { name } })
   }
   await member('PUT', 'gil', 'moderator')
-  await hub.call('/agents/mo/moderator', {
+  await hub.call('/accounts/mo/moderator', {
     ...{ method: 'PUT', key: adminKey, body: { is_moderator: true } },
   })
 })
@@ -65,10 +65,10 @@ test('T1: a line for moderators of a community holds for those who may moderate 
   expect(await allowedFor(gil.id)).toEqual(['hub:read'])
   await member('PUT', 'gil', 'moderator')
   expect(await allowedFor(gil.id)).toEqual(whole)
-  await hub.call('/agents/gil/role', { method: 'PUT', key: adminKey, body: { role: 'guest' } })
+  await hub.call('/accounts/gil/role', { method: 'PUT', key: adminKey, body: { role: 'guest' } })
   expect(await allowedFor(gil.id)).toEqual([])
-  await hub.call('/agents/gil/role', { method: 'PUT', key: adminKey, body: { role: 'member' } })
-  await hub.call('/agents/mo/moderator', {
+  await hub.call('/accounts/gil/role', { method: 'PUT', key: adminKey, body: { role: 'member' } })
+  await hub.call('/accounts/mo/moderator', {
     ...{ method: 'PUT', key: adminKey, body: { is_moderator: false } },
   })
   expect(await allowedFor(mo.id)).toEqual(['hub:read'])

@@ -92,7 +92,7 @@ test('T1: a line for a deleted account holds for nobody, and says so until it is
   }
   expect(await readPolicy()).toEqual(lines)
   const body = { name: 'deleted--account' }
-  expect((await hub.call('/agents/register', { body })).status).toBe(400)
+  expect((await hub.call('/accounts', { body })).status).toBe(400)
 })
 
 test('T1: lines with names cost no round trip', async () => {

@@ -113,7 +113,7 @@ describe('what stands in a policy', () => {
     await hub.call('/agents/wren/grants', { method: 'DELETE', key: adminKey })
     const gone = await hub.join(`gone-${crypto.randomUUID().slice(0, 6)}`)
     const community = `gone-${crypto.randomUUID().slice(0, 6)}`
-    await hub.call('/submolts', { key: mira.key, body: { name: community } })
+    await hub.call('/communities', { key: mira.key, body: { name: community } })
     const allowed = [
       'hub:*',
       `acme:pay for @${gone.name}`,

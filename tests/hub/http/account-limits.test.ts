@@ -4,7 +4,7 @@ import { addressHeader, createTestHub } from '../create-test-hub'
 
 const hub = createTestHub()
 const createName = () => `many-${crypto.randomUUID().slice(0, 8)}`
-const createKey = (key: string, body: object = {}) => hub.call('/agents/me/keys', { key, body })
+const createKey = (key: string, body: object = {}) => hub.call('/me/keys', { key, body })
 const statusesOf = async (count: number, send: (index: number) => Promise<{ status: number }>) => {
   const statuses: number[] = []
   for (let index = 0; index < count; index++) statuses.push((await send(index)).status)
@@ -18,30 +18,30 @@ describe('keys of an account', () => {
     for (let index = 1; index < limits.keysPerAccountMax; index++) made.push(await createKey(key))
     expect(new Set(made.map(({ status }) => status))).toEqual(new Set([201]))
     const headers = { 'idempotency-key': crypto.randomUUID() }
-    const refused = await hub.call('/agents/me/keys', { key, body: {}, headers })
+    const refused = await hub.call('/me/keys', { key, body: {}, headers })
     expect([refused.status, refused.body.code]).toEqual([409, 'CONFLICT'])
     expect(refused.body.hint).toBe('Delete a key that you no longer use.')
-    await hub.call(`/agents/me/keys/${made[0]?.body.key.id}`, { key, method: 'DELETE' })
+    await hub.call(`/me/keys/${made[0]?.body.key.id}`, { key, method: 'DELETE' })
     // Nothing of the refused request was kept, so the same request succeeds now.
-    expect((await hub.call('/agents/me/keys', { key, body: {}, headers })).status).toBe(201)
+    expect((await hub.call('/me/keys', { key, body: {}, headers })).status).toBe(201)
   })
 
   test('T7: of 40 keys asked for at once no more than 20 exist', async () => {
     const { key } = await hub.join(createName())
     await Promise.all(Array.from({ length: 40 }, () => createKey(key)))
-    const { body } = await hub.call('/agents/me/keys', { key })
+    const { body } = await hub.call('/me/keys', { key })
     expect(body.keys).toHaveLength(limits.keysPerAccountMax)
   })
 
   test('T7: a key can be rotated at the limit, and is unchanged when a new one is refused', async () => {
     const { key } = await hub.join(createName())
     for (let index = 1; index < limits.keysPerAccountMax; index++) await createKey(key)
-    const { body } = await hub.call('/agents/me/keys', { key })
+    const { body } = await hub.call('/me/keys', { key })
     const [first, second] = body.keys as { id: string; expires_at: string | null }[]
     expect((await createKey(key, { replaces: second?.id })).status).toBe(201)
     const again = await createKey(key, { replaces: first?.id })
     expect(again.status).toBe(409)
-    const after = await hub.call('/agents/me/keys', { key })
+    const after = await hub.call('/me/keys', { key })
     const kept = after.body.keys.find(({ id }: { id: string }) => id === first?.id)
     expect(kept.expires_at).toBeNull()
   })
@@ -64,14 +64,12 @@ describe('keys of an account', () => {
       keys.push((await createKey(key)).body.key.api_key as string)
     }
     const read = (of: string) =>
-      hub.fetch('/api/v1/agents/me', { headers: { authorization: `Bearer ${of}` } })
+      hub.fetch('/api/v1/me', { headers: { authorization: `Bearer ${of}` } })
     for (const each of keys) await read(each)
     const { requests } = rateLimits.read
     const statuses = await statusesOf(requests + 5, (index) => read(keys[index % 5] ?? ''))
     expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(5)
-    expect((await hub.call('/agents/me', { key: (await hub.join(createName())).key })).status).toBe(
-      200,
-    )
+    expect((await hub.call('/me', { key: (await hub.join(createName())).key })).status).toBe(200)
   })
 })
 
@@ -88,10 +86,10 @@ describe('IPv6 networks', () => {
     const network = createNetwork()
     const allowed = rateLimits.register.requests * rateCounting.wideNetworkFactor
     const register = (index: number) =>
-      send('/api/v1/agents/register', `${network}:${index.toString(16)}::1`, { name: createName() })
+      send('/api/v1/accounts', `${network}:${index.toString(16)}::1`, { name: createName() })
     const statuses = await statusesOf(allowed + 3, register)
     expect(statuses).toEqual([...Array(allowed).fill(201), 429, 429, 429])
-    const other = await send('/api/v1/agents/register', `${createNetwork()}::1`, {
+    const other = await send('/api/v1/accounts', `${createNetwork()}::1`, {
       name: createName(),
     })
     expect(other.status).toBe(201)

@@ -237,7 +237,7 @@ describe('a slash at the end', () => {
     ['/m/general/?sort=new&q=a%2Fb', '/m/general?sort=new&q=a%2Fb'],
     ['/api/v1/posts/', '/api/v1/posts'],
     ['/api/v1/posts/?limit=3', '/api/v1/posts?limit=3'],
-    ['/api/v1/agents/me/', '/api/v1/agents/me'],
+    ['/api/v1/me/', '/api/v1/me'],
     ['/nothing/here/', '/nothing/here'],
     ['/m/gr%C3%B6%C3%9Fe/', '/m/gr%C3%B6%C3%9Fe'],
     ['//evil.example/', '/evil.example'],

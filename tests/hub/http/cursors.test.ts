@@ -3,6 +3,7 @@ import { apiTable } from '../access/api-table'
 import { createWorld, type World } from '../access/create-world'
 import { moderationTable } from '../access/moderation-table'
 import type { Column } from '../access/requesters'
+import { adminKey } from '../create-test-hub'
 
 const columns = ['owner', 'admin', 'moderator'] as const
 
@@ -46,18 +47,29 @@ async function fillLists() {
   for (const _ of [1, 2]) {
     await world.newRequest(await world.newPerson(), world.olga)
     await world.newConversation(await world.newPerson(), world.olga)
-    await world.call(`/agents/dm/conversations/${world.conversationId}/send`, {
+    await world.call(`/conversations/${world.conversationId}/messages`, {
       key: world.piet.key,
-      body: { message: 'And this?' },
+      body: { content: 'And this?' },
     })
     await world.newComment(world.piet, world.postId)
     await world.newComment(world.olga, world.othersPostId)
+    await world.newInvitation()
+    await world.newCommunityBan()
+    await world.newHubBan()
     await world.newReport()
     await world.newRemoval()
     await world.newApproval()
     const body = { reason: 'Off topic' }
     const reported = await world.newPost(world.piet, 'A text to report')
     await world.call(`/posts/${reported}/report`, { key: world.olga.key, body })
+  }
+}
+
+/** Has an admin open what is private to olga, and a community that she moderates. */
+async function openPrivate() {
+  for (const opened of [{ account: 'olga' }, { community: 'cellar' }]) {
+    const body = { ...opened, reason: 'To help' }
+    await world.call('/openings', { key: adminKey, body })
   }
 }
 
@@ -72,7 +84,9 @@ async function findListPaths(): Promise<string[]> {
     const route = `GET ${template.replace(/\{(\w+)\}/g, ':$1')}`
     const row = apiTable[route] ?? moderationTable[route]
     const path = (await row?.send?.(world, 'owner'))?.path ?? template
-    const others = parameters.flatMap(({ name, schema: { enum: values } }) =>
+    // Nothing of a public community is opened.
+    const chosen = template === '/openings' ? [] : parameters
+    const others = chosen.flatMap(({ name, schema: { enum: values } }) =>
       (variants[name] ?? []).filter((each) => !values || values.includes(each[name] ?? '')),
     )
     const [base = '', query = ''] = path.split('?')
@@ -85,6 +99,7 @@ async function findListPaths(): Promise<string[]> {
 beforeAll(async () => {
   world = await createWorld()
   await fillLists()
+  await openPrivate()
   lists = []
   for (const path of await findListPaths()) {
     for (const column of columns) {
@@ -110,6 +125,35 @@ test('lists: a cursor leads on in its own list', async () => {
     const body = await response.json<{ next_cursor: string | null }>()
     expect([path, response.status]).toEqual([path, 200])
     expect(body.next_cursor, path).not.toBe(cursor)
+  }
+})
+
+test('lists: pages of one row are the rows of a whole page, in its order', async () => {
+  for (const [path, name, column = 'admin'] of [
+    ['/communities', 'communities'],
+    [`/communities/${world.communityName}/members`, 'members'],
+    ['/invitations', 'invitations'],
+    ['/communities/general/bans', 'bans'],
+    ['/bans/appeals', 'bans'],
+    ['/openings', 'openings', 'owner'],
+  ] as const) {
+    const read = async (parameters: Record<string, string>) =>
+      (await send(withParameters(path, parameters), column)).json<{
+        [list: string]: unknown
+        has_more: boolean
+        next_cursor: string | null
+      }>()
+    const whole = await read({})
+    expect([path, whole.has_more, whole.next_cursor]).toEqual([path, false, null])
+    const rows = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page: Awaited<ReturnType<typeof read>> = await read({ limit: '1', cursor })
+      expect(page.has_more, path).toBe(page.next_cursor !== null)
+      rows.push(...(page[name] as unknown[]))
+      cursor = page.next_cursor
+    }
+    expect(rows, path).toEqual(whole[name])
+    expect(rows.length, path).toBeGreaterThan(1)
   }
 })
 

@@ -64,7 +64,10 @@ test('H17: the document is OpenAPI 3.1 with the fields and limits that validate'
   const post = document.paths['/posts']?.post
   expect(post?.requestBody.content['application/json']?.schema).toMatchObject({
     properties: { title: { maxLength: 300 }, content: { maxLength: 40_000 } },
-    required: ['title'],
+    required: ['title', 'community'],
+  })
+  expect(post?.requestBody.content['application/json']).toMatchObject({
+    example: { community: 'general' },
   })
   const feed = document.paths['/feed']?.get
   expect(feed?.parameters).toContainEqual(expect.objectContaining({ name: 'limit', in: 'query' }))
@@ -72,6 +75,39 @@ test('H17: the document is OpenAPI 3.1 with the fields and limits that validate'
     Object.values(path).map(({ operationId }) => operationId),
   )
   expect(new Set(ids).size).toBe(ids.length)
+})
+
+/** Returns the names of the fields of a schema that are booleans, at any depth. */
+function listBooleans(schema: unknown, name = ''): string[] {
+  if (typeof schema !== 'object' || schema === null) return []
+  const { type, const: value, properties } = schema as Record<string, unknown>
+  const own = type === 'boolean' || typeof value === 'boolean' ? [name] : []
+  const fields = Object.entries(properties ?? {}).flatMap(([field, each]) =>
+    listBooleans(each, field),
+  )
+  const parts = Object.entries(schema).flatMap(([part, each]) =>
+    part === 'properties'
+      ? []
+      : listBooleans(each, Array.isArray(schema) || /Of$/.test(part) ? name : part),
+  )
+  return [...own, ...fields, ...parts]
+}
+
+test('H17: a boolean of an answer begins with is_, has_ or can_, unless it is a setting', async () => {
+  const document: Api = await readDocument()
+  const answers = Object.values(document.paths).flatMap((path) =>
+    Object.values(path).map(({ responses }) => responses),
+  )
+  const names = new Set(listBooleans([answers, document.components.schemas]))
+  /** What somebody set, and what a model, a call or a server needs or says of itself. */
+  const settings = new Set([
+    ...['allow_http', 'allow_private', 'allows_critical', 'follow_threads'],
+    ...['needs_key', 'needs_human_input', 'says_read_only', 'success'],
+  ])
+  expect(names.size).toBeGreaterThan(30)
+  expect([...names].filter((name) => !/^(is|has|can)_/.test(name) && !settings.has(name))).toEqual(
+    [],
+  )
 })
 
 test('H17: every route has a summary', () => {
@@ -105,7 +141,9 @@ test('H17: a body is required unless all its fields are optional', async () => {
     )
   }
   expect(document.paths['/posts']?.post?.requestBody?.required).toBe(true)
-  expect(document.paths['/posts/{id}/upvote']?.post?.requestBody?.required).toBe(false)
+  expect(document.paths['/conversations/requests/{id}/reject']?.post?.requestBody?.required).toBe(
+    false,
+  )
 })
 
 test('H17: the required fields of a body are those that an empty body lacks', async () => {
@@ -128,7 +166,7 @@ test('H17: every answer has a schema with its status, and every reference resolv
     const response = document.paths[toTemplate(path)]?.[method]?.responses[status]
     const schema = response?.content['application/json']?.schema
     const fields = Object.keys(schema?.properties ?? {})
-    expect(fields.length, title).toBeGreaterThan(isBare ? 0 : 1)
+    expect(fields.length, title).toBeGreaterThan(0)
     expect(schema?.required?.includes('success'), title).toBe(!isBare)
   }
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)]

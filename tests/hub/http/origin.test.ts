@@ -1,3 +1,5 @@
+import { createExecutionContext } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { form } from '../../web/open-pages'
 import { adminKey, createTestHub } from '../create-test-hub'
@@ -13,9 +15,28 @@ const register = (name: string): RequestInit => ({
 })
 
 describe('hosts', () => {
+  test('T17: a Host header that is no host is refused, whoever sends it', async () => {
+    for (const host of ['[', 'a b', '%zz', 'hub.test:99999']) {
+      for (const path of ['/', '/api/v1/posts', '/posts', '/compat/posts', '/healthz']) {
+        for (const sender of [
+          { authorization: 'Bearer rookery_x' },
+          { authorization: 'Bearer moltbook_x' },
+          { accept: 'text/html' },
+        ]) {
+          const request = new Request('http://hub.test/', { headers: { host, ...sender } })
+          // A server passes the header on as it came, in the address.
+          Object.defineProperty(request, 'url', { value: `http://${host}${path}` })
+          const answer = await plain.app.fetch(request, env, createExecutionContext())
+          expect(answer.status, `${host} ${path} ${JSON.stringify(sender)}`).toBe(421)
+          expect(answer.headers.get('cache-control')).toBe('private, no-store')
+        }
+      }
+    }
+  })
+
   test('T17: a name that resolves to this machine neither reads nor registers', async () => {
     const rebound = 'http://rebound.evil.example:8787'
-    const attack = await local.request(`${rebound}/api/v1/agents/register`, register('rebound'))
+    const attack = await local.request(`${rebound}/api/v1/accounts`, register('rebound'))
     expect([attack.status, (await attack.json<{ code: string }>()).code]).toEqual([
       421,
       'WRONG_HOST',
@@ -30,7 +51,7 @@ describe('hosts', () => {
     ]) {
       expect((await local.request(rebound + path)).status, path).toBe(421)
     }
-    expect((await plain.call('/agents/rebound')).status).toBe(404)
+    expect((await plain.call('/accounts/rebound')).status).toBe(404)
   })
 
   test('T17: a wrong host is answered with a page for a browser, and without a database read', async () => {
@@ -92,7 +113,7 @@ describe('links', () => {
     const name = `links-${crypto.randomUUID().slice(0, 6)}`
     const openapi = await of.request(`${from}/openapi.json`)
     return {
-      claim: (await post('/agents/register', { name })).agent.claim_url as string,
+      claim: (await post('/accounts', { name })).account.claim_url as string,
       link: (await post('/sessions/link', {})).url as string,
       server: (await openapi.json<{ servers: { url: string }[] }>()).servers[0]?.url ?? '',
       skill: await (await of.request(`${from}/skill.md`)).text(),
@@ -237,7 +258,7 @@ describe('headers', () => {
     ],
     ['OpenAPI', '/openapi.json', {}, 200],
     ['skill.md', '/skill.md', {}, 200],
-    ['a wrong key', '/api/v1/agents/me', { authorization: 'Bearer rookery_x' }, 401],
+    ['a wrong key', '/api/v1/me', { authorization: 'Bearer rookery_x' }, 401],
   ])('T17: %s has the security headers', async (_, path, headers, status) => {
     const response = await hub.request(`https://hub.example${path}`, { headers })
     expect(response.status).toBe(status)

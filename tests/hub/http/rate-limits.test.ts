@@ -59,23 +59,23 @@ describe('keys', () => {
   test('T7: wrong keys of an address are soon refused; its good keys and other addresses are not', async () => {
     const address = createAddress()
     const { key } = await hub.join(`rate-${crypto.randomUUID().slice(0, 6)}`)
-    const read = (of: string) => hub.fetch('/api/v1/agents/me', from(address, withKey(of)))
+    const read = (of: string) => hub.fetch('/api/v1/me', from(address, withKey(of)))
     expect((await read(key)).status).toBe(200)
     const free = rateCounting.wrongKeysFree
     let guess = 0
     const statuses = await statusesOf(free + 10, () => read(`rookery_guess${guess++}`))
     expect(statuses).toEqual([...Array(free).fill(401), ...Array(10).fill(429)])
     expect((await read(key)).status).toBe(200)
-    expect((await hub.fetch('/api/v1/agents/me', withKey('rookery_guess'))).status).toBe(401)
+    expect((await hub.fetch('/api/v1/me', withKey('rookery_guess'))).status).toBe(401)
   })
 
   test('T7: a revoked key is rejected', async () => {
     const { key } = await hub.join(`rate-${crypto.randomUUID().slice(0, 6)}`)
-    const made = await hub.call('/agents/me/keys', { key, body: { scopes: ['read'] } })
+    const made = await hub.call('/me/keys', { key, body: { scopes: ['read'] } })
     const { api_key: second, id } = made.body.key ?? made.body
-    const read = () => hub.fetch('/api/v1/agents/me', withKey(second))
+    const read = () => hub.fetch('/api/v1/me', withKey(second))
     expect((await read()).status).toBe(200)
-    await hub.call(`/agents/me/keys/${id}`, { key, method: 'DELETE' })
+    await hub.call(`/me/keys/${id}`, { key, method: 'DELETE' })
     expect((await read()).status).toBe(401)
   })
 
@@ -93,7 +93,7 @@ describe('keys', () => {
 })
 
 describe('requests', () => {
-  test('T7: every answer says the limit, what remains and when it resets', async () => {
+  test('H12 T7: every answer says the limit, what remains and when it resets', async () => {
     const address = createAddress()
     for (const [path, name] of [
       ['/', 'read'],
@@ -162,7 +162,7 @@ describe('requests', () => {
     const { key } = await hub.join(`rate-${crypto.randomUUID().slice(0, 6)}`)
     const remaining = async (address: string) => {
       const init = from(address, withKey(key))
-      const { headers } = await hub.fetch('/api/v1/agents/me', init)
+      const { headers } = await hub.fetch('/api/v1/me', init)
       return Number(headers.get('x-ratelimit-remaining'))
     }
     await remaining(createAddress())
@@ -184,7 +184,7 @@ describe('requests', () => {
 describe('registration', () => {
   const register = (address: string, key?: string) =>
     hub.fetch(
-      '/api/v1/agents/register',
+      '/api/v1/accounts',
       from(address, {
         method: 'POST',
         headers: {

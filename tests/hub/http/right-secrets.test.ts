@@ -24,7 +24,7 @@ const guess = () => `rookery_guess${guesses++}`
 
 /** A stranger sends wrong keys until they are refused. */
 async function guessKeys() {
-  const read = () => hub.fetch('/api/v1/agents/me', withKey(guess()))
+  const read = () => hub.fetch('/api/v1/me', withKey(guess()))
   for (let count = 0; count <= rateCounting.wrongKeysFree; count++) await read()
   expect((await read()).status).toBe(429)
 }
@@ -40,15 +40,15 @@ describe('after wrong keys of a stranger at the same address', () => {
   test('T7: a right key that was not seen yet works at once, and wrong ones still wait', async () => {
     const { key } = await known.join(newName())
     await guessKeys()
-    expect((await hub.fetch('/api/v1/agents/me', withKey(key))).status).toBe(200)
-    expect((await hub.fetch('/api/v1/agents/me', withKey(adminKey))).status).toBe(200)
-    const wrong = await hub.fetch('/api/v1/agents/me', withKey(guess()))
+    expect((await hub.fetch('/api/v1/me', withKey(key))).status).toBe(200)
+    expect((await hub.fetch('/api/v1/me', withKey(adminKey))).status).toBe(200)
+    const wrong = await hub.fetch('/api/v1/me', withKey(guess()))
     expect([wrong.status, wrong.headers.has('retry-after')]).toEqual([429, true])
   })
 
   test('T7: a wrong key costs one look-up of an index, and a request without a key none', async () => {
     await guessKeys()
-    const wrong = readCost((await hub.fetch('/api/v1/agents/me', withKey(guess()))).headers)
+    const wrong = readCost((await hub.fetch('/api/v1/me', withKey(guess()))).headers)
     expect(wrong).toMatchObject({ roundTrips: 1 })
     expect(wrong.rowsRead).toBeLessThanOrEqual(2)
   })
@@ -57,17 +57,17 @@ describe('after wrong keys of a stranger at the same address', () => {
     const { key } = await known.join(newName())
     const expires_at = new Date(hub.clock.now() + 1_000).toISOString()
     const [brief, gone] = await Promise.all([
-      known.call('/agents/me/keys', { key, body: { expires_at } }),
-      known.call('/agents/me/keys', { key, body: {} }),
+      known.call('/me/keys', { key, body: { expires_at } }),
+      known.call('/me/keys', { key, body: {} }),
     ])
-    await known.call(`/agents/me/keys/${gone.body.key.id}`, { key, method: 'DELETE' })
+    await known.call(`/me/keys/${gone.body.key.id}`, { key, method: 'DELETE' })
     const link = await known.call('/sessions/link', { key: adminKey, body: {} })
     const token = new URL(link.body.url).searchParams.get('token') ?? ''
     await guessKeys()
     hub.clock.advance(2_000)
-    for (let count = 0; count < 3; count++) await hub.fetch('/api/v1/agents/me', withKey(guess()))
+    for (let count = 0; count < 3; count++) await hub.fetch('/api/v1/me', withKey(guess()))
     for (const wrong of [brief.body.key.api_key, gone.body.key.api_key, token]) {
-      expect((await hub.fetch('/api/v1/agents/me', withKey(wrong))).status).toBe(429)
+      expect((await hub.fetch('/api/v1/me', withKey(wrong))).status).toBe(429)
     }
   })
 })
@@ -145,8 +145,8 @@ describe('after failed sign-ins of a stranger at the same address', () => {
   test('T7: an invitation and a claim are taken', async () => {
     const made = await known.call('/invitations', { key: adminKey, body: { role: 'guest' } })
     const join = new URL(made.body.invitation.url).pathname
-    const registered = await hub.call('/agents/register', { body: { name: newName() } })
-    const claim = new URL(registered.body.agent.claim_url).pathname
+    const registered = await hub.call('/accounts', { body: { name: newName() } })
+    const claim = new URL(registered.body.account.claim_url).pathname
     const member = await signIn(known, (await known.join(newName(), 'human')).key)
     for (let count = 0; count < rateLimits.register.requests; count++) {
       await hub.fetch(`/join/${guess()}`, form({ name: newName(), display_name: '' }))
@@ -168,12 +168,12 @@ describe('after failed sign-ins of a stranger at the same address', () => {
   test('T7: an admin registers accounts with a key that was not seen yet', async () => {
     const admin = await known.join(newName(), 'human')
     const body = { role: 'admin' }
-    await known.call(`/agents/${admin.name}/role`, { key: adminKey, method: 'PUT', body })
+    await known.call(`/accounts/${admin.name}/role`, { key: adminKey, method: 'PUT', body })
     for (let count = 0; count <= rateLimits.register.requests; count++) {
       await hub.fetch(`/join/${guess()}`, form({ name: newName(), display_name: '' }))
     }
     const register = (key?: string) =>
-      hub.call('/agents/register', { ...(key && { key }), body: { name: newName() } })
+      hub.call('/accounts', { ...(key && { key }), body: { name: newName() } })
     expect((await register()).status).toBe(429)
     expect((await register(admin.key)).status).toBe(201)
   })

@@ -27,7 +27,7 @@ beforeAll(async () => {
   postId = (await post('What do they eat?')).body.post.id
   commentId = (await comment(ada.key, { content: 'Fish.' })).body.comment.id
   const cellar = { name: 'cellar', visibility: 'private' }
-  await hub.call('/submolts', { key: ada.key, body: cellar })
+  await hub.call('/communities', { key: ada.key, body: cellar })
   secretId = (await post('Not for all', 'cellar')).body.post.id
 })
 
@@ -39,13 +39,17 @@ const writes = (): Record<string, { path: string; body?: object; method?: string
     path: `/posts/${postId}/comments`,
     body: { content: 'And frogs.', parent_id: commentId },
   },
-  'vote on a post': { path: `/posts/${postId}/upvote`, method: 'POST' },
-  'vote on a comment': { path: `/comments/${commentId}/downvote`, method: 'POST' },
-  follow: { path: '/agents/ada/follow', method: 'POST' },
-  unfollow: { path: '/agents/ada/follow', method: 'DELETE' },
-  subscribe: { path: '/submolts/general/subscribe', method: 'POST' },
-  unsubscribe: { path: '/submolts/general/subscribe', method: 'DELETE' },
-  message: { path: '/agents/dm/request', body: { to: 'ada', message: 'Hello' } },
+  'vote on a post': { path: `/posts/${postId}/vote`, method: 'PUT', body: { value: 1 } },
+  'vote on a comment': {
+    path: `/comments/${commentId}/vote`,
+    method: 'PUT',
+    body: { value: -1 },
+  },
+  follow: { path: '/accounts/ada/follow', method: 'PUT' },
+  unfollow: { path: '/accounts/ada/follow', method: 'DELETE' },
+  subscribe: { path: '/communities/general/subscription', method: 'PUT' },
+  unsubscribe: { path: '/communities/general/subscription', method: 'DELETE' },
+  message: { path: '/conversations', body: { to: 'ada', content: 'Hello' } },
 })
 
 const countRows = async (): Promise<unknown> =>
@@ -57,7 +61,7 @@ const countRows = async (): Promise<unknown> =>
 
 describe('a write is two round trips: its caller with what it reads, and what it writes', () => {
   // The use of a key is stored once an hour, after the answer.
-  beforeAll(() => hub.call('/agents/me', { key: bob.key }))
+  beforeAll(() => hub.call('/me', { key: bob.key }))
 
   test('through the API', async () => {
     const trips: Record<string, number> = {}
@@ -165,7 +169,7 @@ describe('what a write reads is told to nobody who may not send it', () => {
   async function restrict(name: string, kind: 'ban' | 'mute', code: string): Promise<Refused> {
     const { key } = await hub.join(name, 'human')
     const body = { kind, reason: 'Spam' }
-    expect((await hub.call(`/agents/${name}/bans`, { key: adminKey, body })).status).toBe(201)
+    expect((await hub.call(`/accounts/${name}/bans`, { key: adminKey, body })).status).toBe(201)
     return { key, code, trips: 1 }
   }
 
@@ -181,8 +185,8 @@ describe('what a write reads is told to nobody who may not send it', () => {
     ]),
     ['/posts', { community: 'general' }],
     ['/posts', '{"community"'],
-    ['/agents/dm/request', { to: 'ada', message: 'x' }],
-    ['/agents/ada/follow', undefined],
+    ['/conversations', { to: 'ada', content: 'x' }],
+    ['/accounts/ada/follow', undefined],
   ]
 
   test.each(Object.keys(callers))('a caller %s', async (name) => {
@@ -197,7 +201,8 @@ describe('what a write reads is told to nobody who may not send it', () => {
     const before = await countRows()
     const answers = []
     for (const [path, body] of attempts()) {
-      const sent = await hub.call(path, { method: 'POST', key, body, headers })
+      const method = path.endsWith('/follow') ? 'PUT' : 'POST'
+      const sent = await hub.call(path, { method, key, body, headers })
       answers.push({ code: sent.body.code, text: sent.body.error })
       expect(readCost(sent.headers).roundTrips, path).toBe(trips)
     }
@@ -209,8 +214,8 @@ describe('what a write reads is told to nobody who may not send it', () => {
   test('a private community is not found by who may write, but does not read it', async () => {
     expect((await post('x', 'cellar', bob.key)).body.code).toBe('NOT_FOUND')
     expect((await comment(bob.key, { content: 'x' }, secretId)).body.code).toBe('NOT_FOUND')
-    const upvote = { key: bob.key, method: 'POST' }
-    expect((await hub.call(`/posts/${secretId}/upvote`, upvote)).body.code).toBe('NOT_FOUND')
+    const upvote = { key: bob.key, method: 'PUT', body: { value: 1 } }
+    expect((await hub.call(`/posts/${secretId}/vote`, upvote)).body.code).toBe('NOT_FOUND')
     const browser = await signIn(hub, bob.key)
     const sent = await browser.send(`/p/${secretId}/vote`, { value: '1', next: '/' })
     expect(sent.status).toBe(404)

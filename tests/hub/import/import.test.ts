@@ -113,7 +113,7 @@ test('H19: times and votes are kept; names are converted to valid names', async 
   const body = await readPost(uuid(1))
   expect(body.post).toMatchObject({
     title: 'Über den Winter',
-    submolt: { name: 'bee-keeping', display_name: 'Bee Keeping' },
+    community: { name: 'bee-keeping', display_name: 'Bee Keeping' },
     author: { name: 'muller_bot-9', display_name: 'Müller_Bot 9', kind: 'agent' },
     score: 10,
     comment_count: 5,
@@ -165,12 +165,20 @@ test('H5: imported text notifies and wakes nobody, and is found by search', asyn
   expect(items).toBe(0)
   expect(hub.seen.woken).toEqual([])
   const { body } = await hub.call('/search?q=bees&type=posts')
-  expect(body.results).toMatchObject([{ title: 'Über den Winter', community: 'bee-keeping' }])
+  expect(body.results).toMatchObject([
+    { title: 'Über den Winter', community: { name: 'bee-keeping' } },
+  ])
 })
 
 test('H19: records without UUIDs get the same ids every time', async () => {
   const record = {
-    post: { id: 4711, title: 'Numbered', content: 'x', author: 'someone', submolt: 'm/Odd Names!' },
+    post: {
+      id: 4711,
+      title: 'Numbered',
+      content: 'x',
+      author: 'someone',
+      community: 'm/Odd Names!',
+    },
     comments: [{ content: 'no id', author: null }],
   }
   expect((await send([record])).body.imported).toMatchObject({

@@ -18,7 +18,7 @@ let secret: string
 
 beforeAll(async () => {
   mira = await hub.join('mira', 'human')
-  await hub.call('/submolts', {
+  await hub.call('/communities', {
     key: mira.key,
     body: { name: 'secret', visibility: 'private' },
   })
@@ -102,14 +102,14 @@ test('T21: an import writes only where the importer reads and may write', async 
 })
 
 test('T14: a ban of the importer holds', async () => {
-  await hub.call('/submolts', { key: mira.key, body: { name: 'orchard' } })
+  await hub.call('/communities', { key: mira.key, body: { name: 'orchard' } })
   await env.DB.prepare(
     `INSERT INTO bans (id, account_id, community_id, kind, reason, created_by, created_at)
      SELECT 'b1', ?, id, 'ban', 'x', ?, 0 FROM communities WHERE name = 'orchard'`,
   )
     .bind(adminAccountId, mira.id)
     .run()
-  const { body } = await send([{ post: { id: 'banned', title: 'Banned', submolt: 'orchard' } }])
+  const { body } = await send([{ post: { id: 'banned', title: 'Banned', community: 'orchard' } }])
   expect(body.imported.posts).toBe(0)
   expect(body.skipped).toHaveLength(1)
 })
@@ -131,7 +131,7 @@ test('T14: names that registration refuses are not given', async () => {
   for (const { name, shown, content } of accounts) {
     expect(name, content).toMatch(/^agent-[0-9a-f]{6}$/)
     expect(shown, content).toBe(name)
-    const registered = await hub.call('/agents/register', { body: { name: `${name}x` } })
+    const registered = await hub.call('/accounts', { body: { name: `${name}x` } })
     expect(registered.status, name).toBe(201)
   }
   for (const [at, name] of refused.entries()) {
@@ -185,7 +185,7 @@ test('H19: ids of two sources are apart, and a post of another text is not taken
 
 test('H19: of two imports at once each record is written once', async () => {
   const records = Array.from({ length: 30 }, (_, at) => ({
-    post: { id: `race-${at}`, title: `Race ${at}`, author: 'racer', submolt: 'races' },
+    post: { id: `race-${at}`, title: `Race ${at}`, author: 'racer', community: 'races' },
     comments: [{ id: `race-${at}`, content: 'At once', author: { name: 'other racer' } }],
   }))
   const answers = await Promise.all([send(records), send(records), send(records)])

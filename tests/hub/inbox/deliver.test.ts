@@ -33,7 +33,7 @@ beforeEach(() => {
 const post = async (key: string, content: string, headers = {}) => {
   const answer = await hub.call('/posts', {
     key,
-    body: { submolt: 'general', title: 'A question', content },
+    body: { community: 'general', title: 'A question', content },
     headers,
   })
   return answer.body.post?.id as string
@@ -129,7 +129,7 @@ test('H4: of many names the first ten accounts are notified', async () => {
 
 test('H6: the same key gives the first answer again and sends no second notification', async () => {
   const headers = { 'idempotency-key': 'once-1' }
-  const body = { submolt: 'general', title: 'Once', content: '@scout' }
+  const body = { community: 'general', title: 'Once', content: '@scout' }
   const [one, two] = [
     await hub.call('/posts', { key: ada.key, body, headers }),
     await hub.call('/posts', { key: ada.key, body, headers }),
@@ -167,7 +167,7 @@ test.each([
 
 test('H6: twenty of the same at once write one post', async () => {
   const headers = { 'idempotency-key': 'once-20' }
-  const body = { submolt: 'general', title: 'At once' }
+  const body = { community: 'general', title: 'At once' }
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => hub.call('/posts', { key: ada.key, body, headers })),
   )
@@ -187,18 +187,18 @@ test('H5: watchers of a thread receive a new comment', async () => {
 
 test('H5: the inbox lists, counts and marks read, and keeps the open tasks of an agent', async () => {
   const id = await post(ada.key, '@bob @scout')
-  const mine = await hub.call('/notifications?unread=true', { key: bob.key })
-  expect(mine.body.notifications[0]).toMatchObject({
+  const mine = await hub.call('/inbox?unread=true', { key: bob.key })
+  expect(mine.body.items[0]).toMatchObject({
     type: 'mention',
     post_id: id,
-    from_agent: { id: ada.id, name: 'ada', kind: 'human' },
-    read: false,
+    from: { id: ada.id, name: 'ada', kind: 'human' },
+    is_read: false,
   })
-  const count = await hub.call('/notifications/count', { key: bob.key })
+  const count = await hub.call('/inbox/count', { key: bob.key })
   expect(count.body.unread_count).toBe(mine.body.unread_count)
-  await hub.call(`/notifications/read-by-post/${id}`, { method: 'POST', key: bob.key })
-  await hub.call('/notifications/read-all', { method: 'POST', key: scout.key })
-  const after = await hub.call('/notifications/count', { key: bob.key })
+  await hub.call('/inbox/read', { key: bob.key, body: { post_id: id } })
+  await hub.call('/inbox/read', { key: scout.key, body: { all: true } })
+  const after = await hub.call('/inbox/count', { key: bob.key })
   expect(after.body.unread_count).toBe(mine.body.unread_count - 1)
   const tasks = await env.DB.prepare(
     'SELECT count(*) AS n FROM inbox_items WHERE account_id = ? AND is_task = 1 AND read_at IS NULL',

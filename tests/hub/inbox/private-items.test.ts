@@ -19,7 +19,10 @@ const readInbox = async (activationId: ActivationId | null, limit = 30) => {
 }
 const write = (from: Person | undefined, message: string) => {
   hub.clock.advance(1)
-  return hub.call('/agents/dm/request', { key: from?.key ?? null, body: { to: 'scout', message } })
+  return hub.call('/conversations', {
+    key: from?.key ?? null,
+    body: { to: 'scout', content: message },
+  })
 }
 const work = async () => {
   const { activationId } = await office.start((scout as Person).id)

@@ -124,10 +124,10 @@ it('C8: as many mentions as the reply limit are woken, for their requesters and 
   await office.run(`UPDATE accounts SET owner_id = ? WHERE name = 'outsider'`, oskar.id)
   const posted = await hub.call('/posts', {
     key: outside.key,
-    body: { submolt: 'general', title: 'Hear', content: '@ant @bee look' },
+    body: { community: 'general', title: 'Hear', content: '@ant @bee look' },
   })
   const post = posted.body.post.id as PostId
-  expect(posted.body.notes).toHaveLength(2)
+  expect(posted.body.not_woken).toHaveLength(2)
   expect((await lift(post, oskar.key)).status).toBe(409)
   await office.run('UPDATE communities SET hop_limit = 2, reply_limit = 1')
   expect((await lift(post)).status).toBe(403)

@@ -61,11 +61,11 @@ const isClosed = (watcher: { code(): number }) => until(() => expect(watcher.cod
 
 const create = async (visibility: string) => {
   const name = `place-${++count}`
-  await call('/submolts', { key: olga.key, body: { name, visibility } })
+  await call('/communities', { key: olga.key, body: { name, visibility } })
   return name
 }
 const remove = (name = mem.name) =>
-  call(`/submolts/${community}/members/${name}`, { key: adminOf(), method: 'DELETE' })
+  call(`/communities/${community}/members/${name}`, { key: adminOf(), method: 'DELETE' })
 const adminOf = () => olga.key
 
 beforeAll(async () => {
@@ -75,7 +75,7 @@ beforeEach(async () => {
   Object.assign(live, publisher)
   mem = await hub.join(`mem${++count}`, 'human')
   community = await create('private')
-  await call(`/submolts/${community}/members/${mem.name}`, {
+  await call(`/communities/${community}/members/${mem.name}`, {
     ...{ key: olga.key, method: 'PUT', body: {} },
   })
   postId = await post(community)
@@ -150,7 +150,7 @@ test('T21: who no longer reads a community that became private is disconnected; 
     await watch(postId, asKey(olga)),
   ]
   const change = (visibility: string) =>
-    call(`/submolts/${community}`, { key: olga.key, method: 'PATCH', body: { visibility } })
+    call(`/communities/${community}`, { key: olga.key, method: 'PATCH', body: { visibility } })
   await change('private')
   for (const each of [stranger, nobody, member]) await isClosed(each)
   expect((await open(postId, asKey(mem))).status).toBe(404)
@@ -167,7 +167,7 @@ test('T10 T21: a changed role disconnects the account and the agents that it cla
   await env.DB.prepare('UPDATE accounts SET owner_id = ?1 WHERE id = ?2').bind(mem.id, kit.id).run()
   const watchers = [await watch(forMembers, asKey(mem)), await watch(forMembers, asKey(kit))]
   const other = await watch(forMembers, asKey(olga))
-  await call(`/agents/${mem.name}/role`, {
+  await call(`/accounts/${mem.name}/role`, {
     ...{ key: adminKey, method: 'PUT', body: { role: 'guest' } },
   })
   for (const each of watchers) await isClosed(each)
@@ -183,19 +183,19 @@ test.each([
   await env.DB.prepare('UPDATE accounts SET owner_id = ?1 WHERE id = ?2').bind(mem.id, kit.id).run()
   const id = await post('general')
   const watchers = [await watch(id, asKey(mem)), await watch(id, asKey(kit))]
-  await call(`/agents/${mem.name}/${action}`, { key: adminKey, body })
+  await call(`/accounts/${mem.name}/${action}`, { key: adminKey, body })
   for (const each of watchers) await isClosed(each)
 })
 
 test('T10 H2: a key that its user deletes closes the sockets of the key and of its sessions', async () => {
   const id = await post('general')
-  const { key } = await call('/agents/me/keys', { key: mem.key, body: {} })
+  const { key } = await call('/me/keys', { key: mem.key, body: {} })
   const watchers = [
     await watch(id, asKey({ key: key.api_key })),
     await watch(id, await bySession(key.api_key)),
   ]
   const other = await watch(id, asKey(mem))
-  await call(`/agents/me/keys/${key.id}`, { key: mem.key, method: 'DELETE' })
+  await call(`/me/keys/${key.id}`, { key: mem.key, method: 'DELETE' })
   for (const each of watchers) await isClosed(each)
   expect(other.code()).toBe(0)
 })

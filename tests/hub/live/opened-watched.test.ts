@@ -19,8 +19,8 @@ test('T21 T10: a run that an admin opened closes in the middle of it, when the o
   const mira = await createAccount('mira')
   await createAgent('diarist', [slowly(long.repeat(20), { pieceMs: 150 })])
   const community = { name: 'cellar', visibility: 'private' }
-  await call('POST', '/api/v1/submolts', { key: mira.key, body: community })
-  await call('PUT', '/api/v1/submolts/cellar/members/diarist', {
+  await call('POST', '/api/v1/communities', { key: mira.key, body: community })
+  await call('PUT', '/api/v1/communities/cellar/members/diarist', {
     ...{ key: mira.key, body: { role: 'member' } },
   })
   const { body } = await call<{ post: { id: string } }>('POST', '/api/v1/posts', {

@@ -38,7 +38,7 @@ async function decide(activationId: string, decision: 'approve' | 'deny'): Promi
     { key: adminKey },
   )
   const id = body.approvals.find((each) => each.activation_id === activationId)?.id ?? ''
-  const path = `/api/v1/approvals/${encodeURIComponent(id)}`
+  const path = `/api/v1/approvals/${encodeURIComponent(id)}/decide`
   expect((await call('POST', path, { key: adminKey, body: { decision } })).status).toBe(200)
 }
 

@@ -23,9 +23,9 @@ const send = async (
 
 test('T21 L22: who is removed from a community sees no more words of a run in it', async () => {
   await createAgent('teller', [slowly(long.repeat(20))])
-  await send('POST', '/submolts', { name: 'vault', visibility: 'private' })
+  await send('POST', '/communities', { name: 'vault', visibility: 'private' })
   for (const name of ['tomas', 'teller']) {
-    await send('PUT', `/submolts/vault/members/${name}`, {})
+    await send('PUT', `/communities/vault/members/${name}`, {})
   }
   const text = { community: 'vault', title: 'A tale', content: '@teller go' }
   const id = await running((await send('POST', '/posts', text)).post?.id ?? '')
@@ -34,7 +34,7 @@ test('T21 L22: who is removed from a community sees no more words of a run in it
     await watch(id, 'view=thread', mira.key),
   ]
   await waitForValue(async () => removed.text().length > 12, 'words')
-  await send('DELETE', '/submolts/vault/members/tomas', {})
+  await send('DELETE', '/communities/vault/members/tomas', {})
   await waitForValue(async () => removed.isClosed(), 'the end')
   const [seen, before] = [removed.text().length, stays.text().length]
   await waitForValue(async () => stays.text().length > before + 24, 'more words')

@@ -66,14 +66,14 @@ describe('T11: agents', () => {
   })
 
   test('T11: a muted agent runs, and its answer is refused with the reason', async () => {
-    const { action } = await act('/submolts/general/bans', { account: 'scout', kind: 'mute' })
+    const { action } = await act('/communities/general/bans', { account: 'scout', kind: 'mute' })
     const postId = await office.post(ada.key, '@scout what is this?')
     const { activationId } = await office.start(scout.id)
     expect(await answer(activationId, postId, null)).toMatchObject({
       reply_refusal: 'agent_banned',
     })
     expect(await commentsOf(postId)).toEqual([])
-    const path = `/submolts/general/bans/${action.ban_id}`
+    const path = `/communities/general/bans/${action.ban_id}`
     await hub.call(path, { key: mo.key, method: 'DELETE', body: { reason: 'Better now.' } })
   })
 
@@ -150,7 +150,7 @@ describe('T11: rules', () => {
   test('T11: a moderator of the hub moderates every community, until an admin ends it', async () => {
     const hanna = await hub.join('hanna', 'human')
     const set = (is_moderator: boolean) =>
-      hub.call('/agents/hanna/moderator', {
+      hub.call('/accounts/hanna/moderator', {
         ...{ key: adminKey, method: 'PUT', body: { is_moderator } },
       })
     const lock = async () => {
@@ -159,7 +159,7 @@ describe('T11: rules', () => {
       return (await hub.call(`/posts/${postId}/lock`, { key: hanna.key, body })).status
     }
     expect(await lock()).toBe(403)
-    expect((await set(true)).body.agent.is_moderator).toBe(true)
+    expect((await set(true)).body.account.is_moderator).toBe(true)
     expect(await lock()).toBe(200)
     await set(false)
     expect(await lock()).toBe(403)
@@ -176,11 +176,11 @@ describe('T11: rules', () => {
     await office.run(`UPDATE accounts SET role = 'admin' WHERE id = ?`, bot.id)
     const body = { is_moderator: true }
     const set = (name: string, key: string) =>
-      hub.call(`/agents/${name}/moderator`, { method: 'PUT', key, body })
+      hub.call(`/accounts/${name}/moderator`, { method: 'PUT', key, body })
     expect((await set('scout', bot.key)).status).toBe(403)
     expect((await set('scout', adminKey)).status).toBe(200)
     await office.run(`UPDATE accounts SET is_moderator = 0 WHERE id = ?`, scout.id)
-    await hub.call('/agents/register', { body: { name: 'gus' } })
+    await hub.call('/accounts', { body: { name: 'gus' } })
     expect((await set('gus', adminKey)).status).toBe(409)
   })
 

@@ -12,7 +12,7 @@ let browser: Browser
 beforeAll(async () => {
   ada = await hub.join('ada', 'human')
   olga = await hub.join('olga', 'human')
-  await hub.call('/agents/olga/role', { method: 'PUT', key: adminKey, body: { role: 'admin' } })
+  await hub.call('/accounts/olga/role', { method: 'PUT', key: adminKey, body: { role: 'admin' } })
   browser = await signIn(hub, ada.key)
 })
 beforeEach(async () => {
@@ -25,7 +25,7 @@ const send = (key: string, path: string, body: object) => {
   return hub.call(path, { key, method: 'POST', body })
 }
 const restrict = async (kind: string, key = adminKey): Promise<string> => {
-  const answer = await send(key, '/agents/ada/bans', { kind, reason: 'Spam <links>' })
+  const answer = await send(key, '/accounts/ada/bans', { kind, reason: 'Spam <links>' })
   expect(answer.status).toBe(201)
   return answer.body.ban.id
 }
@@ -86,8 +86,8 @@ test('T11 T10: another admin than the one who banned decides, and a reversal let
     ...{ status: 200, body: { ban: { appeal_outcome: 'reversed' } } },
   })
   expect((await hub.call('/feed', { key: ada.key })).status).toBe(200)
-  const { notifications } = (await hub.call('/notifications', { key: ada.key })).body
-  expect(notifications[0].content).toMatch(/Appeal accepted.* I looked at it\./)
+  const { items } = (await hub.call('/inbox', { key: ada.key })).body
+  expect(items[0].content).toMatch(/Appeal accepted.* I looked at it\./)
   const entry = await env.DB.prepare(
     `SELECT account_id, target_id, reason FROM admin_log WHERE action = 'account.appeal.reversed'`,
   ).first()
@@ -110,7 +110,7 @@ test('T11 T10: who is the only admin that can act decides alone', async () => {
   const id = await restrict('mute')
   await send(ada.key, `/bans/${id}/appeal`, { text: 'No.' })
   expect((await decide(adminKey, id, 'uphold')).status).toBe(403)
-  await send(adminKey, '/agents/olga/disable', {})
+  await send(adminKey, '/accounts/olga/disable', {})
   expect((await decide(adminKey, id, 'uphold')).status).toBe(200)
-  await send(adminKey, '/agents/olga/enable', {})
+  await send(adminKey, '/accounts/olga/enable', {})
 })

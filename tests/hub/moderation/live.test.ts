@@ -16,9 +16,17 @@ beforeEach(() => {
   hub.seen.published = []
 })
 
+/** What a moderator does, each with a reason. */
+const acts = /\/(remove|restore|lock|unlock|decide)$/
+const reason = 'Rude words.'
+
 const send = async (key: string, path: string, body: object, method = 'POST') => {
   hub.clock.advance(1)
-  const answer = await hub.call(path, { key, method, body: { reason: 'Rude words.', ...body } })
+  const answer = await hub.call(path, {
+    key,
+    method,
+    body: acts.test(path) ? { reason, ...body } : body,
+  })
   expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300)
   return answer.body
 }
@@ -31,7 +39,7 @@ test('T11 H16: what a moderator does is published to the open thread, without wo
   const { action } = await send(mo.key, `/comments/${comment.id}/remove`, {})
   await send(mo.key, `/comments/${comment.id}/restore`, {})
   await send(mo.key, `/posts/${post.id}/lock`, {})
-  await send(mo.key, `/posts/${post.id}/lock`, {}, 'DELETE')
+  await send(mo.key, `/posts/${post.id}/unlock`, {})
   await send(mo.key, `/posts/${post.id}/remove`, {})
   const changed = { topic: `post:${post.id}`, event: { type: 'changed', post_id: post.id } }
   expect(hub.seen.published).toEqual(Array(5).fill(changed))

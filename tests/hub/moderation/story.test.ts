@@ -27,7 +27,7 @@ const read = async (person: Person, path: string) =>
 const newPost = async (title = 'Plums', content = 'Marmalade recipe') =>
   (await send(ada, '/posts', { community: 'general', title, content })).body.post.id as string
 const inboxOf = async (person: Person): Promise<{ type: string; content: string }[]> =>
-  (await read(person, '/notifications')).notifications
+  (await read(person, '/inbox')).items
 const findHits = async (word: string): Promise<string[]> =>
   (await hub.call(`/search?q=${word}`)).body.results.map(({ id }: { id: string }) => id)
 
@@ -100,7 +100,7 @@ describe('T11: an author, a reporter and two moderators', () => {
       { outcome: 'removed', outcome_reason: 'Advertising.' },
     ])
     expect((await read(mo, '/moderation/queue')).reported).toEqual([])
-    const log = await hub.call('/submolts/general/moderation')
+    const log = await hub.call('/communities/general/moderation')
     expect(log.body.actions).toMatchObject([{ id: actionId, kind: 'remove', post_id: postId }])
     expect(JSON.stringify(log.body)).not.toContain('Marmalade')
     const audit = await env.DB.prepare(
@@ -136,7 +136,7 @@ describe('T11: an author, a reporter and two moderators', () => {
     expect(await inboxOf(ada)).toContainEqual(
       expect.objectContaining({ content: expect.stringContaining('A recipe is welcome.') }),
     )
-    const log = await hub.call('/submolts/general/moderation')
+    const log = await hub.call('/communities/general/moderation')
     expect(log.body.actions.map(({ kind }: { kind: string }) => kind)).toEqual([
       'restore',
       'remove',
@@ -203,7 +203,7 @@ describe('T11: locks and pins', () => {
     expect((await send(ria, `/posts/${id}/lock`, { reason: 'x' })).status).toBe(403)
     await send(mo, `/posts/${id}/lock`, { reason: 'Too heated.' })
     expect((await send(ria, `/posts/${id}/comments`, { content: 'Hi' })).status).toBe(403)
-    expect((await send(mo, `/posts/${id}/lock`, { reason: 'Again' }, 'DELETE')).status).toBe(200)
+    expect((await send(mo, `/posts/${id}/unlock`, { reason: 'Again' })).status).toBe(200)
     expect((await send(ria, `/posts/${id}/comments`, { content: 'Hi' })).status).toBe(201)
   })
 
@@ -217,7 +217,7 @@ describe('T11: locks and pins', () => {
     ).all<{ id: string }>()
     expect(results).toHaveLength(3)
     const left = ids.find((id) => !results.some((row) => row.id === id)) ?? ''
-    await send(mo, `/posts/${results[0]?.id}/pin`, { reason: 'Room.' }, 'DELETE')
+    await send(mo, `/posts/${results[0]?.id}/unpin`, { reason: 'Room.' })
     expect((await pin(left)).status).toBe(200)
     expect((await read(ria, `/posts/${left}`)).post.is_pinned).toBe(true)
   })
@@ -232,41 +232,41 @@ describe('T11: mutes and bans of a community', () => {
     const postId = await newPost()
     const own = await send(bob, `/posts/${postId}/comments`, { content: 'Mine' })
     const ban = { account: 'bob', kind: 'ban', reason: 'Insults.', ends_at }
-    expect((await send(ria, '/submolts/general/bans', ban)).status).toBe(403)
-    expect((await send(mo, '/submolts/general/bans', ban)).status).toBe(201)
-    expect((await send(mo, '/submolts/general/bans', ban)).status).toBe(409)
+    expect((await send(ria, '/communities/general/bans', ban)).status).toBe(403)
+    expect((await send(mo, '/communities/general/bans', ban)).status).toBe(201)
+    expect((await send(mo, '/communities/general/bans', ban)).status).toBe(409)
     const writes = [
       await send(bob, '/posts', { community: 'general', title: 'Hi' }),
       await send(bob, `/posts/${postId}/comments`, { content: 'Hi' }),
       await send(bob, `/comments/${own.body.comment.id}`, { content: 'Hi' }, 'PATCH'),
-      await send(bob, `/posts/${postId}/upvote`),
+      await send(bob, `/posts/${postId}/vote`, { value: 1 }, 'PUT'),
     ]
     for (const { status, body } of writes) {
       expect(status).toBe(403)
       expect(body.error).toMatch(/banned in this community until 2026-01-02 .*Insults\./)
     }
-    expect((await send(bob, '/submolts', { name: 'bobs' })).status).toBe(201)
+    expect((await send(bob, '/communities', { name: 'bobs' })).status).toBe(201)
     expect((await send(bob, '/posts', { community: 'bobs', title: 'Hi' })).status).toBe(201)
   })
 
   test('T11: a ban ends by itself, by lifting and by an appeal', async () => {
     const post = () => send(bob, '/posts', { community: 'general', title: 'Hi' })
-    const { bans } = await read(mo, '/submolts/general/bans')
+    const { bans } = await read(mo, '/communities/general/bans')
     expect(bans).toMatchObject([{ account: { name: 'bob' }, kind: 'ban', ends_at }])
-    const path = `/submolts/general/bans/${bans[0].id}`
-    expect((await send(ria, path, { reason: 'x' }, 'DELETE')).status).toBe(403)
-    expect((await send(mo, path, { reason: 'Apologised.' }, 'DELETE')).status).toBe(200)
+    const path = `/communities/general/bans/${bans[0].id}/lift`
+    expect((await send(ria, path, { reason: 'x' })).status).toBe(403)
+    expect((await send(mo, path, { reason: 'Apologised.' })).status).toBe(200)
     expect((await post()).status).toBe(201)
 
     const again = { account: 'bob', kind: 'ban', reason: 'Insults again.' }
-    const { action } = (await send(mo, '/submolts/general/bans', again)).body
+    const { action } = (await send(mo, '/communities/general/bans', again)).body
     expect((await post()).body.error).toContain('until it is lifted')
     await send(bob, '/appeals', { action_id: action.id, text: 'I did not.' })
     const decision = { decision: 'reverse', reason: 'Right.' }
     await send(mia, `/appeals/${action.id}/decide`, decision)
     expect((await post()).status).toBe(201)
 
-    await send(mo, '/submolts/general/bans', { ...again, ends_at })
+    await send(mo, '/communities/general/bans', { ...again, ends_at })
     expect((await post()).status).toBe(403)
     hub.clock.advance(86_400_001)
     expect((await post()).status).toBe(201)
@@ -275,8 +275,8 @@ describe('T11: mutes and bans of a community', () => {
   test('T11: a muted account votes, and writes nothing', async () => {
     const postId = await newPost()
     const mute = { account: 'bob', kind: 'mute', reason: 'Shouting.' }
-    expect((await send(mo, '/submolts/general/bans', mute)).status).toBe(201)
-    expect((await send(bob, `/posts/${postId}/upvote`)).status).toBe(200)
+    expect((await send(mo, '/communities/general/bans', mute)).status).toBe(201)
+    expect((await send(bob, `/posts/${postId}/vote`, { value: 1 }, 'PUT')).status).toBe(200)
     const comment = await send(bob, `/posts/${postId}/comments`, { content: 'HI' })
     expect(comment).toMatchObject({
       status: 403,
@@ -287,7 +287,7 @@ describe('T11: mutes and bans of a community', () => {
   test('T11: moderators and admins are not banned', async () => {
     for (const account of ['mia', 'admin']) {
       const ban = { account, kind: 'ban', reason: 'x' }
-      expect((await send(mo, '/submolts/general/bans', ban)).status).toBe(409)
+      expect((await send(mo, '/communities/general/bans', ban)).status).toBe(409)
     }
   })
 })

@@ -19,7 +19,7 @@ beforeAll(async () => {
   ada = await hub.join('ada', 'human')
   bob = await hub.join('bob', 'human')
   scout = await office.createAgent('scout')
-  await hub.call('/submolts', { key: ada.key, body: { name: 'garden' } })
+  await hub.call('/communities', { key: ada.key, body: { name: 'garden' } })
   // opens the windows of the budgets: a run without money takes no task of others along
   await office.hubApi.sweep(hub.clock.now())
 })
@@ -35,8 +35,8 @@ const restrict = async (path: string, body: Record<string, string>) => {
   expect(answer.status, JSON.stringify(answer.body)).toBe(201)
 }
 const banIn = (community: string, kind: string) =>
-  restrict(`/submolts/${community}/bans`, { account: 'bob', kind })
-const onHub = (kind: string) => restrict('/agents/bob/bans', { kind })
+  restrict(`/communities/${community}/bans`, { account: 'bob', kind })
+const onHub = (kind: string) => restrict('/accounts/bob/bans', { kind })
 
 /** Starts a run of scout for accounts, in a thread that another person wrote. */
 const startFor = async (requesters: Account[]) => {

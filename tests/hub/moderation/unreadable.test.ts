@@ -16,12 +16,12 @@ beforeAll(async () => {
   eve = await hub.join('eve', 'human')
   modera = await hub.join('modera', 'human')
   const cellar = { name: 'cellar', visibility: 'private' }
-  expect((await hub.call('/submolts', { key: ada.key, body: cellar })).status).toBe(201)
+  expect((await hub.call('/communities', { key: ada.key, body: cellar })).status).toBe(201)
   for (const name of ['bob', 'modera']) {
-    const path = `/submolts/cellar/members/${name}`
+    const path = `/communities/cellar/members/${name}`
     await hub.call(path, { method: 'PUT', key: ada.key, body: {} })
   }
-  await hub.call('/agents/eve/moderator', {
+  await hub.call('/accounts/eve/moderator', {
     ...{ method: 'PUT', key: adminKey, body: { is_moderator: true } },
   })
 })
@@ -38,14 +38,14 @@ test('T11 T21: reports, appeals and bans of a community that somebody does not r
   const { report } = (await send(modera, `/posts/${postId}/report`, why)).body
   const { action } = (await send(ada, `/posts/${postId}/lock`, why)).body
   await send(bob, '/appeals', { action_id: action.id, text: 'No.' })
-  const ban = await send(ada, '/submolts/cellar/bans', { ...why, account: 'bob', kind: 'mute' })
+  const ban = await send(ada, '/communities/cellar/bans', { ...why, account: 'bob', kind: 'mute' })
   const requests = [
     ['POST', `/reports/${report.id}/dismiss`, why],
     ['POST', `/appeals/${action.id}/decide`, { ...why, decision: 'uphold' }],
-    ['DELETE', `/submolts/cellar/bans/${ban.body.action.ban_id}`, why],
+    ['POST', `/communities/cellar/bans/${ban.body.action.ban_id}/lift`, why],
   ] as const
   for (const [method, path, body] of requests) {
-    const unknown = path.replace(/[^/]+(?=\/dismiss|\/decide|$)/, 'no-such-id')
+    const unknown = path.replace(/[^/]+(?=\/dismiss|\/decide|\/lift)/, 'no-such-id')
     for (const account of [eve, null]) {
       const refused = await send(account, path, body, method)
       expect(refused.status, path).toBe(404)
@@ -55,7 +55,7 @@ test('T11 T21: reports, appeals and bans of a community that somebody does not r
   }
   // Whoever was removed from the community can still appeal.
   const lock = await send(ada, `/posts/${postId}/remove`, why)
-  await send(ada, '/submolts/cellar/members/bob', {}, 'DELETE')
+  await send(ada, '/communities/cellar/members/bob', {}, 'DELETE')
   const appeal = { action_id: lock.body.action.id, text: 'Why?' }
   expect((await send(bob, '/appeals', appeal)).status).toBe(201)
 })

@@ -43,17 +43,17 @@ beforeAll(async () => {
   olga = await hub.join('olga', 'human')
   piet = await hub.join('piet', 'human')
   root = await hub.join('root', 'human')
-  await hub.call('/agents/root/role', { key: adminKey, method: 'PUT', body: { role: 'admin' } })
+  await hub.call('/accounts/root/role', { key: adminKey, method: 'PUT', body: { role: 'admin' } })
   const scout = await office.createAgent('scout')
   // root wrote the definition of the agent, which is no reason to read what others told it.
   await office.run(
     `INSERT INTO agent_definitions (account_id, version, etag, created_by, created_at) VALUES (?, 1, 'etag', ?, 0)`,
     ...[scout.id, root.id],
   )
-  await hub.call('/submolts', { key: olga.key, body: { name: 'cellar', visibility: 'private' } })
+  await hub.call('/communities', { key: olga.key, body: { name: 'cellar', visibility: 'private' } })
   for (const name of ['scout', 'piet']) {
     const add = { key: olga.key, method: 'PUT', body: { role: 'member' } }
-    await hub.call(`/submolts/cellar/members/${name}`, add)
+    await hub.call(`/communities/cellar/members/${name}`, add)
   }
   const ids: ActivationId[] = []
   const play = async () => {
@@ -78,8 +78,8 @@ beforeAll(async () => {
   const body = { community: 'cellar', title: 'Keys', content: `@scout ${canary}?` }
   expect((await hub.call('/posts', { key: olga.key, body })).status).toBe(201)
   await play()
-  const message = { to: 'scout', message: canary }
-  expect((await hub.call('/agents/dm/request', { key: olga.key, body: message })).status).toBe(201)
+  const message = { to: 'scout', content: canary }
+  expect((await hub.call('/conversations', { key: olga.key, body: message })).status).toBe(201)
   await play()
   const [cellar, dm] = ids
   if (!cellar || !dm) throw new Error('No runs.')
@@ -92,7 +92,7 @@ const lastEntry = () =>
     `SELECT * FROM admin_log WHERE action = 'private.open' ORDER BY rowid DESC`,
   ).first()
 const inboxOf = async ({ key }: Person): Promise<string> =>
-  JSON.stringify((await hub.call('/notifications', { key })).body.notifications)
+  JSON.stringify((await hub.call('/inbox', { key })).body.items)
 
 /** Everything that an admin can open about runs, by the API and as pages. */
 async function readAll(id: ActivationId, key: string): Promise<string> {
@@ -143,7 +143,7 @@ test('T21 T12: an admin opens a community with a reason, for an hour; its modera
   expect((await open({ community: 'cellar', reason }, olga.key)).status).toBe(403)
   expect((await open({ community: 'nowhere', reason })).status).toBe(404)
   expect(await lastEntry()).toBeNull()
-  const opened = await open({ community: 'cellar', reason })
+  const opened = await open({ community: 'm/cellar', reason })
   expect(opened).toMatchObject({ status: 201, body: { opened: ['m/cellar'] } })
   expect(await lastEntry()).toMatchObject({ account_id: root.id, target_type: 'community', reason })
   expect(await inboxOf(olga)).toContain(reason)
@@ -153,15 +153,17 @@ test('T21 T12: an admin opens a community with a reason, for an hour; its modera
   // It holds for this admin and this community, and opens no thread.
   expect(await readAll(runs.cellar, adminKey)).not.toContain(canary)
   expect(await readAll(runs.dm, key)).not.toContain(canary)
-  expect((await hub.call('/submolts/cellar/feed', { key })).status).toBe(404)
+  expect((await hub.call('/communities/cellar/feed', { key })).status).toBe(404)
   hub.clock.advance(3_600_000)
   expect(await readAll(runs.cellar, key)).not.toContain(canary)
 
   const list = async (by: Person, query = '') =>
     (await hub.call(`/openings${query}`, { key: by.key })).body.openings
-  expect(await list(olga, '?community=cellar')).toMatchObject([
-    { by: 'root', community: 'cellar', reason },
-  ])
+  for (const community of ['cellar', 'm/cellar']) {
+    expect(await list(olga, `?community=${community}`)).toMatchObject([
+      { by: 'root', community: 'cellar', reason },
+    ])
+  }
   expect(await list(piet)).toEqual([])
   const log = '/moderation/log/cellar'
   expect(await (await signIn(hub, olga.key)).read(log)).toContain(reason)
@@ -214,7 +216,7 @@ test('T2: a session with private parts is shown to an admin only once it is open
     hasShared: true,
     lastCall: null,
   }
-  const scoutId = (await hub.call('/agents/profile?name=scout', { key: adminKey })).body.agent.id
+  const scoutId = (await hub.call('/accounts/scout', { key: adminKey })).body.account.id
   await hub.seen.sessions.restore(scoutId, 'dm_olga', snapshot)
   const path = '/agents/scout/sessions'
   const read = async () => {
@@ -238,11 +240,11 @@ test('T2: a session with private parts is shown to an admin only once it is open
 
 test('T21: what an admin reads already cannot be opened', async () => {
   const add = { key: adminKey, method: 'PUT', body: {} }
-  expect((await hub.call('/submolts/cellar/members/admin', add)).status).toBe(200)
+  expect((await hub.call('/communities/cellar/members/admin', add)).status).toBe(200)
   expect(await readAll(runs.cellar, adminKey)).toContain(canary)
   const body = { activation_id: runs.cellar, reason }
   expect((await hub.call('/openings', { key: adminKey, body })).status).toBe(409)
-  await hub.call('/submolts/cellar/members/admin', { key: adminKey, method: 'DELETE' })
+  await hub.call('/communities/cellar/members/admin', { key: adminKey, method: 'DELETE' })
 })
 
 test('T20 T21: a standing rule shows the words of a private run only to whom the run is open', async () => {

@@ -10,15 +10,15 @@ let gus: Awaited<ReturnType<typeof hub.join>>
 beforeAll(async () => {
   olga = await hub.join('olga', 'human')
   gus = await hub.join('gus', 'human')
-  await hub.call('/agents/gus/role', { method: 'PUT', key: adminKey, body: { role: 'guest' } })
+  await hub.call('/accounts/gus/role', { method: 'PUT', key: adminKey, body: { role: 'guest' } })
 })
 
 async function register(name: string) {
-  const { status, body } = await hub.call('/agents/register', {
+  const { status, body } = await hub.call('/accounts', {
     body: { name, description: 'Counts plums' },
   })
   expect(status, JSON.stringify(body)).toBe(201)
-  const { api_key: key, claim_url: url, id } = body.agent
+  const { api_key: key, claim_url: url, id } = body.account
   return { id, key, url, path: new URL(url).pathname, name }
 }
 const sameOrigin = { 'sec-fetch-site': 'same-origin', origin: 'http://hub.test' }
@@ -37,11 +37,11 @@ const claim = (path: string, key: string, role: string) =>
 test('T8: until a member opens the claim link, the key reads its own account and nothing else', async () => {
   const bot = await register('plumbot')
   expect(bot.url).toMatch(/^http:\/\/hub\.test\/claim\/[\w-]{40,}$/)
-  const status = await hub.call('/agents/status', { key: bot.key })
-  expect(status.body).toMatchObject({ status: 'pending_claim', agent: { name: 'plumbot' } })
-  expect((await hub.call('/agents/me', { key: bot.key })).status).toBe(200)
+  const status = await hub.call('/me', { key: bot.key })
+  expect(status.body).toMatchObject({ account: { is_claimed: false, name: 'plumbot' } })
+  expect((await hub.call('/me', { key: bot.key })).status).toBe(200)
   for (const route of apiRoutes) {
-    if (/^\/agents\/(me|status)$/.test(route.path) && route.method === 'get') continue
+    if (route.path === '/me' && route.method === 'get') continue
     if (route.access === 'open') continue
     const query = route.method === 'get' ? '?name=x&q=x' : ''
     const path = route.path.replaceAll(/:\w+/g, 'x') + query
@@ -65,10 +65,10 @@ test('T8: a member who opens the link becomes the owner; opening it alone change
   ).text()
   expect(html).toContain('pearbot')
   expect(html).toContain('Counts plums')
-  expect((await hub.call('/agents/status', { key: bot.key })).body.status).toBe('pending_claim')
+  expect((await hub.call('/me', { key: bot.key })).body.account.is_claimed).toBe(false)
   expect((await claim(bot.path, olga.key, 'member')).status).toBe(303)
-  const { body } = await hub.call('/agents/status', { key: bot.key })
-  expect(body).toMatchObject({ status: 'claimed', agent: { role: 'member', owner_id: olga.id } })
+  const { body } = await hub.call('/me', { key: bot.key })
+  expect(body).toMatchObject({ account: { is_claimed: true, role: 'member', owner_id: olga.id } })
   expect((await hub.call('/feed', { key: bot.key })).status).toBe(200)
   const entry = await env.DB.prepare('SELECT * FROM admin_log WHERE target_id = ?')
     .bind(bot.id)
@@ -99,33 +99,37 @@ test('T8: a claimer gives at most their own role, and a guest or a claimed agent
   expect((await claim(owned.path, olga.key, 'member')).status).toBe(303)
   expect((await claim(bot.path, owned.key, 'guest')).status).toBe(403)
   expect((await claim(bot.path, bot.key, 'guest')).status).toBe(403)
-  expect((await hub.call('/agents/status', { key: bot.key })).body.status).toBe('pending_claim')
+  expect((await hub.call('/me', { key: bot.key })).body.account.is_claimed).toBe(false)
 })
 
 test('T8: a name that nobody claims for 24 hours can be registered again', async () => {
   const first = await register('yambot')
   hub.clock.advance(23 * 3_600_000)
-  const taken = await hub.call('/agents/register', { body: { name: 'yambot' } })
+  const taken = await hub.call('/accounts', { body: { name: 'yambot' } })
   expect(taken.body.code).toBe('CONFLICT')
   hub.clock.advance(3_600_000)
   const second = await register('yambot')
   expect(second.id).not.toBe(first.id)
-  expect((await hub.call('/agents/me', { key: first.key })).status).toBe(401)
+  expect((await hub.call('/me', { key: first.key })).status).toBe(401)
   expect((await claim(first.path, olga.key, 'guest')).status).toBe(404)
   expect((await claim(second.path, olga.key, 'guest')).status).toBe(303)
-  const { body } = await hub.call('/agents?limit=100', { key: olga.key })
-  const names = (body.agents as { name: string }[]).map(({ name }) => name)
+  const { body } = await hub.call('/accounts?limit=100', { key: olga.key })
+  const names = (body.accounts as { name: string }[]).map(({ name }) => name)
   expect(names.filter((name) => name === 'yambot' || name.startsWith('deleted'))).toEqual([
     'yambot',
   ])
 })
 
 test('T8: accounts that an admin registers need no claim, and giving a role is a claim too', async () => {
-  const { body } = await hub.call('/agents/register', { key: adminKey, body: { name: 'ownbot' } })
-  expect(body.agent.claim_url).toBe('http://hub.test/a/ownbot')
-  expect((await hub.call('/feed', { key: body.agent.api_key })).status).toBe(200)
+  const { body } = await hub.call('/accounts', { key: adminKey, body: { name: 'ownbot' } })
+  expect(body.account.claim_url).toBe('http://hub.test/a/ownbot')
+  expect((await hub.call('/feed', { key: body.account.api_key })).status).toBe(200)
   const bot = await register('dillbot')
-  await hub.call('/agents/dillbot/role', { method: 'PUT', key: adminKey, body: { role: 'guest' } })
+  await hub.call('/accounts/dillbot/role', {
+    method: 'PUT',
+    key: adminKey,
+    body: { role: 'guest' },
+  })
   expect((await hub.call('/feed', { key: bot.key })).status).toBe(200)
 })
 
@@ -133,24 +137,24 @@ test('T8: an open hub gives a key that works, a closed one none; the default fol
   const tryOn = async (settings: Record<string, string>) => {
     const other = createTestHub(settings)
     const name = `n${crypto.randomUUID().slice(0, 8)}`
-    return other.call('/agents/register', { body: { name } })
+    return other.call('/accounts', { body: { name } })
   }
   const open = await tryOn({ ROOKERY_REGISTRATION: 'open' })
-  expect(open.body.agent.claim_url).toMatch(/\/a\/n/)
-  expect(open.body.agent.verification_code).toBeTruthy()
-  expect((await hub.call('/agents/status', { key: open.body.agent.api_key })).body.status).toBe(
-    'claimed',
+  expect(open.body.account.claim_url).toMatch(/\/a\/n/)
+  expect(open.body.account.verification_code).toBeTruthy()
+  expect((await hub.call('/me', { key: open.body.account.api_key })).body.account.is_claimed).toBe(
+    true,
   )
   const closed = await tryOn({ ROOKERY_REGISTRATION: 'closed' })
   expect(closed).toMatchObject({ status: 401, body: { code: 'UNAUTHORIZED' } })
   const deployed = await tryOn({ ROOKERY_REGISTRATION: '' })
-  expect(deployed.body.agent.claim_url).toContain('/claim/')
+  expect(deployed.body.account.claim_url).toContain('/claim/')
   const local = createTestHub({ ROOKERY_REGISTRATION: '', ROOKERY_ORIGIN: 'http://localhost:8787' })
-  const answer = await local.request('http://localhost:8787/api/v1/agents/register', {
+  const answer = await local.request('http://localhost:8787/api/v1/accounts', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ name: 'localbot' }),
   })
-  const { agent } = await answer.json<{ agent: { claim_url: string } }>()
-  expect(agent.claim_url).toBe('http://localhost:8787/a/localbot')
+  const { account } = await answer.json<{ account: { claim_url: string } }>()
+  expect(account.claim_url).toBe('http://localhost:8787/a/localbot')
 })

@@ -17,7 +17,7 @@ beforeEach(async () => {
 })
 
 const act = async (method: string, path: string, body?: object) => {
-  const answer = await hub.call(`/agents/${mira.name}${path}`, { method, key: adminKey, body })
+  const answer = await hub.call(`/accounts/${mira.name}${path}`, { method, key: adminKey, body })
   expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300)
   return answer.body
 }
@@ -92,33 +92,41 @@ test('T10: a ban says its reason and end, and ends by itself or when it is lifte
   expect((await hub.fetch('/inbox', { headers: { cookie } })).status).toBe(200)
   const { ban: made } = await ban({})
   expect((await hub.call('/feed', { key: mira.key })).body.code).toBe('BANNED')
-  await act('DELETE', `/bans/${made.id}`)
+  const lift = (headers: Record<string, string>) =>
+    hub.call(`/accounts/${mira.name}/bans/${made.id}/lift`, {
+      ...{ method: 'POST', key: adminKey, headers },
+    })
+  const once = { 'idempotency-key': 'lift-once' }
+  for (const headers of [once, once]) {
+    const lifted = await lift(headers)
+    expect(lifted).toMatchObject({ status: 200, body: { ban: { id: made.id } } })
+  }
   expect((await hub.call('/feed', { key: mira.key })).status).toBe(200)
-  const again = await hub.call(`/agents/${mira.name}/bans/${made.id}`, {
-    ...{ method: 'DELETE', key: adminKey },
-  })
-  expect(again.status).toBe(404)
+  expect((await lift({})).status).toBe(404)
 })
 
 test('T10: a muted account reads and votes, and writes nothing', async () => {
   const postId = await office.post((await hub.join(`olga${count}`, 'human')).key, 'Plums')
   await ban({ kind: 'mute' })
   expect((await hub.call('/feed', { key: mira.key })).status).toBe(200)
-  expect((await hub.call(`/posts/${postId}/upvote`, { key: mira.key, body: {} })).status).toBe(200)
-  const read = await hub.call('/notifications/read-all', { method: 'POST', key: mira.key })
+  expect(
+    (await hub.call(`/posts/${postId}/vote`, { method: 'PUT', key: mira.key, body: { value: 1 } }))
+      .status,
+  ).toBe(200)
+  const read = await hub.call('/inbox/read', { key: mira.key, body: { all: true } })
   expect(read.status).toBe(200)
   for (const [path, body] of [
     ['/posts', { community: 'general', title: 'Hello' }],
     [`/posts/${postId}/comments`, { content: 'Hello' }],
-    ['/agents/dm/request', { to: 'admin', message: 'Hello' }],
-    ['/submolts', { name: 'place' }],
+    ['/conversations', { to: 'admin', content: 'Hello' }],
+    ['/communities', { name: 'place' }],
   ] as const) {
     const answer = await hub.call(path, { key: mira.key, body })
     expect(answer, path).toMatchObject({ status: 403, body: { code: 'MUTED' } })
     expect(answer.body.hint).toContain('Spam')
   }
   const profile = { method: 'PATCH', key: mira.key, body: { description: 'x' } }
-  expect((await hub.call('/agents/me', profile)).body.code).toBe('MUTED')
+  expect((await hub.call('/me', profile)).body.code).toBe('MUTED')
 })
 
 test('T10 T8: what holds for a member holds for the agents that they claimed', async () => {
@@ -154,7 +162,7 @@ test('T10: a hosted agent that is disabled or banned stops before its next model
   const { activationId } = await office.start(scout.id)
   expect((await office.renew(scout.id, activationId)).kind).toBe('renewed')
   const disable = (verb: string) =>
-    hub.call(`/agents/${scout.name}/${verb}`, { method: 'POST', key: adminKey, body: {} })
+    hub.call(`/accounts/${scout.name}/${verb}`, { method: 'POST', key: adminKey, body: {} })
   expect((await disable('disable')).status).toBe(200)
   expect(await office.renew(scout.id, activationId)).toMatchObject({
     ...{ kind: 'refused', reason: 'paused' },
@@ -204,7 +212,7 @@ test('T8: a renamed account leaves its name free, and old links lead to it until
   const other = await hub.join(old, 'human')
   expect(other.id).not.toBe(mira.id)
   expect((await hub.fetch(`/a/${old}`)).status).toBe(200)
-  const taken = await hub.call(`/agents/new-${old}/name`, {
+  const taken = await hub.call(`/accounts/new-${old}/name`, {
     ...{ method: 'PUT', key: adminKey, body: { name: old } },
   })
   expect(taken.status).toBe(409)
@@ -212,11 +220,11 @@ test('T8: a renamed account leaves its name free, and old links lead to it until
 
 test('T10: nobody deals with their own account or with those of the hub', async () => {
   const act = (name: string, key: string) =>
-    hub.call(`/agents/${name}/disable`, { method: 'POST', key, body: {} })
+    hub.call(`/accounts/${name}/disable`, { method: 'POST', key, body: {} })
   expect((await act('rookery', adminKey)).status).toBe(403)
   expect((await act('admin', adminKey)).status).toBe(403)
   const role = { method: 'PUT', key: adminKey, body: { role: 'admin' } }
-  await hub.call(`/agents/${mira.name}/role`, role)
+  await hub.call(`/accounts/${mira.name}/role`, role)
   expect((await act(mira.name, mira.key)).status).toBe(403)
   expect((await act('admin', mira.key)).status).toBe(403)
 })

@@ -24,7 +24,7 @@ const newPost = async (person: Person, content = `About ${canary}`) =>
   (await send(person, '/posts', { community: 'general', title: 'Birds', content })).body.post
     .id as string
 const remove = (name: string, words: 'keep' | 'remove' = 'remove') =>
-  hub.call(`/agents/${name}?words=${words}`, { key: adminKey, method: 'DELETE' })
+  hub.call(`/accounts/${name}?words=${words}`, { key: adminKey, method: 'DELETE' })
 const newPerson = () => hub.join(`mira${++people}`, 'human')
 
 async function dumpAll(): Promise<string[]> {
@@ -80,7 +80,7 @@ test('T10 T12: the admin log lets go of the names of a deleted account, and of n
   for (const words of ['keep', 'remove'] as const) {
     const mira = await newPerson()
     const rename = { key: adminKey, method: 'PUT', body: { name: `${mira.name}-x` } }
-    expect((await hub.call(`/agents/${mira.name}/name`, rename)).status).toBe(200)
+    expect((await hub.call(`/accounts/${mira.name}/name`, rename)).status).toBe(200)
     const entry = () =>
       env.DB.prepare(`SELECT * FROM admin_log WHERE action = 'account.rename' AND target_id = ?`)
         .bind(mira.id)
@@ -109,7 +109,7 @@ test('T10: when files cannot be deleted, the answer says so', async () => {
 
 test('T10: the appeal of a ban of the whole hub goes with the words of its account', async () => {
   const mira = await newPerson()
-  const ban = await hub.call(`/agents/${mira.name}/bans`, {
+  const ban = await hub.call(`/accounts/${mira.name}/bans`, {
     key: adminKey,
     body: { kind: 'ban', reason: 'Spam' },
   })

@@ -16,8 +16,8 @@ async function invite(body: object = {}) {
   const { id, url } = answer.body.invitation
   return { id, path: new URL(url).pathname }
 }
-const join = (path: string, name: string) =>
-  hub.fetch(path, {
+const join = (path: string, name: string, at = hub) =>
+  at.fetch(path, {
     method: 'POST',
     headers: {
       ...{ 'sec-fetch-site': 'same-origin', origin: 'http://hub.test' },
@@ -104,10 +104,10 @@ test('T8: a link ends when it expires, is withdrawn, or its inviter loses the ro
   expect(results).toEqual([{ action: 'invitation.create' }, { action: 'invitation.revoke' }])
 
   const boss = await hub.join('bossa', 'human')
-  await hub.call('/agents/bossa/role', { method: 'PUT', key: adminKey, body: { role: 'admin' } })
+  await hub.call('/accounts/bossa/role', { method: 'PUT', key: adminKey, body: { role: 'admin' } })
   const made = await hub.call('/invitations', { key: boss.key, body: { role: 'admin' } })
   const path = new URL(made.body.invitation.url).pathname
-  await hub.call('/agents/bossa/role', { method: 'PUT', key: adminKey, body: { role: 'member' } })
+  await hub.call('/accounts/bossa/role', { method: 'PUT', key: adminKey, body: { role: 'member' } })
   expect((await join(path, 'gil')).status).toBe(404)
   const { body } = await hub.call('/invitations', { key: adminKey })
   const states = (body.invitations as { state: string }[]).map(({ state }) => state)
@@ -125,4 +125,35 @@ test('T8: admins invite; members only where the hub lets them, and never above t
   const agent = await hub.join('scoutbot')
   const asked = await memberHub.call('/invitations', { key: agent.key, body: { role: 'guest' } })
   expect(asked.status).toBe(403)
+})
+
+test('T8: where members invite, who is no admin any more makes nobody an admin, and members still', async () => {
+  const boss = await hub.join('bosse', 'human')
+  const setRole = (role: string) =>
+    hub.call('/accounts/bosse/role', { method: 'PUT', key: adminKey, body: { role } })
+  await setRole('admin')
+  const [above, equal] = await Promise.all(
+    ['admin', 'member'].map(async (role) => {
+      const made = await memberHub.call('/invitations', { key: boss.key, body: { role } })
+      return new URL(made.body.invitation.url).pathname
+    }),
+  )
+  await setRole('member')
+  expect((await join(above ?? '', 'gustav', memberHub)).status).toBe(404)
+  expect(await roleOf('gustav')).toBeNull()
+  expect((await join(equal ?? '', 'gustav', memberHub)).status).toBe(303)
+  expect(await roleOf('gustav')).toEqual({ role: 'member', kind: 'human' })
+})
+
+test('T8: a member withdraws own invitations only, and nobody one that was used', async () => {
+  const peer = await hub.join('peer', 'human')
+  const made = await memberHub.call('/invitations', { key: olga.key, body: { role: 'guest' } })
+  const { id, url } = made.body.invitation
+  const withdraw = (key: string) => memberHub.call(`/invitations/${id}`, { method: 'DELETE', key })
+  expect((await withdraw(peer.key)).status).toBe(404)
+  expect((await join(new URL(url).pathname, 'harald', memberHub)).status).toBe(303)
+  expect((await withdraw(olga.key)).status).toBe(404)
+  const { body } = await memberHub.call('/invitations', { key: olga.key })
+  const found = body.invitations.find((each: { id: string }) => each.id === id)
+  expect(found).toMatchObject({ state: 'used', used_by: 'harald' })
 })

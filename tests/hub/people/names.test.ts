@@ -5,11 +5,11 @@ import { adminKey, createTestHub } from '../create-test-hub'
 
 const hub = createTestHub({ ROOKERY_NAME: 'Plum Hub' })
 const register = (name: string, key: string | null = null) =>
-  hub.call('/agents/register', { key, body: { name } })
+  hub.call('/accounts', { key, body: { name } })
 
 beforeAll(async () => {
   await hub.join('wilma', 'human')
-  await hub.call('/agents/wilma/role', { method: 'PUT', key: adminKey, body: { role: 'admin' } })
+  await hub.call('/accounts/wilma/role', { method: 'PUT', key: adminKey, body: { role: 'admin' } })
 })
 
 test.each([

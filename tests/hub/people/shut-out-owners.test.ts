@@ -19,14 +19,14 @@ const createOwner = async (name: string) => {
     .run()
   return { owner, agent }
 }
-const statusOf = async (key: string) => (await hub.call('/agents/me', { key })).status
+const statusOf = async (key: string) => (await hub.call('/me', { key })).status
 
 test('T10 T8: the invitations of a banned account make nobody an account', async () => {
   const ben = await hub.join('ben', 'human')
   const { body } = await hub.call('/invitations', { key: ben.key, body: { role: 'member' } })
   const { pathname } = new URL(body.invitation.url)
   expect((await hub.fetch(pathname)).status).toBe(200)
-  await admin('/agents/ben/bans', spam)
+  await admin('/accounts/ben/bans', spam)
   expect((await hub.fetch(pathname)).status).toBe(404)
 })
 
@@ -35,19 +35,19 @@ test('T11: nobody who is banned or muted in a community brings a second account 
   const invite = () => hub.call('/invitations', { key: kim.key, body: { role: 'member' } })
   const { pathname } = new URL((await invite()).body.invitation.url)
   const body = { account: 'kim', kind: 'mute', reason: 'Insults' }
-  const { action } = (await admin('/submolts/general/bans', body)).body
+  const { action } = (await admin('/communities/general/bans', body)).body
   expect((await hub.fetch(pathname)).status).toBe(404)
   expect((await invite()).body.code).toBe('FORBIDDEN')
-  await admin(`/submolts/general/bans/${action.ban_id}`, { reason: 'Apologised' }, 'DELETE')
+  await admin(`/communities/general/bans/${action.ban_id}/lift`, { reason: 'Apologised' })
   expect((await hub.fetch(pathname)).status).toBe(200)
   expect((await invite()).status).toBe(201)
 })
 
 test('T10: deleting a banned owner does not free the agents that they claimed', async () => {
   const { agent } = await createOwner('mallory')
-  await admin('/agents/mallory/bans', spam)
+  await admin('/accounts/mallory/bans', spam)
   expect(await statusOf(agent.key)).toBe(403)
-  const deleted = await admin('/agents/mallory?words=keep', undefined, 'DELETE')
+  const deleted = await admin('/accounts/mallory?words=keep', undefined, 'DELETE')
   expect(deleted.status).toBe(200)
   expect(await statusOf(agent.key)).toBe(403)
 })
@@ -61,12 +61,12 @@ test('T10: an agent of a deleted owner that an admin enables belongs to that adm
       .bind(id)
       .first()
   for (const name of ['ines', 'ivan']) {
-    const deleted = await admin(`/agents/${name}?words=keep`, undefined, 'DELETE')
+    const deleted = await admin(`/accounts/${name}?words=keep`, undefined, 'DELETE')
     expect(deleted.status).toBe(200)
   }
   expect(await readAgent(agent.id)).toEqual({ owner: null, at: expect.any(Number) })
   // A role would hide that it has no owner.
-  const raised = await admin('/agents/inesbot/role', { role: 'member' }, 'PUT')
+  const raised = await admin('/accounts/inesbot/role', { role: 'member' }, 'PUT')
   expect([raised.status, raised.body.hint]).toEqual([
     409,
     expect.stringContaining('belongs to you'),
@@ -74,21 +74,21 @@ test('T10: an agent of a deleted owner that an admin enables belongs to that adm
   const browser = await signIn(hub, adminKey)
   expect(await browser.read('/admin/people/inesbot')).toContain('Enable and own inesbot')
   expect(await browser.read('/admin/people/ivanbot')).not.toContain('Enable and own')
-  for (const name of ['inesbot', 'ivanbot']) await admin(`/agents/${name}/enable`, {})
-  const me = await hub.call('/agents/me', { key: adminKey })
-  expect(await readAgent(agent.id)).toEqual({ owner: me.body.agent.id, at: null })
+  for (const name of ['inesbot', 'ivanbot']) await admin(`/accounts/${name}/enable`, {})
+  const me = await hub.call('/me', { key: adminKey })
+  expect(await readAgent(agent.id)).toEqual({ owner: me.body.account.id, at: null })
   // one that this hub does not run has no grants that an owner would bound
   expect(await readAgent(outside.agent.id)).toEqual({ owner: null, at: null })
-  expect((await admin('/agents/inesbot/role', { role: 'member' }, 'PUT')).status).toBe(200)
+  expect((await admin('/accounts/inesbot/role', { role: 'member' }, 'PUT')).status).toBe(200)
   const { entries } = (await hub.call('/admin/log?action=account.enable', { key: adminKey })).body
-  expect(JSON.stringify(entries)).toContain(`"owner":"${me.body.agent.id}"`)
+  expect(JSON.stringify(entries)).toContain(`"owner":"${me.body.account.id}"`)
 })
 
 test('T8: an owner who becomes a guest has no agent with a higher role', async () => {
   const { agent } = await createOwner('olaf')
-  await admin('/agents/olaf/role', { role: 'guest' }, 'PUT')
-  const { body } = await hub.call('/agents/me', { key: agent.key })
-  expect(body.agent.role).toBe('guest')
+  await admin('/accounts/olaf/role', { role: 'guest' }, 'PUT')
+  const { body } = await hub.call('/me', { key: agent.key })
+  expect(body.account.role).toBe('guest')
 })
 
 test('T10: passkeys and identities go with their account', async () => {
@@ -103,7 +103,7 @@ test('T10: passkeys and identities go with their account', async () => {
        VALUES ('i1', ?1, 'https://github.com', '1', 'paula@example', 0)`,
     ).bind(paula.id),
   ])
-  expect((await admin('/agents/paula?words=keep', undefined, 'DELETE')).status).toBe(200)
+  expect((await admin('/accounts/paula?words=keep', undefined, 'DELETE')).status).toBe(200)
   const { results } = await env.DB.prepare(
     'SELECT id FROM passkeys UNION ALL SELECT id FROM identities',
   ).all()
@@ -126,7 +126,7 @@ describe.each([
     await office.post(stranger.key, `@${other.name} first`)
     const theirs = await office.start(other.id)
     await office.post(agent.key, `@${scout.name} second`)
-    expect((await admin(`/agents/${name}${path}`, body)).status).toBeLessThan(300)
+    expect((await admin(`/accounts/${name}${path}`, body)).status).toBeLessThan(300)
     const isCancelled = async (id: string) =>
       (await office.first('SELECT cancel_requested_at AS at FROM activations WHERE id = ?', id))
         ?.at !== null
@@ -152,7 +152,7 @@ test('T10: disabling an owner cancels what their own agent runs, also for others
       agent.id,
     )
   expect(await sessions()).toEqual({ n: 1 })
-  expect((await admin('/agents/olive/disable', {})).status).toBe(200)
+  expect((await admin('/accounts/olive/disable', {})).status).toBe(200)
   const row = await office.first(
     'SELECT cancel_requested_at AS at FROM activations WHERE id = ?',
     activationId,

@@ -58,7 +58,7 @@ describe.each([
   test('T10 T9 T12: an admin sees and ends it, with its sessions and their sockets; the log says so', async () => {
     const { id, browser } = await addWay(kind)
     expect((await browser.get('/settings')).status).toBe(200)
-    const before = (await admin(`/agents/${paula.name}/access`)).body[list]
+    const before = (await admin(`/accounts/${paula.name}/access`)).body[list]
     expect(before).toMatchObject([{ id, label: kind === 'passkey' ? 'Phone' : 'paula@example' }])
     const { webSocket } = await hub.fetch(`/live/posts/${await post()}`, {
       headers: { upgrade: 'websocket', cookie: browser.cookie, origin: 'http://hub.test' },
@@ -68,16 +68,16 @@ describe.each([
       code = event.code
     })
     webSocket?.accept()
-    const end = () => admin(`/agents/${paula.name}/${list}/${id}`, undefined, 'DELETE')
+    const end = () => admin(`/accounts/${paula.name}/${list}/${id}`, undefined, 'DELETE')
     expect((await end()).status).toBe(200)
     await vi.waitFor(() => expect(code).toBe(4403), { timeout: 10_000 })
     expect((await browser.get('/settings')).status).not.toBe(200)
-    expect((await admin(`/agents/${paula.name}/access`)).body[list]).toEqual([])
+    expect((await admin(`/accounts/${paula.name}/access`)).body[list]).toEqual([])
     expect((await end()).status).toBe(404)
     const entries = await entriesOf(action)
     expect(entries).toHaveLength(1)
     expect(entries[0]?.after).toContain(id)
-    expect((await hub.call('/agents/me', { key: paula.key })).status).toBe(200)
+    expect((await hub.call('/me', { key: paula.key })).status).toBe(200)
   })
 
   test('T10: the page of the account lists it, in one round trip, and ends it', async () => {
@@ -116,7 +116,8 @@ test('T10: a disabled account gets no session, whatever proved who it is; a bann
     env.DB.prepare(`SELECT count(*) AS n FROM api_keys WHERE account_id = ? AND kind = 'session'`)
       .bind(paula.id)
       .first<number>('n')
-  const { ban } = (await admin(`/agents/${paula.name}/bans`, { kind: 'ban', reason: 'Spam' })).body
+  const { ban } = (await admin(`/accounts/${paula.name}/bans`, { kind: 'ban', reason: 'Spam' }))
+    .body
   const banned = createBrowser(hub, `rookery_session=${(await open()).token}`)
   expect((await banned.get('/moderation/notice')).status).toBe(200)
   for (const path of ['/', '/inbox', '/settings']) {
@@ -125,11 +126,11 @@ test('T10: a disabled account gets no session, whatever proved who it is; a bann
   await env.DB.prepare(`DELETE FROM api_keys WHERE account_id = ? AND kind = 'session'`)
     .bind(paula.id)
     .run()
-  await admin(`/agents/${paula.name}/bans/${ban.id}`, undefined, 'DELETE')
-  await admin(`/agents/${paula.name}/disable`, {})
+  await admin(`/accounts/${paula.name}/bans/${ban.id}/lift`, {})
+  await admin(`/accounts/${paula.name}/disable`, {})
   await expect(open()).rejects.toMatchObject({ code: 'ACCOUNT_DISABLED' })
   expect(await sessions()).toBe(0)
-  await admin(`/agents/${paula.name}/enable`, {})
+  await admin(`/accounts/${paula.name}/enable`, {})
   await open()
   expect(await sessions()).toBe(1)
 })
@@ -138,7 +139,7 @@ describe('a sign-in link that an admin creates for somebody else', () => {
   const link = (name: string) => admin('/sessions/link', { name })
   const readNotices = async () =>
     (
-      (await hub.call('/notifications', { key: paula.key })).body.notifications as {
+      (await hub.call('/inbox', { key: paula.key })).body.items as {
         type: string
         content: string
       }[]
@@ -172,14 +173,14 @@ describe('a sign-in link that an admin creates for somebody else', () => {
 
   test('T9 T10: there is none for accounts of the hub, and for deleted, disabled and banned ones', async () => {
     expect((await link('rookery')).status).toBe(403)
-    const { ban } = (await admin(`/agents/${paula.name}/bans`, { kind: 'ban', reason: 'x' })).body
+    const { ban } = (await admin(`/accounts/${paula.name}/bans`, { kind: 'ban', reason: 'x' })).body
     expect(await link(paula.name)).toMatchObject({ status: 409, body: { code: 'CONFLICT' } })
-    await admin(`/agents/${paula.name}/bans/${ban.id}`, undefined, 'DELETE')
-    await admin(`/agents/${paula.name}/disable`, {})
+    await admin(`/accounts/${paula.name}/bans/${ban.id}/lift`, {})
+    await admin(`/accounts/${paula.name}/disable`, {})
     expect((await link(paula.name)).status).toBe(409)
-    await admin(`/agents/${paula.name}/enable`, {})
+    await admin(`/accounts/${paula.name}/enable`, {})
     expect((await link(paula.name)).status).toBe(201)
-    await admin(`/agents/${paula.name}?words=keep`, undefined, 'DELETE')
+    await admin(`/accounts/${paula.name}?words=keep`, undefined, 'DELETE')
     const gone = await env.DB.prepare('SELECT name FROM accounts WHERE id = ?')
       .bind(paula.id)
       .first<string>('name')
@@ -212,14 +213,14 @@ describe('a sign-in link that an admin creates for somebody else', () => {
       expect((await browser.send('/settings/sign-in/passkeys', fields)).status).toBe(303)
       const own = await signIn(hub, paula.key)
       expect(await own.read('/settings/sign-in')).toContain('a sign-in link that @admin created')
-      const { passkeys } = (await admin(`/agents/${paula.name}/access`)).body
+      const { passkeys } = (await admin(`/accounts/${paula.name}/access`)).body
       expect(passkeys).toMatchObject([{ label: 'Phone', link_by: 'admin' }])
       hub.clock.advance(1_000)
       const second = await own.send('/settings/sign-in/passkeys/options', {})
       const plain = await createSoftwarePasskey(await second.json(), 'http://hub.test')
       const more = { label: 'Laptop', response: plain.registration }
       expect((await own.send('/settings/sign-in/passkeys', more)).status).toBe(303)
-      const after = (await admin(`/agents/${paula.name}/access`)).body.passkeys
+      const after = (await admin(`/accounts/${paula.name}/access`)).body.passkeys
       expect(after).toMatchObject([{ label: 'Laptop', link_by: null }, { label: 'Phone' }])
     },
   )

@@ -147,7 +147,7 @@ test('comments are sorted by score, upvotes, time or disagreement', async () => 
 })
 
 test('deleting a post or a comment twice at once subtracts it once', async () => {
-  const community = await hub.call('/submolts', { key: ada.key, body: { name: 'moths' } })
+  const community = await hub.call('/communities', { key: ada.key, body: { name: 'moths' } })
   expect(community.status).toBe(201)
   const write = async (title: string): Promise<PostId> =>
     (await hub.call('/posts', { key: ada.key, body: { community: 'moths', title } })).body.post.id
@@ -166,7 +166,7 @@ test('deleting a post or a comment twice at once subtracts it once', async () =>
       comment: deleteComment({ id: comment, postId: kept }, now),
     })
   }
-  expect((await hub.call('/submolts/moths')).body.submolt.post_count).toBe(1)
+  expect((await hub.call('/communities/moths')).body.community.post_count).toBe(1)
   expect((await hub.call(`/posts/${kept}`)).body.post.comment_count).toBe(1)
 })
 
@@ -195,19 +195,21 @@ test('any text is stored as it is answered, and unchanged but for what no store 
 })
 
 test('a new community takes posts at once; its name is taken in any case', async () => {
-  const made = await hub.call('/submolts', {
+  const made = await hub.call('/communities', {
     key: ada.key,
     body: { name: 'birds', display_name: 'Birds' },
   })
-  expect(made).toMatchObject({ status: 201, body: { submolt: { name: 'birds', post_count: 0 } } })
-  expect((await hub.call('/submolts', { key: bob.key, body: { name: 'birds' } })).status).toBe(409)
+  expect(made).toMatchObject({ status: 201, body: { community: { name: 'birds', post_count: 0 } } })
+  expect((await hub.call('/communities', { key: bob.key, body: { name: 'birds' } })).status).toBe(
+    409,
+  )
   const post = await hub.call('/posts', {
     key: bob.key,
-    body: { submolt_name: 'BIRDS', title: 'Tweet' },
+    body: { community: 'BIRDS', title: 'Tweet' },
   })
-  expect(post.body.post.submolt.name).toBe('birds')
-  const one = await hub.call('/submolts/Birds', { key: ada.key })
-  expect(one.body).toMatchObject({ submolt: { post_count: 1 }, your_role: 'owner' })
+  expect(post.body.post.community.name).toBe('birds')
+  const one = await hub.call('/communities/Birds', { key: ada.key })
+  expect(one.body).toMatchObject({ community: { post_count: 1 }, your_role: 'owner' })
   expect(
     (await hub.call('/posts', { key: bob.key, body: { community: 'nests', title: 'x' } })).status,
   ).toBe(404)
@@ -239,17 +241,17 @@ test('a profile shows an account and its posts; its owner can change it', async 
     display_name: 'Ada L.',
     metadata: { likes: ['owls'] },
   }
-  const me = await hub.call('/agents/me', { method: 'PATCH', key: ada.key, body: change })
-  expect(me.body.agent).toMatchObject(change)
-  const { body } = await hub.call('/agents/profile?name=ADA')
-  expect(body.agent).toMatchObject({ name: 'ada', kind: 'human', description: 'Counts birds' })
-  expect(body.agent.metadata).toBeUndefined()
-  expect(body.recentPosts.length).toBeGreaterThan(0)
+  const me = await hub.call('/me', { method: 'PATCH', key: ada.key, body: change })
+  expect(me.body.account).toMatchObject(change)
+  const { body } = await hub.call('/accounts/ADA')
+  expect(body.account).toMatchObject({ name: 'ada', kind: 'human', description: 'Counts birds' })
+  expect(body.account.metadata).toBeUndefined()
+  expect(body.recent_posts.length).toBeGreaterThan(0)
   expect((await hub.call('/search?q=owls')).body.results).toEqual([])
-  const list = await hub.call('/agents?kind=human&limit=1')
-  expect(list.body).toMatchObject({ has_more: true, agents: [{ kind: 'human' }] })
-  const next = await hub.call(`/agents?kind=human&limit=1&cursor=${list.body.next_cursor}`)
-  expect(next.body.agents[0].id).not.toBe(list.body.agents[0].id)
+  const list = await hub.call('/accounts?kind=human&limit=1')
+  expect(list.body).toMatchObject({ has_more: true, accounts: [{ kind: 'human' }] })
+  const next = await hub.call(`/accounts?kind=human&limit=1&cursor=${list.body.next_cursor}`)
+  expect(next.body.accounts[0].id).not.toBe(list.body.accounts[0].id)
 })
 
 test('pages of comments say whether another follows, also where an ancestor comes along', async () => {

@@ -59,13 +59,13 @@ interface Field {
 const fields: Record<string, Field> = {
   'title of a post': { path: '/posts', body: (title) => ({ community: 'general', title }) },
   comment: { path: '/posts/:id/comments', body: (content) => ({ content }) },
-  message: { path: '/agents/dm/request', body: (message) => ({ to: 'bob', message }) },
+  message: { path: '/conversations', body: (message) => ({ to: 'bob', content: message }) },
   'display name': {
-    ...{ path: '/agents/me', method: 'PATCH' },
+    ...{ path: '/me', method: 'PATCH' },
     body: (display_name) => ({ display_name }),
   },
   'name of a community': {
-    path: '/submolts',
+    path: '/communities',
     body: (display_name) => ({ name: 'corner', display_name }),
   },
   'reason of a report': { path: '/posts/:id/report', body: (reason) => ({ reason }), by: 'bob' },
@@ -114,12 +114,12 @@ test.each(halves)('texts: %j is answered and stored as %j, by every way in', asy
   expect(made.body.comment.content).toBe(kept)
   const { id } = made.body.comment
   expect((await hub.call(`/comments/${id}`)).body.comment.content).toBe(kept)
-  const described = await hub.call('/agents/me', {
+  const described = await hub.call('/me', {
     ...{ key: ada.key, method: 'PATCH' },
     body: { description: sent, metadata: { note: sent } },
   })
-  const me = await hub.call('/agents/me', { key: ada.key })
-  expect([described.body.agent.description, me.body.agent.description]).toEqual([kept, kept])
+  const me = await hub.call('/me', { key: ada.key })
+  expect([described.body.account.description, me.body.account.description]).toEqual([kept, kept])
   const scout = await hub.join(`scout-${crypto.randomUUID().slice(0, 6)}`)
   const actor = {
     accountId: scout.id,

@@ -10,8 +10,8 @@ test('C5 T1: a preview promises a moderator the tools of a line for moderators, 
   const [gil, mira] = [await hub.join('gil', 'human'), await hub.join('mira', 'human')]
   await office.createAgent('scout')
   await office.run(`UPDATE agents SET grants = '["*"]'`)
-  await hub.call('/submolts', { key: adminKey, body: { name: 'garden' } })
-  await hub.call('/submolts/garden/members/gil', {
+  await hub.call('/communities', { key: adminKey, body: { name: 'garden' } })
+  await hub.call('/communities/garden/members/gil', {
     ...{ method: 'PUT', key: adminKey, body: { role: 'moderator' } },
   })
   const allowed = ['hub:read', 'hub:write for moderators of m/garden']

@@ -35,7 +35,7 @@ beforeAll(async () => {
     admin: await hub.join('anna', 'human'),
   }
   for (const [role, { name }] of Object.entries(people)) {
-    await hub.call(`/agents/${name}/role`, { method: 'PUT', key: adminKey, body: { role } })
+    await hub.call(`/accounts/${name}/role`, { method: 'PUT', key: adminKey, body: { role } })
   }
   bot = await hub.join('bot')
   agents = [await office.createAgent('scout'), await office.createAgent('archivist')]
@@ -109,11 +109,13 @@ const settle = (id: AccountId) =>
     id,
   )
 
+const allHolds = ['none', 'paused', 'disabled', 'muted', 'provider', 'hub paused'] as const
+
 const scenes = fc.record({
   author: fc.constantFrom('guest', 'member', 'admin', 'bot'),
   place: fc.constantFrom('post', 'thread', 'under agent'),
   names: fc.subarray(['scout', 'archivist', 'mira', 'nobody']),
-  isPaused: fc.boolean(),
+  hold: fc.constantFrom(...allHolds),
   answersMentions: fc.boolean(),
   answersReplies: fc.boolean(),
   isBusy: fc.boolean(),
@@ -124,13 +126,13 @@ type Scene = typeof scenes extends fc.Arbitrary<infer Value> ? Value : never
 
 const calm: Scene = {
   ...{ author: 'member', place: 'post', names: ['scout'], budget: 'none', agentComments: 0 },
-  ...{ isPaused: false, answersMentions: true, answersReplies: true, isBusy: false },
+  ...{ hold: 'none', answersMentions: true, answersReplies: true, isBusy: false },
 }
 /** A scene for each consequence, which the random ones may leave out. */
 const consequenceScenes: Scene[] = [
   calm,
   { ...calm, answersMentions: false },
-  { ...calm, isPaused: true },
+  ...allHolds.map((hold) => ({ ...calm, hold })),
   { ...calm, budget: 'hub' },
 ]
 
@@ -150,6 +152,9 @@ async function startAgain() {
   await office.hubApi.sweep(hub.clock.now())
   await office.run(`DELETE FROM budgets WHERE scope NOT IN ('hub', 'guests')`)
   await office.run(`UPDATE budgets SET limit_microusd = 2000000 WHERE scope = 'guests'`)
+  await office.run(`DELETE FROM bans WHERE id = 'mute'`)
+  await office.run('DELETE FROM outage_waits')
+  await office.run('UPDATE accounts SET disabled_at = NULL')
   await office.run(
     'UPDATE agents SET is_paused = 0, answers_mentions = 1, answers_replies = 1, call_want_microusd = 100',
   )
@@ -177,6 +182,16 @@ const limit = (scope: string, name?: string) =>
     body: { scope, period: 'day', limit_microusd: 5, ...(name && { name }) },
   })
 
+/** What holds the runs of an agent back, for its account `?1`. */
+const holds: Record<string, string> = {
+  paused: 'UPDATE agents SET is_paused = 1 WHERE account_id = ?1',
+  disabled: 'UPDATE accounts SET disabled_at = 1 WHERE id = ?1',
+  muted: `INSERT INTO bans (id, account_id, kind, reason, created_by, created_at)
+    VALUES ('mute', ?1, 'mute', '', ?1, 0)`,
+  provider: `INSERT INTO outage_waits (agent_id, activation_id, address, since) VALUES (?1, 'none', 'a', 0)`,
+  'hub paused': `INSERT OR REPLACE INTO settings (key, value, updated_at) SELECT 'paused', 'true', 0 WHERE ?1 <> ''`,
+}
+
 const shortages: Record<string, (scene: Scene) => Promise<unknown>> = {
   none: async () => {},
   requester: (scene) => limit('requester', authorOf(scene).name),
@@ -193,8 +208,8 @@ async function setUp(scene: Scene) {
   await startAgain()
   const { postId, parentId } = await createThread(scene)
   await office.run(
-    'UPDATE agents SET is_paused = ?, answers_mentions = ?, answers_replies = ? WHERE account_id = ?',
-    ...[scene.isPaused, scene.answersMentions, scene.answersReplies].map(Number),
+    'UPDATE agents SET answers_mentions = ?, answers_replies = ? WHERE account_id = ?',
+    ...[scene.answersMentions, scene.answersReplies].map(Number),
     findAgent('scout').id,
   )
   await shortages[scene.budget]?.(scene)
@@ -202,6 +217,8 @@ async function setUp(scene: Scene) {
     await office.post(people.member.key, '@archivist first')
     await office.start(findAgent('archivist').id)
   }
+  const hold = holds[scene.hold]
+  if (hold) await office.run(hold, findAgent('scout').id)
   const content = `${scene.names.map((name) => `@${name}`).join(' ')} which?`
   const parent = scene.place === 'under agent' ? { parent_id: parentId } : {}
   return scene.place === 'post'
@@ -254,10 +271,10 @@ test('C5: what is promised is what happens: who wakes, with which tools, for how
       expect(new Set(hub.seen.woken)).toEqual(
         new Set(willWake.map(({ agent }) => findAgent(agent).id)),
       )
-      const notes = JSON.stringify(posted.body.notes ?? [])
+      const notWoken = JSON.stringify(posted.body.not_woken)
       for (const { consequence, reason } of promised.agents) {
         consequences.add(consequence)
-        if (reason?.startsWith('Reply limit')) expect(notes).toContain(reason)
+        if (reason?.startsWith('Reply limit')) expect(notWoken).toContain(reason)
       }
       for (const each of willWake) await compareRun(each, author)
     }),

@@ -49,7 +49,7 @@ const choose = (session: Browser, fields: Record<string, string>) =>
 const mention = (key: string, name: string, more: object = {}) =>
   hub.call('/posts', {
     key,
-    body: { submolt: 'general', title: 'A question', content: `@${name} look\n\nhere`, ...more },
+    body: { community: 'general', title: 'A question', content: `@${name} look\n\nhere`, ...more },
   })
 
 const readQueue = async (id: string) => {
@@ -81,13 +81,13 @@ describe('C4: a person with a browser', () => {
 
   test('is notified of replies and direct messages, and only of what it chose', async () => {
     const [mira, olga] = [await newReachable(), await newPerson('olga')]
-    const post = { submolt: 'general', title: 'Mine', content: 'Words' }
+    const post = { community: 'general', title: 'Mine', content: 'Words' }
     const { body } = await hub.call('/posts', { key: mira.key, body: post })
     const comments = `/posts/${body.post.id}/comments`
     await hub.call(comments, { key: olga.key, body: { content: 'A reply' } })
-    await hub.call('/agents/dm/request', {
+    await hub.call('/conversations', {
       key: olga.key,
-      body: { to: mira.name, message: 'Hello' },
+      body: { to: mira.name, content: 'Hello' },
     })
     const titles = async () => (await mira.read()).map((each) => (each as { title: string }).title)
     expect(await titles()).toEqual([`@${olga.name} wrote to you`, `Message from @${olga.name}`])
@@ -149,7 +149,7 @@ describe('C4: a person with a browser', () => {
     await left.session.send('/logout', {})
     const ban = { kind: 'ban', reason: 'Spam' }
     expect(
-      (await hub.call(`/agents/${banned.name}/bans`, { key: adminKey, body: ban })).status,
+      (await hub.call(`/accounts/${banned.name}/bans`, { key: adminKey, body: ban })).status,
     ).toBeLessThan(300)
     await reader.session.send('/inbox/read', {})
     await env.DB.prepare(
@@ -228,9 +228,9 @@ test('C4: a mention costs the same round trips, and hardly a row, with browsers 
 test('C4 T2: what waits for the account before is not sent to the next account of a browser', async () => {
   const [mira, olga] = [await newReachable(), await newPerson('olga')]
   status = 503
-  await hub.call('/agents/dm/request', {
+  await hub.call('/conversations', {
     key: olga.key,
-    body: { to: mira.name, message: 'For your eyes only' },
+    body: { to: mira.name, content: 'For your eyes only' },
   })
   expect(await readQueue(mira.id)).toHaveLength(1)
   received.length = 0
@@ -245,7 +245,7 @@ test('C4 T2: what waits for the account before is not sent to the next account o
 
 test('C4 T11: words that were removed or deleted meanwhile are not sent', async () => {
   const [mira, olga] = [await newReachable(), await newPerson('olga')]
-  const post = { submolt: 'general', title: 'Mine', content: 'Words' }
+  const post = { community: 'general', title: 'Mine', content: 'Words' }
   const { body } = await hub.call('/posts', { key: mira.key, body: post })
   const write = (content: string) =>
     hub.call(`/posts/${body.post.id}/comments`, { key: olga.key, body: { content } })

@@ -123,7 +123,7 @@ it('H11: of ten agents that an agent mentions at once three are woken, and the a
   const { body } = await hub.call('/posts', {
     key: outside.key,
     body: {
-      submolt: 'general',
+      community: 'general',
       title: 'All of you',
       content: hosted.map(({ name }) => `@${name}`).join(' '),
     },
@@ -241,10 +241,13 @@ it('D6: min_interval_seconds keeps an agent from writing unasked too soon, not f
 it('H11: a tool that writes returns which agents it did not wake, and why', async () => {
   const actor = { ...actorOf(outside), idempotencyKey: 'notes:1' }
   const content = [0, 1, 2, 3].map((n) => `@bot-${n}`).join(' ')
-  const { notes } = await office.hubApi.createPost(actor, {
+  const { notWoken } = await office.hubApi.createPost(actor, {
     ...{ community: 'general', title: 'All', content },
   })
-  expect(notes).toEqual([
-    expect.stringMatching(/^@bot-3 was not woken\. Reply limit reached: .* A comment by a person/),
+  expect(notWoken).toEqual([
+    {
+      name: 'bot-3',
+      reason: expect.stringMatching(/^Reply limit reached: .* A comment by a person/),
+    },
   ])
 })

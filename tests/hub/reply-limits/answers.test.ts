@@ -82,7 +82,7 @@ it('H11: of agents woken at once that all reply, three are posted; the others ge
   hub.clock.advance(1)
   const { body } = await hub.call('/posts', {
     key: outside.key,
-    body: { submolt: 'general', title: 'All', content: '@ant @bee @cat what now?' },
+    body: { community: 'general', title: 'All', content: '@ant @bee @cat what now?' },
   })
   const post = body.post.id as PostId
   // another agent was faster
@@ -122,7 +122,7 @@ it('D6: max_responses_per_thread and max_daily_comments bind what an agent says 
     hub.clock.advance(1)
     const { body } = await hub.call('/posts', {
       key: outside.key,
-      body: { submolt: 'general', title: 'Question', content: '@ant what now?' },
+      body: { community: 'general', title: 'Question', content: '@ant what now?' },
     })
     return body.post.id as PostId
   }
@@ -169,7 +169,7 @@ it('H11: ten agents that want to answer one post at the same moment give three a
   hub.clock.advance(1)
   const { body } = await hub.call('/posts', {
     key: outside.key,
-    body: { submolt: 'general', title: 'Anybody?', content: 'What now?' },
+    body: { community: 'general', title: 'Anybody?', content: 'What now?' },
   })
   const post = body.post.id as PostId
   // whatever the cause of the reply: the limit is checked in the write itself
@@ -193,15 +193,15 @@ it('H11: ten agents that want to answer one post at the same moment give three a
   expect(answers.filter(({ replyRefusal }) => replyRefusal === 'reply_limit_post')).toHaveLength(7)
 })
 
-/** Creates a post by an external agent through the API that mentions a hosted agent; returns the notes. */
+/** Creates a post by an external agent through the API that mentions a hosted agent; returns whom it did not wake. */
 async function openPost(calls: Account) {
   hub.clock.advance(1)
   const { body } = await hub.call('/posts', {
     key: outside.key,
-    body: { submolt: 'general', title: 'And now?', content: `@${calls.name} your turn` },
+    body: { community: 'general', title: 'And now?', content: `@${calls.name} your turn` },
   })
-  const notes: string[] = body.notes ?? []
-  return { id: body.post.id as PostId, isCalled: (await tasksOf(calls)).length > 0, notes }
+  const { not_woken: notWoken } = body
+  return { id: body.post.id as PostId, isCalled: (await tasksOf(calls)).length > 0, notWoken }
 }
 
 const hopsOfItem = (post: PostId, agent: Account) =>
@@ -213,7 +213,7 @@ const hopsOfItem = (post: PostId, agent: Account) =>
 it('H11: hops are counted within a thread: a new post of an external agent begins at 0, though agents mention it', async () => {
   for (let round = 0; round < 6; round++) {
     const asked = await openPost(ant)
-    expect(asked).toMatchObject({ isCalled: true, notes: [] })
+    expect(asked).toMatchObject({ isCalled: true, notWoken: [] })
     expect(await hopsOfItem(asked.id, ant)).toEqual({ hops: 1, refusal: null })
     await answer(ant, asked.id, '@outsider your turn', ['outsider'])
   }
@@ -248,15 +248,15 @@ it('H11: an agent outside that goes on from every answer, though none names it, 
     for (let rounds = 0; rounds < 40; rounds++) {
       const asked = await openPost(ant)
       if (!asked.isCalled) return { rounds, ...asked }
-      expect(asked.notes).toEqual([])
+      expect(asked.notWoken).toEqual([])
       await answer(ant, asked.id, 'It is so.')
     }
     throw new Error('no limit was reached')
   }
   const stopped = await askUntilLimited()
   expect(stopped.rounds).toBe(30)
-  expect(stopped.notes).toEqual([
-    expect.stringMatching(/^@ant was not woken\. Reply limit reached: /),
+  expect(stopped.notWoken).toEqual([
+    { name: 'ant', reason: expect.stringMatching(/^Reply limit reached: /) },
   ])
   const page = await (await hub.fetch(`/p/${stopped.id}`)).text()
   expect(page).toContain('The mention by outsider did not wake ant')

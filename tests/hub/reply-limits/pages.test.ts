@@ -12,7 +12,7 @@ it('H11: a thread shows which agent was not woken and which reply limit was reac
   const { body } = await hub.call('/posts', {
     key: herald.key,
     body: {
-      submolt: 'general',
+      community: 'general',
       title: 'Hear',
       content: crowd.map(({ name }) => `@${name}`).join(' '),
     },
@@ -33,7 +33,7 @@ it('H11: a thread shows which agent was not woken and which reply limit was reac
 it('H11: a reply stopped by a reply limit is explained where it is missing', async () => {
   const { body } = await hub.call('/posts', {
     key: mira.key,
-    body: { submolt: 'general', title: 'Hm', content: 'Hm' },
+    body: { community: 'general', title: 'Hm', content: 'Hm' },
   })
   await env.DB.prepare(
     `INSERT INTO activations (id, agent_id, class, task, state, admission, post_id, model,

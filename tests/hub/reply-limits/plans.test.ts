@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it, test } from 'vitest'
-import { recordExplorationRefusal } from '../../../src/hub/exploration/share-sql'
+import { recordExplorationRefusal } from '../../../src/hub/activations/claim-queries'
 import { countOwnUnread } from '../../../src/hub/inbox/queries'
 import { guardComment, guardPost } from '../../../src/hub/reply-limits/queries'
 import { boardStatements } from '../../../src/hub/scheduler/queries'
@@ -61,7 +61,7 @@ describe('daily limits', () => {
   const hub = createTestHub()
   let scout: Awaited<ReturnType<typeof hub.join>>
   const post = () =>
-    hub.call('/posts', { key: scout.key, body: { submolt: 'general', title: 'Found' } })
+    hub.call('/posts', { key: scout.key, body: { community: 'general', title: 'Found' } })
 
   beforeAll(async () => {
     scout = await hub.join('scout')
@@ -90,7 +90,7 @@ test('a post reads as much with 500 unread items in the inbox of its author as w
   const measure = async () => {
     const answer = await hub.call('/posts', {
       key: ada.key,
-      body: { submolt: 'general', title: 'Found' },
+      body: { community: 'general', title: 'Found' },
     })
     expect(answer.status).toBe(201)
     return readCost(answer.headers).rowsRead

@@ -34,20 +34,20 @@ const mention = (headers = {}) => {
   hub.clock.advance(1)
   return hub.call('/posts', {
     key: outside.key,
-    body: { submolt: 'general', title: 'Again', content: '@ant what now?' },
+    body: { community: 'general', title: 'Again', content: '@ant what now?' },
     headers,
   })
 }
 
 it('B9: a mention that a reply limit keeps from waking an agent is counted once in the day of its author', async () => {
-  for (let n = 0; n < 30; n++) expect((await mention()).body.notes).toBeUndefined()
+  for (let n = 0; n < 30; n++) expect((await mention()).body.not_woken).toEqual([])
   expect(await countsOf()).toEqual([])
   const headers = { 'idempotency-key': 'refused-1' }
   const refused = await mention(headers)
-  expect(refused.body.notes).toHaveLength(1)
+  expect(refused.body.not_woken).toHaveLength(1)
   const again = await mention(headers)
   expect(again.body.post).toEqual(refused.body.post)
-  expect(again.body.notes).toBeUndefined()
+  expect(again.body.not_woken).toEqual(refused.body.not_woken)
   expect(await countsOf()).toEqual([{ account: outside.id, day: today(), refused: 1 }])
   await mention()
   expect(await countsOf()).toEqual([{ account: outside.id, day: today(), refused: 2 }])

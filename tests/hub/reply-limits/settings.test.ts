@@ -31,7 +31,7 @@ beforeEach(async () => {
 const setHub = (body: object, key = admin.key) =>
   hub.call('/system/reply-limits', { method: 'PUT', key, body })
 const setCommunity = (body: object, key = admin.key) =>
-  hub.call('/submolts/general', { method: 'PATCH', key, body })
+  hub.call('/communities/general', { method: 'PATCH', key, body })
 
 /** Writes comments of two external agents in turn until one is refused; answers their number and the error. */
 async function fillThread(): Promise<{ written: number; error: string }> {
@@ -61,8 +61,8 @@ it('C8: a thread takes as many comments of agents as the hub says, and a refusal
 
 it('C8: the limit of a community holds there in place of that of the hub', async () => {
   await setHub({ hop_limit: 4, reply_limit: 1 })
-  const { submolt } = (await setCommunity({ reply_limit: 6 })).body
-  expect(submolt).toMatchObject({ hop_limit: null, reply_limit: 6 })
+  const { community } = (await setCommunity({ reply_limit: 6 })).body
+  expect(community).toMatchObject({ hop_limit: null, reply_limit: 6 })
   const { written, error } = await fillThread()
   expect(written).toBe(6)
   expect(error).toContain('at most 6 comments in a thread')
@@ -70,22 +70,22 @@ it('C8: the limit of a community holds there in place of that of the hub', async
   expect(await fillThread()).toMatchObject({ written: 1 })
 })
 
-it('C8: a mention wakes as many agents as the limits of the place allow; preview, notes and page name the number', async () => {
+it('C8: a mention wakes as many agents as the limits of the place allow; preview, answer and page name the number', async () => {
   const send = async (content: string) => {
     hub.clock.advance(60 * 60_000)
-    const body = { submolt: 'general', title: 'Hear', content }
+    const body = { community: 'general', title: 'Hear', content }
     const preview = await hub.call('/posts/preview', {
       key: outside.key,
       body: { community: 'general', title: 'Hear', content },
     })
     const posted = await hub.call('/posts', { key: outside.key, body })
-    return { preview: preview.body, notes: posted.body.notes ?? [], id: posted.body.post.id }
+    return { preview: preview.body, notWoken: posted.body.not_woken, id: posted.body.post.id }
   }
-  expect((await send('@ant @bee look')).notes).toEqual([])
+  expect((await send('@ant @bee look')).notWoken).toEqual([])
   await setCommunity({ reply_limit: 1 })
   const replies = await send('@ant @bee look')
-  expect(replies.notes).toEqual([
-    expect.stringMatching(/^@bee was not woken.*at most 1 comment in/),
+  expect(replies.notWoken).toEqual([
+    { name: 'bee', reason: expect.stringMatching(/at most 1 comment in/) },
   ])
   expect(JSON.stringify(replies.preview)).toContain('at most 1 comment in')
   const page = await hub.fetch(`/p/${replies.id}`)
@@ -93,7 +93,9 @@ it('C8: a mention wakes as many agents as the limits of the place allow; preview
   expect(readCost(page.headers).roundTrips).toBe(1)
   await setCommunity({ reply_limit: null, hop_limit: 0 })
   const hops = await send('@ant look')
-  expect(hops.notes).toEqual([expect.stringMatching(/wake one another at most 0 times/)])
+  expect(hops.notWoken).toEqual([
+    { name: 'ant', reason: expect.stringMatching(/wake one another at most 0 times/) },
+  ])
   const quiet = await hub.call(`/agents/ant/why-quiet?post=${hops.id}`, { key: mira.key })
   expect(JSON.stringify(quiet.body)).toContain('at most 0 times')
 })
@@ -106,11 +108,11 @@ it('C8: limits have ceilings, and moderators, admins and guests set what they ma
   expect((await setCommunity({ reply_limit: ceilings.replyLimit + 1 })).status).toBe(400)
   expect((await setCommunity({ reply_limit: 1 }, mira.key)).status).toBe(403)
   expect(ceilings.replyLimit).toBeLessThan(replyLimits.lookBack)
-  const own = { submolt: { name: 'garden' }, key: mira.key }
-  await hub.call('/submolts', { key: own.key, body: own.submolt })
+  const own = { community: { name: 'garden' }, key: mira.key }
+  await hub.call('/communities', { key: own.key, body: own.community })
   const patch = (body: object) =>
-    hub.call('/submolts/garden', { method: 'PATCH', key: mira.key, body })
-  expect((await patch({ hop_limit: 2 })).body.submolt.hop_limit).toBe(2)
+    hub.call('/communities/garden', { method: 'PATCH', key: mira.key, body })
+  expect((await patch({ hop_limit: 2 })).body.community.hop_limit).toBe(2)
   await office.run(`UPDATE accounts SET role = 'guest' WHERE name = 'mira'`)
   expect((await patch({ hop_limit: 9 })).status).toBe(403)
   expect((await patch({ description: 'Plants', hop_limit: 2 })).status).toBe(200)

@@ -95,6 +95,29 @@ it('B9: of several thresholds crossed at once the highest is reported', async ()
   expect(await readTitles()).toEqual(['The hub’s monthly budget is 95 % used'])
 })
 
+it('B9: a budget that refused a call is reported once, also to admins, until its limit is raised', async () => {
+  const refuse = async (cost: number) => {
+    const [agent] = agents
+    if (!agent) throw new Error('no agent')
+    await post(mira.key, `@${agent.name}`)
+    const { activationId } = await start(agent.id)
+    const refusedCall = { microusd: 500_000, tokens: 1 }
+    await commit(agent.id, activationId, { usage: [usageOf(cost, 10)], refusedCall })
+    await settled()
+  }
+  await refuse(600_000)
+  await refuse(10)
+  await spend(250_000)
+  await sweep()
+  const refusing = 'The hub’s monthly budget has too little left for a call'
+  expect(await readTitles()).toEqual([refusing])
+  expect(await readAdminInbox()).toEqual([refusing])
+  expect(await lastContent()).toContain('It refused a call, because too little is left.')
+  await change({ limit_microusd: 2_000_000 })
+  expect((await readTitles()).slice(1)).toEqual(['The hub’s monthly budget is available again'])
+  await run('DELETE FROM budget_refusals')
+})
+
 it('B9: concurrent commits and sweeps report it once', async () => {
   const running = await Promise.all(
     agents.map(async ({ id, name }) => {

@@ -91,14 +91,14 @@ it('B9: the activity of a day is posted once, with numbers and links and without
 it('B9 H10: answers to direct messages are counted, the messages themselves are not', async () => {
   for (const message of ['one', 'two']) {
     hub.clock.advance(1)
-    await hub.call('/agents/dm/request', { key: mira.key, body: { to: scout.name, message } })
+    await hub.call('/conversations', { key: mira.key, body: { to: scout.name, content: message } })
     const { activationId } = await start(scout.id)
     const reply = { id: office.newId<CommentId>(), postId: null, parentId: null, content: 'Yes.' }
     await commit(scout.id, activationId, { reply })
   }
-  await hub.call('/agents/dm/request', {
+  await hub.call('/conversations', {
     key: mira.key,
-    body: { to: wren.name, message: 'You too?' },
+    body: { to: wren.name, content: 'You too?' },
   })
   const { activationId } = await start(wren.id)
   await commit(wren.id, activationId)

@@ -70,7 +70,7 @@ const exceptions: { names: string[]; max?: number; reason: string }[] = [
   },
   { names: ['GET /usage'], reason: 'the calls of the two days at the ends of the period' },
   { names: ['sweep'], reason: 'once a day the usage of the month is added up again' },
-  { names: ['GET /system/budget-audit'], reason: 'a check, which adds up all usage' },
+  { names: ['GET /budgets/audit'], reason: 'a check, which adds up all usage' },
   { names: ['GET /audit.csv', 'GET /admin/log.csv'], reason: 'exports of up to 10,000 entries' },
 ]
 

@@ -99,7 +99,7 @@ function listActivation(world: World, robin: Member): Operation[] {
       name: 'POST /posts, with a mention',
       run: async () => {
         hub.clock.advance(600_000)
-        const body = { submolt: 'general', title: 'A question', content: '@robin what is new?' }
+        const body = { community: 'general', title: 'A question', content: '@robin what is new?' }
         const { headers, status, ...answer } = await hub.call('/posts', { key: olga.key, body })
         if (status !== 201) throw new Error(`POST /posts: ${status}`)
         postId = answer.body.post.id

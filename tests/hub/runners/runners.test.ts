@@ -111,7 +111,7 @@ test('X2 X3: a runner takes a run over its socket, and its token ends with the a
   expect(order?.endpoints.models).toBe('http://hub.test/gateway')
   expect(await opens(order?.token)).toEqual([true, true, true])
   // It opens nothing of the API, and a hibernation changes nothing.
-  expect((await hub.call('/agents/me', { key: order?.token ?? '' })).status).toBe(401)
+  expect((await hub.call('/me', { key: order?.token ?? '' })).status).toBe(401)
   await evictDurableObject(env.RUNNERS.getByName('runners'))
   runner.send('ping')
   const key = { activation_id: id, attempt: 1 }
@@ -150,7 +150,7 @@ test('X2 X3: no other key opens the socket, and nothing but a WebSocket does', a
   }
   expect((await open(asKey(api_key))).status).toBe(426)
   const { status } = await hub.fetch('/login', form({ key: api_key }))
-  expect([status, (await hub.call('/agents/me', { key: api_key })).status]).toEqual([401, 401])
+  expect([status, (await hub.call('/me', { key: api_key })).status]).toEqual([401, 401])
 })
 
 test.each([
@@ -160,25 +160,26 @@ test.each([
   ],
   [
     'its admin is disabled',
-    async (name: string) => call(`/agents/${name}/disable`, { body: { reason: 'Left' } }),
+    async (name: string) => call(`/accounts/${name}/disable`, { body: { reason: 'Left' } }),
   ],
   [
     'its admin is banned',
-    async (name: string) => call(`/agents/${name}/bans`, { body: { kind: 'ban', reason: 'Spam' } }),
+    async (name: string) =>
+      call(`/accounts/${name}/bans`, { body: { kind: 'ban', reason: 'Spam' } }),
   ],
   [
     'its admin is none any more',
     async (name: string) =>
-      call(`/agents/${name}/role`, { method: 'PUT', body: { role: 'member' } }),
+      call(`/accounts/${name}/role`, { method: 'PUT', body: { role: 'member' } }),
   ],
   [
     'its admin is deleted',
-    async (name: string) => call(`/agents/${name}?words=keep`, { method: 'DELETE' }),
+    async (name: string) => call(`/accounts/${name}?words=keep`, { method: 'DELETE' }),
   ],
 ])('X3: a runner is disconnected at once when %s', async (_what, end) => {
   const name = `admin${++activations}`
   const { key } = await hub.join(name, 'human')
-  await call(`/agents/${name}/role`, { method: 'PUT', body: { role: 'admin' } })
+  await call(`/accounts/${name}/role`, { method: 'PUT', body: { role: 'admin' } })
   const { id, api_key } = await newKey(key)
   const runner = await connectRunner(hub.fetch, api_key, { name })
   const activation = await activate()

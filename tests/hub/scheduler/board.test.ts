@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
+import { createHubApi } from '../../../src/hub/api/hub-api'
 import { call, pushDefinition, scoutFiles } from '../../support/cast'
 import { createBrowser, signIn } from '../../web/open-pages'
 import { adminKey, createTestHub, readCost } from '../create-test-hub'
@@ -39,6 +40,8 @@ const agentOf = async (name: string) => (await read(`?name=${name}`)).agents[0]
 
 beforeAll(async () => {
   hub.clock.advance(10 * 60 * minute)
+  // Makes the windows of budgets.
+  await createHubApi(() => hub.context()).sweep(hub.clock.now())
   ada = await hub.join('ada', 'human')
   await createAgent('stale', 50)
   await createAgent('newest', null)
@@ -95,7 +98,7 @@ test('S11: slots and leases: who holds one, since when, and how long it may', as
 test('S11: the queue is oldest first, with waiting time and reason; a message names no sender', async () => {
   const { body } = await hub.call('/posts', {
     key: ada.key,
-    body: { submolt: 'general', title: 'Hi', content: '@busy @halted well?' },
+    body: { community: 'general', title: 'Hi', content: '@busy @halted well?' },
   })
   hub.clock.advance(40_000)
   await run(
@@ -191,9 +194,9 @@ test('H21: an admin pauses and resumes all agents on the page; others cannot', a
   expect(await other.read('/scheduler')).not.toContain('<button type="submit" class="btn go">')
   expect((await other.send('/scheduler/resume', {})).status).toBe(403)
   expect((await createBrowser(hub).send('/scheduler/resume', {})).status).not.toBe(200)
-  expect((await read()).paused).toBe(true)
+  expect((await read()).is_paused).toBe(true)
   expect((await admin.send('/scheduler/resume', {})).status).toBe(303)
-  expect((await read()).paused).toBe(false)
+  expect((await read()).is_paused).toBe(false)
 })
 
 test('S11: the real scheduler answers too, and what it says comes from its own index', async () => {
@@ -209,7 +212,10 @@ test('S11: the real scheduler answers too, and what it says comes from its own i
     scheduler: { mode: 'hybrid', last_sweep_at: expect.any(String) },
     slots: { capacity: 50, kept_for_exploration: 10 },
     agents: [
-      { name: 'scout', reason: expect.stringMatching(/^(next|nothing_new|interval|no_slot)$/) },
+      {
+        name: 'scout',
+        reason: expect.stringMatching(/^(running|next|nothing_new|interval|no_slot)$/),
+      },
     ],
   })
 })
@@ -239,6 +245,7 @@ test('S11: a page among 10,000 agents reads about as much as among ten', async (
     const board = await read(`?limit=200&cursor=${cursor}`)
     for (const { id } of board.agents) seen.add(id)
     cursor = board.next_cursor
+    expect(board.has_more).toBe(cursor !== null)
   }
   expect(seen.size).toBe(600)
 })

@@ -12,7 +12,7 @@ let sourceId: string
 let askedId: string
 
 const post = async (key: string, title: string, content: string): Promise<string> =>
-  (await hub.call('/posts', { key, body: { submolt: 'general', title, content } })).body.post.id
+  (await hub.call('/posts', { key, body: { community: 'general', title, content } })).body.post.id
 
 beforeAll(async () => {
   ada = await hub.join('ada', 'human')

@@ -68,7 +68,7 @@ test('H8: a community or an author chooses the documents that common words rank'
   const ofBo = await search('q=harbor&author=BO')
   expect(ofBo.ids).toHaveLength(12)
   expect((await search('q=harbor&author=nobody')).ids).toEqual([])
-  expect((await search('q=harbor&type=agents')).ids).toEqual([])
+  expect((await search('q=harbor&type=accounts')).ids).toEqual([])
 })
 
 test('H8: agents search any of the words; the rare ones choose, and only common ones are not ranked', async () => {
@@ -92,14 +92,14 @@ test('H8: agents search any of the words; the rare ones choose, and only common 
 })
 
 test('T21: common words find nothing in a private community for those who are not listed', async () => {
-  const { body } = await hub.call('/submolts', {
+  const { body } = await hub.call('/communities', {
     key: ada.key,
     body: { name: 'cellar', visibility: 'private' },
   })
-  expect(body.submolt.name).toBe('cellar')
+  expect(body.community.name).toBe('cellar')
   await hub.call('/posts', {
     key: ada.key,
-    body: { submolt: 'cellar', title: 'Harbor plans', content: 'The harbor, in private.' },
+    body: { community: 'cellar', title: 'Harbor plans', content: 'The harbor, in private.' },
   })
   expect((await search('q=harbor&type=posts', ada.key)).results[0].title).toBe('Harbor plans')
   await env.DB.prepare(

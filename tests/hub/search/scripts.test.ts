@@ -110,20 +110,20 @@ test('H8: a changed, deleted or erased text is found by its new words only', asy
 test('H8: accounts and communities are found by their names in any script', async () => {
   const search = async (query: string) =>
     (await hub.call(`/search?q=${encodeURIComponent(query)}`)).body.results
-  await hub.call('/agents/me', {
+  await hub.call('/me', {
     method: 'PATCH',
     key: mira.key,
     body: { display_name: '王小明', description: 'Größe und Straße' },
   })
-  await hub.call('/submolts', {
+  await hub.call('/communities', {
     key: mira.key,
     body: { name: 'tea', display_name: '茶道部', description: '一緒に飲みましょう' },
   })
   for (const [query, type] of [
-    ['小明', 'agent'],
-    ['GRÖSSE', 'agent'],
-    ['茶道', 'submolt'],
-    ['飲みましょう', 'submolt'],
+    ['小明', 'account'],
+    ['GRÖSSE', 'account'],
+    ['茶道', 'community'],
+    ['飲みましょう', 'community'],
   ] as const) {
     const found = (await search(query)).filter((each: { type: string }) => each.type === type)
     expect(found, query).toHaveLength(1)

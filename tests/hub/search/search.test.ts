@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { createConversationApi } from '../../../src/hub/api/conversation-api'
@@ -13,7 +14,7 @@ beforeAll(async () => {
   const answer = await hub.call('/posts', {
     key: ada.key,
     body: {
-      submolt: 'general',
+      community: 'general',
       title: 'Bees in winter',
       content: 'A hive keeps warm by shivering together.',
     },
@@ -22,7 +23,7 @@ beforeAll(async () => {
   await hub.call('/posts', {
     key: ada.key,
     body: {
-      submolt: 'agent-learnings',
+      community: 'agent-learnings',
       title: 'Ants',
       content: 'Bees are mentioned here, once, far from the title.',
     },
@@ -31,7 +32,7 @@ beforeAll(async () => {
     key: ada.key,
     body: { content: 'Mine survived the frost; bees are tough.' },
   })
-  await hub.call('/submolts', {
+  await hub.call('/communities', {
     key: ada.key,
     body: { name: 'beekeeping', description: 'All about bees' },
   })
@@ -48,22 +49,24 @@ test('H8: a word in a title ranks before one in the text; snippets mark the matc
   expect(results[0]).toMatchObject({
     type: 'post',
     post_id: postId,
-    community: 'general',
+    community: { name: 'general' },
     author: { name: 'ada', kind: 'human' },
   })
 })
 
 test('H8: comments, accounts and communities are found, and can be filtered by type', async () => {
-  const { results, submolts } = await search('q=bees')
+  const { results } = await search('q=bees')
   expect(new Set(results.map(({ type }: { type: string }) => type))).toEqual(
-    new Set(['post', 'comment', 'submolt', 'agent']),
+    new Set(['post', 'comment', 'community', 'account']),
   )
-  expect(submolts[0]).toMatchObject({ title: 'beekeeping' })
+  expect(results.find(({ type }: { type: string }) => type === 'community')).toMatchObject({
+    title: 'beekeeping',
+  })
   const comments = await search('q=frost&type=comments')
   expect(comments.results).toMatchObject([
     { type: 'comment', post_id: postId, title: 'Bees in winter' },
   ])
-  expect((await search('q=bee-bot&type=agents')).agents).toMatchObject([
+  expect((await search('q=bee-bot&type=accounts')).results).toMatchObject([
     { author: { name: 'bee-bot' } },
   ])
 })
@@ -72,6 +75,30 @@ test('H8: filters by community and author; words are stemmed', async () => {
   expect((await search('q=bee&community=agent-learnings')).results).toHaveLength(1)
   expect((await search('q=bees&author=nobody')).results).toEqual([])
   expect((await search('q=shiver&author=ADA')).results).toHaveLength(1)
+})
+
+test('H8: a text that holds the words by which filters find documents passes none of them', async () => {
+  const seqOf = (table: string, name: string) =>
+    env.DB.prepare(`SELECT seq FROM ${table} WHERE name = ?`).bind(name).first<number>('seq')
+  const tag = String.fromCodePoint(5853)
+  const tags = [
+    `u${await seqOf('accounts', 'ada')}`,
+    `c${await seqOf('communities', 'beekeeping')}`,
+  ]
+  const forger = await hub.join('forger', 'human')
+  const words = [...tags, 'k0', 'k1', 'k2', 'k3'].map((each) => tag + each).join(' ')
+  const content = `A quokka. ${words}`
+  const { body } = await hub.call('/posts', {
+    key: forger.key,
+    body: { community: 'general', title: 'Forged', content },
+  })
+  const found = async (filter: string) =>
+    (await search(`q=quokka${filter}`)).results.map(({ id }: { id: string }) => id)
+  expect(await found('')).toEqual([body.post.id])
+  expect(await found('&type=posts&community=general&author=forger')).toEqual([body.post.id])
+  for (const filter of ['author=ada', 'community=beekeeping', 'type=comments', 'type=accounts']) {
+    expect(await found(`&${filter}`), filter).toEqual([])
+  }
 })
 
 test('H8: all words must occur for people, any for agents; the requesting thread can be excluded', async () => {

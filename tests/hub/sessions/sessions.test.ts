@@ -73,7 +73,7 @@ describe('sessions of an agent', () => {
     const nothing = { replaced: 0, messages: 4, by: null, note: null, cost_microusd: 0 }
     expect(body.compacted).toEqual({ id: 'general_p1', ...nothing })
     const remove = { method: 'DELETE', key: adminKey }
-    expect((await hub.call(`${base}/general_p1`, remove)).body.reset).toBe('general_p1')
+    expect((await hub.call(`${base}/general_p1`, remove)).body.deleted).toBe('general_p1')
     expect((await hub.call(`${base}/general_p1`, remove)).status).toBe(404)
     expect((await hub.call(`${base}/general_p1`, { key: adminKey })).status).toBe(404)
     expect((await hub.call(`${base}/general_p1/compact`, post)).status).toBe(404)

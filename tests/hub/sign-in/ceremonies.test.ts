@@ -23,7 +23,7 @@ async function newPerson(role: Ceremony['role']): Promise<Person> {
   hub.clock.advance(5_000)
   const person = await hub.join(`p-${crypto.randomUUID().slice(0, 8)}`, 'human')
   const options = { key: adminKey, method: 'PUT', body: { role } }
-  await hub.call(`/agents/${person.name}/role`, options)
+  await hub.call(`/accounts/${person.name}/role`, options)
   return { ...person, session: await signIn(hub, person.key) }
 }
 
@@ -96,7 +96,7 @@ describe.each(begun)('%s, once begun', (_name, ceremony) => {
 
 describe.each(begun.filter(([name]) => /passkey|linking/.test(name)))('%s', (_name, ceremony) => {
   const change = async (person: Person, body: object) => {
-    const made = await hub.call('/agents/me/keys', { key: person.key, body })
+    const made = await hub.call('/me/keys', { key: person.key, body })
     return { ...person, session: await signIn(hub, made.body.key.api_key) }
   }
 

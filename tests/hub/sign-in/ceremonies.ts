@@ -109,7 +109,7 @@ const listWaysToSignIn = (
 const listKeys = (hub: TestHub, api: Api): Record<string, Ceremony> => ({
   'a key': {
     role: 'guest',
-    finish: (by) => api(by, '/agents/me/keys', {}),
+    finish: (by) => api(by, '/me/keys', {}),
     write: /INSERT INTO "?api_keys/i,
     count: `SELECT count(*) FROM api_keys WHERE account_id = ?1 AND label = ''
       AND kind = 'key' AND created_at > 0 AND opened_by IS NULL AND last_used_at IS NULL`,
@@ -151,8 +151,8 @@ const listRoles = (hub: TestHub, api: Api): Record<string, Ceremony> => ({
   'a claim': {
     role: 'member',
     begin: async () => {
-      const { body } = await hub.call('/agents/register', { body: { name: newName() } })
-      return new URL(body.agent.claim_url).pathname
+      const { body } = await hub.call('/accounts', { body: { name: newName() } })
+      return new URL(body.account.claim_url).pathname
     },
     finish: ({ session }, path) => session.send(path, { role: 'guest' }),
     write: /UPDATE "?accounts"? SET "?owner_id/i,
@@ -160,21 +160,21 @@ const listRoles = (hub: TestHub, api: Api): Record<string, Ceremony> => ({
   },
   'the registration of a member': {
     role: 'admin',
-    finish: (by) => api(by, '/agents/register', { name: newName(), kind: 'human' }),
+    finish: (by) => api(by, '/accounts', { name: newName(), kind: 'human' }),
     write: /INSERT INTO "?accounts/i,
     count: all('accounts'),
   },
   'a role': {
     role: 'admin',
     begin: async () => (await hub.join(newName())).name,
-    finish: (by, name) => api(by, `/agents/${name}/role`, { role: 'admin' }, 'PUT'),
+    finish: (by, name) => api(by, `/accounts/${name}/role`, { role: 'admin' }, 'PUT'),
     write: /UPDATE "?accounts/i,
     count: `SELECT count(*) FROM accounts WHERE role = 'admin' AND id <> ?1`,
   },
   'a moderator': {
     role: 'admin',
     begin: async () => (await hub.join(newName(), 'human')).name,
-    finish: (by, name) => api(by, `/agents/${name}/moderator`, { is_moderator: true }, 'PUT'),
+    finish: (by, name) => api(by, `/accounts/${name}/moderator`, { is_moderator: true }, 'PUT'),
     write: /UPDATE "?accounts/i,
     count: `SELECT count(*) FROM accounts WHERE is_moderator = 1 AND ?1 <> ''`,
   },
@@ -198,7 +198,7 @@ const listRoles = (hub: TestHub, api: Api): Record<string, Ceremony> => ({
         .first<{ id: string }>()
       return row?.id ?? ''
     },
-    finish: (by, id) => api(by, `/approvals/${id}`, { decision: 'approve' }),
+    finish: (by, id) => api(by, `/approvals/${id}/decide`, { decision: 'approve' }),
     write: /UPDATE "?approvals/i,
     count: 'SELECT count(*) FROM approvals WHERE decided_by = ?1',
   },

@@ -174,7 +174,7 @@ describe('an answer that is not right', () => {
   test('T16: a session of a key that expires links nothing', async () => {
     const { key } = await hub.join(newName(), 'human')
     const expiry = new Date(hub.clock.now() + 60_000).toISOString()
-    const made = await hub.call('/agents/me/keys', { key, body: { expires_at: expiry } })
+    const made = await hub.call('/me/keys', { key, body: { expires_at: expiry } })
     const limited = await signIn(hub, made.body.key.api_key)
     expect((await limited.send('/settings/sign-in/oidc', {})).status).toBe(403)
   })

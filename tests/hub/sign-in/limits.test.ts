@@ -79,10 +79,9 @@ test('T7: invitations that were used, withdrawn or have expired do not count', a
 })
 
 test('T7: of 40 service keys asked for at once no more than 20 exist', async () => {
-  const compat = createTestHub({ ROOKERY_COMPAT: 'true' })
   const agent = await hub.join(`s-${crypto.randomUUID().slice(0, 8)}`)
   const ask = () =>
-    compat.fetch(`/api/v1/agents/${agent.name}/service-keys`, {
+    hub.fetch(`/api/v1/accounts/${agent.name}/service-keys`, {
       method: 'POST',
       headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
       body: '{}',
@@ -112,7 +111,7 @@ describe('sessions', () => {
 
   test('T9: a key that lacks a scope ends no session that was opened in another way', async () => {
     const person = await newPerson()
-    const made = await hub.call('/agents/me/keys', { key: person.key, body: { scopes: ['read'] } })
+    const made = await hub.call('/me/keys', { key: person.key, body: { scopes: ['read'] } })
     const open = () => hub.fetch('/login', form({ key: made.body.key.api_key, next: '/' }))
     await Promise.all(Array.from({ length: signInLimits.sessionsPerWayMax + 5 }, open))
     expect(await countIn(count, person.id)).toBe(signInLimits.sessionsPerWayMax + 1)
@@ -133,7 +132,7 @@ describe('sign-in links', () => {
   const newAdmin = async () => {
     const admin = await newPerson()
     const body = { role: 'admin' }
-    await hub.call(`/agents/${admin.name}/role`, { key: adminKey, method: 'PUT', body })
+    await hub.call(`/accounts/${admin.name}/role`, { key: adminKey, method: 'PUT', body })
     return admin
   }
 

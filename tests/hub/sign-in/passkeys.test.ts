@@ -87,7 +87,7 @@ describe('adding a passkey', () => {
       { scopes: ['write'] },
       { expires_at: new Date(hub.clock.now() + 3_600_000).toISOString() },
     ]) {
-      const { body } = await hub.call('/agents/me/keys', { key: mira.key, body: fields })
+      const { body } = await hub.call('/me/keys', { key: mira.key, body: fields })
       const limited = await signIn(hub, body.key.api_key)
       const refused = await askToAdd(limited)
       expect([refused.status, (await refused.json<{ code: string }>()).code]).toEqual([

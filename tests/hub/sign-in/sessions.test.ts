@@ -66,18 +66,18 @@ describe('a sign-in link', () => {
   })
 
   test('T16: a link that a key created has no more scopes than the key, and its session ends with it', async () => {
-    const { body } = await hub.call('/agents/register', {
+    const { body } = await hub.call('/accounts', {
       key: adminKey,
       body: { name: `deputy-${crypto.randomUUID().slice(0, 6)}`, kind: 'human', role: 'admin' },
     })
-    const made = await hub.call('/agents/me/keys', { key: body.agent.api_key, body: {} })
+    const made = await hub.call('/me/keys', { key: body.account.api_key, body: {} })
     const { id, api_key: key } = made.body.key
     const browser = toBrowser(
       await open('/login/link', { token: await createLink(key, mira.name) }),
     )
     expect(await isSignedIn(browser)).toBe(true)
     const unused = await createLink(key, mira.name)
-    await hub.call(`/agents/me/keys/${id}`, { method: 'DELETE', key: body.agent.api_key })
+    await hub.call(`/me/keys/${id}`, { method: 'DELETE', key: body.account.api_key })
     expect(await isSignedIn(browser)).toBe(false)
     expect((await hub.fetch(`/login?token=${unused}`)).status).toBe(401)
   })
@@ -146,7 +146,7 @@ describe('/settings/sessions', () => {
     const states = await Promise.all([here, there, other].map(isSignedIn))
     expect(states).toEqual([true, false, true])
     expect((await hub.fetch(`/login?token=${token}`)).status).toBe(401)
-    expect((await hub.call('/agents/me', { key: mira.key })).status).toBe(200)
+    expect((await hub.call('/me', { key: mira.key })).status).toBe(200)
   })
 
   test('T9: an account ends sessions of its own only', async () => {
@@ -178,7 +178,7 @@ describe('/settings/sessions', () => {
   })
 
   test('T9, T16: the session of such a link ends with the key of the first session', async () => {
-    const made = await hub.call('/agents/me/keys', {
+    const made = await hub.call('/me/keys', {
       key: mira.key,
       body: { scopes: ['read', 'write'] },
     })
@@ -187,7 +187,7 @@ describe('/settings/sessions', () => {
     const token = /token=([\w-]+)/.exec(await shown.text())?.[1] ?? ''
     const there = toBrowser(await open('/login/link', { token }))
     expect(await isSignedIn(there)).toBe(true)
-    await hub.call(`/agents/me/keys/${made.body.key.id}`, { method: 'DELETE', key: mira.key })
+    await hub.call(`/me/keys/${made.body.key.id}`, { method: 'DELETE', key: mira.key })
     expect([await isSignedIn(here), await isSignedIn(there)]).toEqual([false, false])
   })
 

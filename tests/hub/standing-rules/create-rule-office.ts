@@ -20,7 +20,7 @@ export async function createRuleOffice() {
   const scout = await hub.join('scout')
   await hub.host(scout.id)
   await env.DB.prepare(`UPDATE agents SET grants = '["*"]'`).run()
-  await hub.call('/submolts', { key: mira.key, body: { name: 'garden' } })
+  await hub.call('/communities', { key: mira.key, body: { name: 'garden' } })
 
   const ran: unknown[] = []
   let trips = 0
@@ -112,7 +112,7 @@ export async function createRuleOffice() {
   }
 
   const approve = (id: string, rule: object, key: string = adminKey, decision = 'approve') =>
-    hub.call(`/approvals/${encodeURIComponent(id)}`, {
+    hub.call(`/approvals/${encodeURIComponent(id)}/decide`, {
       key,
       body: { decision, standing_rule: rule },
     })
@@ -121,7 +121,7 @@ export async function createRuleOffice() {
   const setPolicy = (body: object) =>
     hub.call('/agents/scout/grants', { method: 'PUT', key: adminKey, body })
   const setRole = (name: string, role: string) =>
-    hub.call(`/agents/${name}/role`, { method: 'PUT', key: adminKey, body: { role } })
+    hub.call(`/accounts/${name}/role`, { method: 'PUT', key: adminKey, body: { role } })
 
   /** Approves `args` in a run for mira in m/garden with a rule, made by the admin unless `key` says otherwise. */
   async function createRule(rule: object = {}, key: string = adminKey, args: object = pending) {

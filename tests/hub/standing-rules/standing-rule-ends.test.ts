@@ -30,13 +30,13 @@ test.each([
   ['demoted', () => setRole('boss', 'member'), () => setRole('boss', 'admin')],
   [
     'banned',
-    () => hub.call('/agents/boss/bans', { key: adminKey, body: { kind: 'ban', reason: 'x' } }),
+    () => hub.call('/accounts/boss/bans', { key: adminKey, body: { kind: 'ban', reason: 'x' } }),
     () => env.DB.prepare('DELETE FROM bans').run(),
   ],
   [
     'disabled',
-    () => hub.call('/agents/boss/disable', { key: adminKey, body: {} }),
-    () => hub.call('/agents/boss/enable', { key: adminKey, body: {} }),
+    () => hub.call('/accounts/boss/disable', { key: adminKey, body: {} }),
+    () => hub.call('/accounts/boss/enable', { key: adminKey, body: {} }),
   ],
 ])('T20: a rule ends for good when its creator is %s', async (_, end, undo) => {
   await createRule({}, boss.key)
@@ -110,7 +110,7 @@ test('T20: a decision about a call counts before a rule', async () => {
   const run = await createRun()
   const callId = `call-${countCalls() + 1}`
   const id = await ask(pending, run)
-  await hub.call(`/approvals/${encodeURIComponent(id)}`, {
+  await hub.call(`/approvals/${encodeURIComponent(id)}/decide`, {
     ...{ key: adminKey, body: { decision: 'deny', note: 'Not this week' } },
   })
   await createRule()

@@ -27,8 +27,8 @@ beforeEach(async () => {
   commentId = said.body.comment.id
 })
 
-const vote = (path: string, person: Person, body?: object, headers = {}) =>
-  hub.call(path, { method: 'POST', key: person.key, ...(body && { body }), headers })
+const vote = (path: string, person: Person, value: unknown, headers = {}) =>
+  hub.call(`${path}/vote`, { method: 'PUT', key: person.key, body: { value }, headers })
 const karmaOf = async ({ id }: Person): Promise<number | null> =>
   env.DB.prepare('SELECT karma FROM accounts WHERE id = ?').bind(id).first<number>('karma')
 const votesOf = async (path: string) => {
@@ -37,28 +37,27 @@ const votesOf = async (path: string) => {
   return [upvotes, downvotes, score]
 }
 const itemsOf = async (person: Person) => {
-  const { body } = await hub.call('/notifications?unread=true', { key: person.key })
-  return body.notifications.filter((item: { type: string }) => item.type === 'vote')
+  const { body } = await hub.call('/inbox?unread=true', { key: person.key })
+  return body.items.filter((item: { type: string }) => item.type === 'vote')
 }
 
-test('H6: a vote is set, changed and removed; the answer names the author', async () => {
+test('H6: a vote is set, changed and removed', async () => {
   for (const path of [`/posts/${postId}`, `/comments/${commentId}`]) {
     const karma = (await karmaOf(ada)) ?? 0
     const answers = [
-      await vote(`${path}/upvote`, bob),
-      await vote(`${path}/upvote`, bob),
-      await vote(`${path}/downvote`, bob),
-      await vote(`${path}/downvote`, bob, { value: 0 }),
-      await vote(`${path}/downvote`, bob, { value: -1 }),
+      await vote(`${path}`, bob, 1),
+      await vote(`${path}`, bob, 1),
+      await vote(`${path}`, bob, -1),
+      await vote(`${path}`, bob, 0),
+      await vote(`${path}`, bob, -1),
     ]
-    expect(answers.map(({ status, body }) => [status, body.action, body.score])).toEqual([
-      [200, 'upvoted', 1],
-      [200, 'upvoted', 1],
-      [200, 'changed', -1],
-      [200, 'removed', 0],
-      [200, 'downvoted', -1],
+    expect(answers.map(({ status, body: { vote } }) => [status, vote.value, vote.score])).toEqual([
+      [200, 1, 1],
+      [200, 1, 1],
+      [200, -1, -1],
+      [200, 0, 0],
+      [200, -1, -1],
     ])
-    expect(answers[0]?.body.author).toEqual({ name: ada.name })
     expect(await votesOf(path)).toEqual([0, 1, -1])
     expect(await karmaOf(ada)).toBe(karma - 1)
   }
@@ -67,54 +66,56 @@ test('H6: a vote is set, changed and removed; the answer names the author', asyn
 test('H6: 20 concurrent identical votes change karma by one', async () => {
   const karma = (await karmaOf(ada)) ?? 0
   const answers = await Promise.all(
-    Array.from({ length: 20 }, () => vote(`/posts/${postId}/upvote`, bob)),
+    Array.from({ length: 20 }, () => vote(`/posts/${postId}`, bob, 1)),
   )
-  expect(new Set(answers.map(({ body }) => body.action))).toEqual(new Set(['upvoted']))
+  expect(new Set(answers.map(({ body }) => body.vote.value))).toEqual(new Set([1]))
   expect(await karmaOf(ada)).toBe(karma + 1)
   expect(await votesOf(`/posts/${postId}`)).toEqual([1, 0, 1])
-  await Promise.all(Array.from({ length: 20 }, () => vote(`/posts/${postId}/downvote`, bob)))
+  await Promise.all(Array.from({ length: 20 }, () => vote(`/posts/${postId}`, bob, -1)))
   expect(await karmaOf(ada)).toBe(karma - 1)
 })
 
 test('H1: votes of people and agents have the same weight', async () => {
   const cleo = await hub.join(`cleo${people}`, 'human')
-  await vote(`/posts/${postId}/upvote`, bob)
-  await vote(`/posts/${postId}/upvote`, cleo)
+  await vote(`/posts/${postId}`, bob, 1)
+  await vote(`/posts/${postId}`, cleo, 1)
   expect(await votesOf(`/posts/${postId}`)).toEqual([2, 0, 2])
 })
 
 test('H6: the same Idempotency-Key returns the first answer again; with another vote it is a conflict', async () => {
   const key = { 'idempotency-key': `votes-${people}` }
-  const first = await vote(`/posts/${postId}/upvote`, bob, {}, key)
-  await vote(`/posts/${postId}/upvote`, bob, { value: 0 })
-  const again = await vote(`/posts/${postId}/upvote`, bob, {}, key)
+  const first = await vote(`/posts/${postId}`, bob, 1, key)
+  await vote(`/posts/${postId}`, bob, 0)
+  const again = await vote(`/posts/${postId}`, bob, 1, key)
   expect(again.headers.get('idempotent-replay')).toBe('true')
   expect(again.body).toEqual(first.body)
   expect(await votesOf(`/posts/${postId}`)).toEqual([0, 0, 0])
-  expect((await vote(`/posts/${postId}/downvote`, bob, {}, key)).status).toBe(409)
+  expect((await vote(`/posts/${postId}`, bob, -1, key)).status).toBe(409)
 })
 
 test('H6: the same key answers a vote again after its post was deleted', async () => {
   const key = { 'idempotency-key': `gone-${people}` }
-  const first = await vote(`/posts/${postId}/upvote`, bob, {}, key)
+  const first = await vote(`/posts/${postId}`, bob, 1, key)
   await hub.call(`/posts/${postId}`, { method: 'DELETE', key: ada.key })
-  const again = await vote(`/posts/${postId}/upvote`, bob, {}, key)
+  const again = await vote(`/posts/${postId}`, bob, 1, key)
   expect([again.status, again.body]).toEqual([200, first.body])
-  expect((await vote(`/posts/${postId}/downvote`, bob, {}, key)).status).toBe(409)
+  expect((await vote(`/posts/${postId}`, bob, -1, key)).status).toBe(409)
 })
 
 test('H6: a vote on one’s own post, on an unknown post or with another value is refused', async () => {
-  expect((await vote(`/posts/${postId}/upvote`, ada)).status).toBe(400)
-  expect((await vote(`/comments/${commentId}/downvote`, ada)).status).toBe(400)
-  expect((await vote('/posts/nothing/upvote', bob)).status).toBe(404)
-  expect((await vote('/comments/nothing/upvote', bob)).status).toBe(404)
-  for (const value of [2, -1, '1', null]) {
-    expect((await vote(`/posts/${postId}/upvote`, bob, { value })).status).toBe(400)
+  expect((await vote(`/posts/${postId}`, ada, 1)).status).toBe(400)
+  expect((await vote(`/comments/${commentId}`, ada, -1)).status).toBe(400)
+  expect((await vote('/posts/nothing', bob, 1)).status).toBe(404)
+  expect((await vote('/comments/nothing', bob, 1)).status).toBe(404)
+  for (const value of [2, 0.5, '1', null]) {
+    expect((await vote(`/posts/${postId}`, bob, value)).status).toBe(400)
   }
-  expect((await hub.call(`/posts/${postId}/upvote`, { method: 'POST' })).status).toBe(401)
+  expect(
+    (await hub.call(`/posts/${postId}/vote`, { method: 'PUT', body: { value: 1 } })).status,
+  ).toBe(401)
   await hub.call(`/posts/${postId}`, { method: 'DELETE', key: ada.key })
-  expect((await vote(`/posts/${postId}/upvote`, bob)).status).toBe(404)
-  expect((await vote(`/comments/${commentId}/upvote`, bob)).status).toBe(404)
+  expect((await vote(`/posts/${postId}`, bob, 1)).status).toBe(404)
+  expect((await vote(`/comments/${commentId}`, bob, 1)).status).toBe(404)
   expect(await karmaOf(ada)).toBe(0)
 })
 
@@ -130,31 +131,31 @@ test('H7: a vote moves the post in hot, as the formula defines', async () => {
   const rank = () =>
     env.DB.prepare('SELECT hot_rank FROM posts WHERE id = ?').bind(postId).first<number>('hot_rank')
   for (const [index, person] of others.entries()) {
-    await vote(`/posts/${postId}/upvote`, person)
+    await vote(`/posts/${postId}`, person, 1)
     expect(await rank()).toBeCloseTo(computeHotRank(index + 1, createdAt), 9)
   }
-  for (const person of others) await vote(`/posts/${postId}/downvote`, person)
+  for (const person of others) await vote(`/posts/${postId}`, person, -1)
   expect(await rank()).toBeCloseTo(computeHotRank(-11, createdAt), 9)
 })
 
 test('H5: votes on one post are one inbox item until it is read, without the names of voters', async () => {
   const cleo = await hub.join(`cleo${people}`)
-  await vote(`/posts/${postId}/upvote`, bob)
-  await vote(`/posts/${postId}/upvote`, bob)
-  await vote(`/posts/${postId}/downvote`, cleo)
-  await vote(`/comments/${commentId}/upvote`, cleo)
+  await vote(`/posts/${postId}`, bob, 1)
+  await vote(`/posts/${postId}`, bob, 1)
+  await vote(`/posts/${postId}`, cleo, -1)
+  await vote(`/comments/${commentId}`, cleo, 1)
   const items = await itemsOf(ada)
   expect(items).toHaveLength(2)
   const ofPost = items.find((item: { comment_id: string | null }) => item.comment_id === null)
   expect(ofPost).toMatchObject({
     post_id: postId,
-    from_agent: null,
+    from: null,
     content: 'Score 0: 1 up, 1 down',
   })
-  await hub.call('/notifications/read-all', { method: 'POST', key: ada.key })
-  await vote(`/posts/${postId}/upvote`, cleo, { value: 0 })
+  await hub.call('/inbox/read', { key: ada.key, body: { all: true } })
+  await vote(`/posts/${postId}`, cleo, 0)
   expect(await itemsOf(ada)).toEqual([])
-  await vote(`/posts/${postId}/upvote`, cleo)
+  await vote(`/posts/${postId}`, cleo, 1)
   expect(await itemsOf(ada)).toHaveLength(1)
 })
 

@@ -101,7 +101,7 @@ test('C7: a locked thread closes its gate before and after the run', async () =>
 test('C7: an agent that does not read the community has the gate of the community closed', async () => {
   const { mira, scout } = await createCase()
   const name = `closed-${counter.count}`
-  await hub.call('/submolts', { key: mira.key, body: { name } })
+  await hub.call('/communities', { key: mira.key, body: { name } })
   await office.run(`UPDATE communities SET visibility = 'private' WHERE name = ?`, name)
   const { body } = await hub.call('/posts', {
     key: mira.key,

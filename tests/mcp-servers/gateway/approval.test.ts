@@ -69,7 +69,10 @@ const require = (entries: string[], name = 'finch') =>
     body: { allowed: ['test:*', 'hub:*'], require_approval: entries },
   })
 const decide = (id: string, decision: string, note = '') =>
-  hub.call(`/approvals/${encodeURIComponent(id)}`, { key: adminKey, body: { decision, note } })
+  hub.call(`/approvals/${encodeURIComponent(id)}/decide`, {
+    key: adminKey,
+    body: { decision, note },
+  })
 const approvals = async () =>
   (await env.DB.prepare('SELECT * FROM approvals ORDER BY rowid').all()).results
 

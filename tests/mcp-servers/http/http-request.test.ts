@@ -69,7 +69,7 @@ test('M2: GET and HEAD need the read grant of their service, everything else its
 })
 
 test('M1 M2: a key for reading lists http_request and reads with it, and writes nothing', async () => {
-  const made = await call<{ key: { api_key: string } }>('POST', '/api/v1/agents/me/keys', {
+  const made = await call<{ key: { api_key: string } }>('POST', '/api/v1/me/keys', {
     key: agentKey,
     body: { label: 'reader', scopes: ['read'] },
   })

@@ -133,6 +133,7 @@ test('hub_create_comment writes once for an activation, and a caller from outsid
     id: 'comment-2',
     post_id: 'post-1',
     url: '/p/post-1',
+    not_woken: [],
   })
   await answer('hub_create_comment', args, { ...scoutAtWork, activationId: null })
   const [inside, outside] = asked('createComment')
@@ -171,7 +172,11 @@ test('hub_ask mentions whom it asks, unless the question does so itself', async 
 test('hub_create_post takes only links that a browser may open', async () => {
   const { answer, call, asked } = setUp()
   const post = { community: 'm/general', title: 'T', content: 'C' }
-  expect(await answer('hub_create_post', post)).toEqual({ id: 'post-2', url: '/p/post-2' })
+  expect(await answer('hub_create_post', post)).toEqual({
+    id: 'post-2',
+    url: '/p/post-2',
+    not_woken: [],
+  })
   await answer('hub_create_post', { ...post, url: 'https://example.org/' })
   expect(asked('createPost').map(({ args }) => args[1])).toEqual([
     { community: 'general', title: 'T', content: 'C' },

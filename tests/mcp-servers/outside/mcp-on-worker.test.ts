@@ -158,7 +158,7 @@ test("M11: the admin's key works, and an unknown one is told to authenticate", a
 })
 
 test('M11: a key for reading offers no write tool', async () => {
-  const { body } = await call<{ key: { api_key: string } }>('POST', '/api/v1/agents/me/keys', {
+  const { body } = await call<{ key: { api_key: string } }>('POST', '/api/v1/me/keys', {
     key: mira.key,
     body: { label: 'reader', scopes: ['read'] },
   })
@@ -239,7 +239,7 @@ test('T10 M11: a muted caller reads that it is muted, until when and why', async
   const loud = await createAccount('loud')
   const endsAt = new Date(Date.now() + 3_600_000).toISOString()
   const body = { kind: 'mute', reason: 'Shouting', ends_at: endsAt }
-  await call('POST', '/api/v1/agents/loud/bans', { key: adminKey, body })
+  await call('POST', '/api/v1/accounts/loud/bans', { key: adminKey, body })
   const client = await connect(loud.key)
   const args = { post_id: postId, content: 'HELLO' }
   const refused = await client.callTool({ name: 'hub_create_comment', arguments: args })

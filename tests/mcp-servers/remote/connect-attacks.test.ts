@@ -182,7 +182,7 @@ it('C6: deleting an account ends what it connected, here and at the service', as
   await connectAccount(nora, 'shop')
   await connectAccount(tomas, 'shop')
   await listEvents('shop')
-  const remove = () => call('DELETE', '/api/v1/agents/nora?words=keep', { key: adminKey })
+  const remove = () => call('DELETE', '/api/v1/accounts/nora?words=keep', { key: adminKey })
   expect((await remove()).status).toBe(200)
   const revoked = ['refresh_token nora', 'access_token nora']
   const seen: string[] = []

@@ -134,7 +134,7 @@ describe('a person whose run needs their own account', () => {
       expect(html).not.toContain('where no account is connected')
     }
     const [asked] = await listApprovals(adminKey)
-    await call('POST', `/api/v1/approvals/${asked?.id}`, {
+    await call('POST', `/api/v1/approvals/${asked?.id}/decide`, {
       ...{ key: adminKey, body: { decision: 'approve' } },
     })
     await waitForReply(postId, 'careful')

@@ -189,7 +189,7 @@ it('M12: a run that waits keeps its session for a while, and reads afterwards th
   const scheduler = env.SCHEDULER.getByName('scheduler') as unknown as { sweepNow(): Promise<void> }
   await scheduler.sweepNow()
   await waitForValue(async () => (await setSessions('shelf')) === 0, 'the end of the session')
-  await call('POST', `/api/v1/approvals/${approval}`, {
+  await call('POST', `/api/v1/approvals/${approval}/decide`, {
     key: adminKey,
     body: { decision: 'approve' },
   })

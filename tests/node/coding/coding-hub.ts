@@ -199,7 +199,7 @@ export async function startCodingHub(
     },
     /** Asks an agent for something. Returns the post. */
     async ask(agent: string, acts: string): Promise<string> {
-      const text = { submolt: 'general', title: acts, content: `@${agent} Please. Do: ${acts}.` }
+      const text = { community: 'general', title: acts, content: `@${agent} Please. Do: ${acts}.` }
       return (await api<{ post: { id: string } }>('POST', '/posts', text)).post.id
     },
     findRuns: (postId: string): Promise<Run[]> =>

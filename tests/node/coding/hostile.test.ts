@@ -97,9 +97,9 @@ test.skipIf(sandboxProblem !== null)(
     const tries = {
       mark,
       paths: [
-        ...['/api/v1/agents/me', '/api/v1/runners', '/v1/../api/v1/agents/me', '/runners/socket'],
+        ...['/api/v1/me', '/api/v1/runners', '/v1/../api/v1/me', '/runners/socket'],
         ...['/git/forge/acme/tools/info/refs?service=git-upload-pack', '/v1/%2e%2e/%2e%2e/metrics'],
-        ...['//api/v1/agents/me', '/mcp/../api/v1/audit', '/healthz', '/'],
+        ...['//api/v1/me', '/mcp/../api/v1/audit', '/healthz', '/'],
       ],
       urls: [
         ...hosts.map(({ origin }) => `${origin}/healthz`),

@@ -31,7 +31,11 @@ async function prepare(hub: CodingHub, forge: { url: string; bare: string }) {
         const asked = approvals.filter((each) => each.run_id === runId)
         if (asked.length !== 1) return null
         const decision = { decision: 'approve', note: '' }
-        return hub.api('POST', `/approvals/${encodeURIComponent(asked[0]?.id ?? '')}`, decision)
+        return hub.api(
+          'POST',
+          `/approvals/${encodeURIComponent(asked[0]?.id ?? '')}/decide`,
+          decision,
+        )
       }),
     waitForRun: (postId: string, at: number, state: string) =>
       until(`run ${at} ${state}`, async () => {

@@ -77,8 +77,8 @@ export async function killOnce(hub: CodingHub, { victim, afterMs }: PlannedKill)
   const charges = runs.reduce((sum, run) => sum + run.charges, 0)
   const requests = hub.provider.requests.length - asked
   if (charges < requests) problems.push(`${requests} requests, ${charges} charges`)
-  const audit = await hub.api<{ agrees: boolean }>('GET', '/system/budget-audit')
-  if (!audit.agrees) problems.push('the audit of the budgets does not agree')
+  const audit = await hub.api<{ is_consistent: boolean }>('GET', '/budgets/audit')
+  if (!audit.is_consistent) problems.push('the audit of the budgets does not agree')
   await until(
     'the processes to end',
     () => listProgramProcesses(hub.folder).length === 0 || null,

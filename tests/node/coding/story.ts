@@ -77,10 +77,10 @@ async function main(): Promise<number> {
     hub.startRunner('cellar', { hasSandbox: true, programs })
     await hub.waitForRunner('cellar')
     const played = await Promise.all(programs.map((program) => tell(hub, git, program)))
-    const audit = await hub.api<{ agrees: boolean }>('GET', '/system/budget-audit')
-    if (!audit.agrees) console.log('The audit of the budgets does not agree.')
+    const audit = await hub.api<{ is_consistent: boolean }>('GET', '/budgets/audit')
+    if (!audit.is_consistent) console.log('The audit of the budgets does not agree.')
     if (values.stay) await stay(hub)
-    return audit.agrees && played.every(Boolean) ? 0 : 1
+    return audit.is_consistent && played.every(Boolean) ? 0 : 1
   } finally {
     forge.close()
     await hub.close()
@@ -154,7 +154,7 @@ async function play(hub: CodingHub, git: Git, { type }: InstalledProgram): Promi
     ],
     pick: 'turn',
   })
-  const post = { submolt: 'general', title: `A task for ${type}` }
+  const post = { community: 'general', title: `A task for ${type}` }
   const content = `@${agent} Please put a line into the readme.`
   const { post: asked } = await hub.api<{ post: { id: string } }>('POST', '/posts', {
     ...post,

@@ -4,7 +4,7 @@ import { addressHeader, type CodingHub } from './coding-hub.ts'
 export const asBearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
 /** Where anybody registers, who needs no key. */
-const openPath = '/agents/register'
+const openPath = '/accounts'
 
 /** Sends a request to each route of the API. Returns those that did not refuse it. */
 export async function tryEveryRoute(hub: CodingHub, token: string): Promise<string[]> {

@@ -109,7 +109,7 @@ async function send<Answer>(path: string, key: string, body: unknown): Promise<A
 /** Posts one mention of an agent, and returns the id of the post. */
 async function postMention(round: string, index: number): Promise<string> {
   const content = `@a${index} what about the pelicans?`
-  const text = { submolt: 'general', title: `${round} ${index}`, content }
+  const text = { community: 'general', title: `${round} ${index}`, content }
   const key = `${round}-${index}`
   return (await send<{ post: { id: string } }>('/posts', key, text)).post.id
 }

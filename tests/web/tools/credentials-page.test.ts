@@ -245,6 +245,6 @@ describe('the API of credentials and services', () => {
     })
     expect([wrong.status, wrong.body.hint]).toEqual([405, 'Use PUT or DELETE.'])
     const docs = await (await exports.default.fetch('http://hub.test/docs')).text()
-    expect(docs).toContain('PUT /api/v1/credentials/:name')
+    expect(docs).toContain('PUT /credentials/:name')
   })
 })

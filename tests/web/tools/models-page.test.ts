@@ -91,7 +91,11 @@ test('B4 L27: a test call is reserved and charged, and says what it took', async
   const html = await readText(await testModel('gpt-5-mini'))
   expect(html).toMatch(/openai-compatible\/gpt-5-mini answered\.<\/strong> [^<]*tokens/)
   const tried = await asAdmin('POST', '/models/test', { model: 'offline' })
-  expect(tried.body).toMatchObject({ model: 'offline/extractive', ok: true, cost_microusd: 0 })
+  expect(tried.body).toMatchObject({
+    model: 'offline/extractive',
+    has_succeeded: true,
+    cost_microusd: 0,
+  })
   const after = await readMoney()
   expect(after.charged?.n).toBe((before.charged?.n ?? 0) + 1)
   expect(after.charged?.tokens).toBeGreaterThan(0)
@@ -270,7 +274,7 @@ test('L27: a mention is answered with the key of the page; then another host nee
   await program([{ text: 'From the local server.' }])
   const { body } = await call<{ post: { id: string } }>('POST', '/api/v1/posts', {
     key,
-    body: { submolt: 'general', title: 'Hello', content: '@rook are you there?' },
+    body: { community: 'general', title: 'Hello', content: '@rook are you there?' },
   })
   const answer = await waitForValue(
     () =>

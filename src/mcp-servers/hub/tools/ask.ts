@@ -1,5 +1,11 @@
 import * as z from 'zod'
-import type { Actor, ConversationApi, Question, QuestionProgress } from '../../../hub/contract/hub'
+import type {
+  Actor,
+  ConversationApi,
+  NotWoken,
+  Question,
+  QuestionProgress,
+} from '../../../hub/contract/hub'
 import { askLimits, limits } from '../../../shared/config'
 import { shortenText } from '../../../shared/cut-text'
 import { AppError } from '../../../shared/errors'
@@ -45,7 +51,7 @@ type Input = z.output<typeof input>
 interface Asked {
   question: Question
   link: string
-  notes: string[]
+  notWoken: NotWoken[]
 }
 
 export const ask = defineTool({
@@ -71,9 +77,9 @@ export const ask = defineTool({
   timeoutMs: askLimits.waitMs + askLimits.marginMs,
   async run({ input, actor, hub, signal, progress }) {
     const asked = input.link ? readLink(input.link) : await write(hub, actor, input)
-    const { notes, link } = asked
+    const { notWoken, link } = asked
     const found = await waitForAnswer({ hub, actor, signal, progress }, asked, input.wait_seconds)
-    return { ...present(found, link), ...(notes.length > 0 && { notes }) }
+    return { ...present(found, link), ...(notWoken.length > 0 && { not_woken: notWoken }) }
   },
 })
 
@@ -82,19 +88,19 @@ async function write(hub: ConversationApi, actor: Actor, asked: Input): Promise<
   if (!community && !postId) {
     if (actor.kind !== 'human') throw askErrors.wakesNobody(agent)
     const { conversationId } = await hub.sendDm(actor, { to: agent, message: question })
-    return { question: { conversationId }, link: `/dm/${conversationId}`, notes: [] }
+    return { question: { conversationId }, link: `/dm/${conversationId}`, notWoken: [] }
   }
   const name = agent.toLowerCase()
   const content = addMentions(question, [name])
   if (community) {
     const title = toTitle(question)
-    const { id, notes } = await hub.createPost(actor, { community, title, content })
-    return { question: { postId: id, commentId: null, name }, link: toUrl(id), notes }
+    const { id, notWoken } = await hub.createPost(actor, { community, title, content })
+    return { question: { postId: id, commentId: null, name }, link: toUrl(id), notWoken }
   }
   const place = { postId: postId as PostId, parentId: null, content }
-  const { id, notes } = await hub.createComment(actor, place)
+  const { id, notWoken } = await hub.createComment(actor, place)
   const link = `${toUrl(place.postId)}#c-${id}`
-  return { question: { postId: place.postId, commentId: id, name }, link, notes }
+  return { question: { postId: place.postId, commentId: id, name }, link, notWoken }
 }
 
 /** Returns the first line of a question, as far as it fits into a title. */
@@ -108,7 +114,7 @@ function readLink(link: string): Asked {
   const [, conversationId] = /\/dm\/([\w-]+)/.exec(link) ?? []
   if (conversationId) {
     const question = { conversationId: conversationId as ConversationId }
-    return { question, link: `/dm/${conversationId}`, notes: [] }
+    return { question, link: `/dm/${conversationId}`, notWoken: [] }
   }
   const [path, postId, commentId] = /\/p\/([\w-]+)(?:#c-([\w-]+))?/.exec(link) ?? []
   if (!path || !postId) throw askErrors.noLink()
@@ -116,7 +122,7 @@ function readLink(link: string): Asked {
     postId: postId as PostId,
     commentId: (commentId as CommentId | undefined) ?? null,
   }
-  return { question: place, link: path, notes: [] }
+  return { question: place, link: path, notWoken: [] }
 }
 
 interface Waiting {

@@ -29,7 +29,7 @@ export const createComment = defineTool({
       parentId: (input.parent_id as CommentId | undefined) ?? null,
       content: input.content,
     })
-    const { id, postId, notes } = comment
-    return { id, post_id: postId, url: toUrl(postId), ...(notes.length > 0 && { notes }) }
+    const { id, postId, notWoken } = comment
+    return { id, post_id: postId, url: toUrl(postId), not_woken: notWoken }
   },
 })

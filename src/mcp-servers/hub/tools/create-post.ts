@@ -37,6 +37,6 @@ export const createPost = defineTool({
       content,
       ...(url && { url }),
     })
-    return { id: post.id, url: toUrl(post.id), ...(post.notes.length > 0 && { notes: post.notes }) }
+    return { id: post.id, url: toUrl(post.id), not_woken: post.notWoken }
   },
 })
