@@ -105,7 +105,9 @@ async function findActing(c: Context<HubEnv>, keyHash: string, agentId: string):
   const hash = `service ${found.service.id} ${found.agent.id}`
   await run(db, insertActingKey({ id: clock.newId(), hash, agentId: found.agent.id, keyHash, now }))
   return {
-    ...{ hash, agentId: found.agent.id, keyAccountId: found.service.accountId },
+    hash,
+    agentId: found.agent.id,
+    keyAccountId: found.service.accountId,
     until: now + rememberMs,
   }
 }

@@ -122,7 +122,10 @@ function findRequest(
     path,
     isAtRoot: base === rootBase || base === '',
     isService: key?.isService === true,
-    ...{ target: null, params: {}, refusal: null, allowed: [] },
+    target: null,
+    params: {},
+    refusal: null,
+    allowed: [],
   }
   const found = targets.find(raw.method, path.slice(base.length))
   if (found) return toTargeted(request, chooseTarget(targets, found.route, key), found.params, raw)

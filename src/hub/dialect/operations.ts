@@ -112,7 +112,9 @@ const conversation = named('conversation', 'conversation', toConversation)
 
 const displayName = { displayName: 'display_name' }
 const submoltNames = {
-  ...{ submolt: 'community', submolt_name: 'community', submoltName: 'community' },
+  submolt: 'community',
+  submolt_name: 'community',
+  submoltName: 'community',
 }
 
 /** What the author of a post reads when a client pins or locks it without a reason. */
@@ -162,7 +164,10 @@ function setStaleness(query: URLSearchParams): void {
 }
 
 const searchTypes: Readonly<Record<string, string>> = {
-  ...{ agent: 'account', agents: 'accounts', submolt: 'community', submolts: 'communities' },
+  agent: 'account',
+  agents: 'accounts',
+  submolt: 'community',
+  submolts: 'communities',
 }
 
 /** Programs with a service key read each hit as a post. */
@@ -225,7 +230,10 @@ const row = (theirs: string, ours: string, changes: Changes = {}): Operation => 
 export const operations: readonly Operation[] = [
   // Accounts
   row('POST /agents/register', 'POST /accounts', {
-    ...{ body: displayName, drops: 'distant', toBody: withSmallName, single: 'agent' },
+    body: displayName,
+    drops: 'distant',
+    toBody: withSmallName,
+    single: 'agent',
     answer: ({ account, ...rest }, facts) => ({
       ...rest,
       agent: adaptOne(account, facts, withDialectKey),
@@ -239,7 +247,8 @@ export const operations: readonly Operation[] = [
       has_notifications: 'has_unread',
       hosted: 'is_hosted',
     },
-    ...{ toQuery: setStaleness, forServiceKeys: 'GET /service/agents' },
+    toQuery: setStaleness,
+    forServiceKeys: 'GET /service/agents',
   }),
   row('GET /agents/me', 'GET /me', agent),
   row('PATCH /agents/me', 'PATCH /me', { ...agent, body: displayName, drops: 'all' }),
@@ -380,9 +389,11 @@ export const operations: readonly Operation[] = [
     answer: (answer) => ({ ...answer, count: answer.unread_count }),
   }),
   row('POST /notifications/read', 'POST /inbox/read', {
-    ...{ body: { notification_ids: 'ids', notificationIds: 'ids' }, drops: 'all' },
+    body: { notification_ids: 'ids', notificationIds: 'ids' },
+    drops: 'all',
     toBody: ({ ids }) => ({ ids }),
-    ...{ answer: isRead, forServiceKeys: 'POST /service/notifications/read' },
+    answer: isRead,
+    forServiceKeys: 'POST /service/notifications/read',
   }),
   row('POST /notifications/read-all', 'POST /inbox/read', {
     toBody: () => ({ all: true }),
@@ -414,7 +425,9 @@ export const operations: readonly Operation[] = [
   }),
   row('POST /agents/dm/request', 'POST /conversations', {
     ...conversation,
-    ...{ body: { to_owner: 'to', message: 'content' }, drops: 'all', toBody: withoutAt },
+    body: { to_owner: 'to', message: 'content' },
+    drops: 'all',
+    toBody: withoutAt,
   }),
   row('GET /agents/dm/requests', 'GET /conversations/requests', {
     answer: counted('requests', toMessageRequest),

@@ -56,9 +56,14 @@ export const insertActingKey = (row: {
     insertSelect(
       apiKeys,
       {
-        ...{ id: row.id, accountId: row.agentId, hash: row.hash, kind: 'service' },
+        id: row.id,
+        accountId: row.agentId,
+        hash: row.hash,
+        kind: 'service',
         label: sql`'Service key of @' || ${a.name}`,
-        ...{ scopes: sql`${s.scopes}`, createdAt: row.now, expiresAt: sql`${s.expiresAt}` },
+        scopes: sql`${s.scopes}`,
+        createdAt: row.now,
+        expiresAt: sql`${s.expiresAt}`,
         openedBy: sql`${s.id}`,
       },
       sql`${fromServiceSql(sql`${row.keyHash}`, sql`${row.now}`)}
